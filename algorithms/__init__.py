@@ -1,0 +1,1 @@
+"""One learning method a file; netsim finds them by file name."""

@@ -1,0 +1,1 @@
+"""netsim: a discrete-event network simulator in which nodes learn."""

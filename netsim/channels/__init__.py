@@ -1,0 +1,1 @@
+"""Links: path loss, fading, rate, packet error, retransmission; one family a folder."""

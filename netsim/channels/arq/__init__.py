@@ -1,0 +1,1 @@
+"""One arq model a file; the file's name is its `kind` in a scenario."""

@@ -1,0 +1,1 @@
+"""Lazy learning: Refs, jobs, backends, virtual compute time."""

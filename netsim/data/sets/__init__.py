@@ -1,0 +1,1 @@
+"""Data sets; one a file, its name is its `kind` in a scenario."""

@@ -1,0 +1,157 @@
+"""Typed immutable messages whose size in bits is known without any tensor work."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from netsim.compute.refs import Ref
+from netsim.errors import ProtocolError
+
+INT_BITS = 32
+"""Size of an integer field (ids, counts)."""
+
+
+class Message:
+    """Base of an algorithm's messages; a subclass is `@dataclass(frozen=True)`.
+
+    Fields hold Refs, numbers, and tuples or dicts of them: nothing mutable and no raw tensor, so
+    a message in flight stays as it was sent.
+
+    Attributes
+    ----------
+    accepts_partial : bool
+        Whether a message some of whose packets were lost is still of use. If so it is delivered
+        with `Received.arrived`, a mask; otherwise it counts as lost.
+    """
+
+    accepts_partial: ClassVar[bool] = False
+
+
+M = TypeVar("M", bound=Message, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[M]):
+    """A message as its receiver sees it.
+
+    Attributes
+    ----------
+    msg : Message
+    sender : int
+    sent_s : float
+        Virtual time of sending.
+    age_s : float
+        Virtual time since then, at the moment this was handed to the algorithm.
+    round : int
+        The sender's wake-up number when it was sent.
+    arrived : numpy.ndarray of bool or None
+        Which packets arrived, for a partial message.
+    """
+
+    msg: M
+    sender: int
+    sent_s: float
+    age_s: float
+    round: int
+    arrived: Any = None
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise ProtocolError(
+            f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
+        )
+    return tuple(f.name for f in fields(kind))
+
+
+def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
+    if isinstance(value, Ref):
+        return value.num_values * parameter_bits
+    if value is None:
+        return 0
+    if isinstance(value, bool | np.bool_):
+        return 1
+    if isinstance(value, int | np.integer):
+        return INT_BITS
+    if isinstance(value, float | np.floating):
+        return parameter_bits
+    if isinstance(value, tuple | frozenset):
+        return sum(_value_bits(v, where, parameter_bits) for v in value)
+    if isinstance(value, Mapping):
+        return sum(
+            _value_bits(k, where, parameter_bits) + _value_bits(v, where, parameter_bits)
+            for k, v in value.items()
+        )
+    raise ProtocolError(
+        f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
+        "and tuples or dicts of them"
+    )
+
+
+def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
+    """Size of a message on the air.
+
+    Parameters
+    ----------
+    message : Message
+    parameter_bits : int
+        Bits of one tensor entry or real number.
+    control_bits : int
+        Size of a message that carries nothing else (a request, a hello).
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ProtocolError
+        If the class is not a frozen dataclass, or a field holds something that can't be sent.
+    """
+    kind = type(message)
+    bits = sum(
+        _value_bits(getattr(message, name), f"{kind.__name__}.{name}", parameter_bits)
+        for name in _field_names(kind)
+    )
+    return bits or control_bits
+
+
+def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
+    if isinstance(value, Ref):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_map_refs(v, change) for v in value)
+    if isinstance(value, Mapping):
+        return {k: _map_refs(v, change) for k, v in value.items()}
+    return value
+
+
+def handed_to(message: Message, node: int) -> Message:
+    """The message with its Refs owned by `node`: what delivery makes of it."""
+    changes = {}
+    for name in _field_names(type(message)):
+        value = getattr(message, name)
+        owned = _map_refs(value, lambda ref: ref.owned_by(node))
+        if owned is not value:
+            changes[name] = owned
+    return replace(message, **changes) if changes else message  # type: ignore[type-var]
+
+
+def require_own(message: Message, node: int) -> None:
+    """Refuse a message that holds another node's Refs.
+
+    Raises
+    ------
+    ProtocolError
+    """
+
+    def check(ref: Ref) -> Ref:
+        ref.require_owner(node)
+        return ref
+
+    for name in _field_names(type(message)):
+        _map_refs(getattr(message, name), check)

@@ -1,0 +1,66 @@
+"""Components: frozen tables of a scenario, found by file name.
+
+A family is a package (`netsim.channels.fading`); every public module in it holds one `Component`
+subclass whose `kind` is the module's name. Adding one is adding a file.
+"""
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable
+from functools import cache
+from typing import Annotated, Any, Union
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+Index = Annotated[int, Field(ge=0)]
+
+
+class Table(BaseModel):
+    """A table of a scenario file: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+
+
+class Component(Table):
+    """A table that is chosen by its tag; a subclass states `kind: Literal["its_file_name"]`."""
+
+
+@cache
+def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
+    """The components of a package by name, in alphabetical order."""
+    found: dict[str, type[Component]] = {}
+    root = importlib.import_module(package)
+    for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda m: m.name):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{package}.{info.name}")
+        for value in vars(module).values():
+            if (
+                inspect.isclass(value)
+                and issubclass(value, Component)
+                and value.__module__ == module.__name__
+                and tag in value.model_fields
+            ):
+                found[info.name] = value
+    return found
+
+
+def choice(package: str, tag: str = "kind") -> Any:
+    """The type "one component of this family", for a field of a scenario table."""
+    members = tuple(family(package, tag).values())
+    if len(members) == 1:
+        return members[0]
+    return Annotated[Union[members], Field(discriminator=tag)]  # noqa: UP007 - built at run time
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?`, or nothing when no known word is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,1 @@
+"""What was recorded: event log, metrics, tables and figures."""

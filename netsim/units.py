@@ -1,0 +1,42 @@
+"""Units: virtual time as integer nanoseconds, powers in watt, ratios linear.
+
+The virtual clock counts whole nanoseconds, so that times which should be equal (the end of a
+local step and the slot that follows it) are equal, and ties are broken by rule instead of by
+rounding. Everything a user sees is in seconds.
+"""
+
+import math
+
+NS_PER_S = 1_000_000_000
+BOLTZMANN_J_PER_K = 1.380649e-23
+SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
+
+
+def to_ns(seconds: float) -> int:
+    """Seconds as whole nanoseconds, rounded to the nearest."""
+    return round(seconds * NS_PER_S)
+
+
+def to_s(nanoseconds: int) -> float:
+    """Whole nanoseconds as seconds."""
+    return nanoseconds / NS_PER_S
+
+
+def db_to_linear(db: float) -> float:
+    """A ratio in dB as a linear ratio."""
+    return float(10.0 ** (db / 10.0))
+
+
+def linear_to_db(ratio: float) -> float:
+    """A linear ratio in dB; minus infinity for zero."""
+    return 10.0 * math.log10(ratio) if ratio > 0 else -math.inf
+
+
+def dbm_to_w(dbm: float) -> float:
+    """A power in dBm as watt."""
+    return db_to_linear(dbm) * 1e-3
+
+
+def w_to_dbm(watt: float) -> float:
+    """A power in watt as dBm."""
+    return linear_to_db(watt * 1e3)
