@@ -25,7 +25,9 @@ Index = Annotated[int, Field(ge=0)]
 class Table(BaseModel):
     """A table of a scenario file: frozen, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True
+    )
 
 
 class Component(Table):

@@ -1,1 +1,54 @@
-"""When nodes wake; one schedule a file, its name is its `schedule` in a scenario."""
+"""When nodes wake; one schedule a file, its name is its `schedule` in a scenario.
+
+A schedule's `clock` is a function of (seed, node, count) and of nothing that happens, except
+under `rounds`, whose barrier the engine keeps.
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple, Protocol
+
+from netsim.registry import Component, Positive
+from netsim.rng import Streams
+
+
+class Wake(NamedTuple):
+    """One wake-up.
+
+    Attributes
+    ----------
+    round : int
+        Number of the wake-up: of the exchange (`star`), of the barrier round (`rounds`), or of
+        the node's own clock.
+    slot : int
+        The slot in which it falls.
+    """
+
+    round: int
+    slot: int
+
+
+class Clock(Protocol):
+    """Wake-up times of all nodes, in nanoseconds."""
+
+    def next_wakeup(self, node: int, after: int) -> tuple[int, int]:
+        """(time_ns, round) of the node's first wake-up whose number is over `after`."""
+
+    def last_wakeup(self, node: int, now_ns: int) -> tuple[int, int]:
+        """(time_ns, round) of its last wake-up at or before `now_ns`; (-1, 0) before the first."""
+
+
+class Schedule(Component):
+    """Base of the exchange schedules.
+
+    Attributes
+    ----------
+    slot_s : float or None
+        Length of a slot, what `node.tick()` counts; None: one local step.
+    """
+
+    barrier: ClassVar[bool] = False
+    slot_s: Positive | None = None
+
+    @abstractmethod
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        """The wake-up times that this schedule gives `nodes` nodes."""

@@ -1,0 +1,134 @@
+"""A model's layout as one flat row: parameters in module order, then floating-point buffers.
+
+One row is what is trained, mixed, sent and hashed. Integer buffers (BatchNorm's batch counter)
+are not part of it: no shipped model's output depends on them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from netsim.errors import ProtocolError, ScenarioError
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Where one named tensor lies in the row."""
+
+    name: str
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+
+
+class Architecture:
+    """The layout of one kind of model, and one module to run it in.
+
+    Parameters
+    ----------
+    name : str
+        Shown in errors and tables; equal names mean equal layouts.
+    module : torch.nn.Module
+        With submodules `features` and `head`; its own numbers are never used.
+    device, dtype
+        Where and in what precision rows are computed.
+    """
+
+    def __init__(
+        self, name: str, module: nn.Module, device: torch.device, dtype: torch.dtype
+    ) -> None:
+        self.name = name
+        self.module = module.to(device=device, dtype=dtype)
+        self.device, self.dtype = device, dtype
+        self._slices: list[Slice] = []
+        self._parameters = dict(self.module.named_parameters())
+        self._buffers = {n: b for n, b in self.module.named_buffers() if b.is_floating_point()}
+        position = 0
+        for table in (self._parameters, self._buffers):
+            for key, tensor in table.items():
+                end = position + tensor.numel()
+                self._slices.append(Slice(key, position, end, tuple(tensor.shape)))
+                position = end
+        self.num_values = position
+        self.num_parameters = sum(p.numel() for p in self._parameters.values())
+        self._bound = list(self._parameters.values()) + list(self._buffers.values())
+        if self.num_parameters == 0:
+            raise ScenarioError(f"[model] {name}: the model has no parameters")
+
+    @cached_property
+    def is_random(self) -> bool:
+        """Whether the forward pass draws random numbers in training (dropout)."""
+        return any(isinstance(m, nn.modules.dropout._DropoutNd) for m in self.module.modules())
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The named tensors in row order."""
+        return tuple(self._slices)
+
+    def columns(self, name: str) -> tuple[int, int]:
+        """The column range of a named part.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such part, or its tensors are not neighbours in the row.
+        """
+        if name == "parameters":
+            return 0, self.num_parameters
+        if name == "buffers":
+            return self.num_parameters, self.num_values
+        prefix = "features" if name == "backbone" else name
+        inside = [
+            s
+            for s in self._slices
+            if s.stop <= self.num_parameters and (s.name + ".").startswith(prefix + ".")
+        ]
+        if not inside:
+            known = sorted({s.name.split(".")[0] for s in self._slices})
+            raise ProtocolError(
+                f"model {self.name} has no part {name!r}; "
+                f"it has parameters, buffers, backbone, {', '.join(known)}"
+            )
+        start, stop = inside[0].start, inside[-1].stop
+        if sum(s.stop - s.start for s in inside) != stop - start:
+            raise ProtocolError(f"part {name!r} of model {self.name} is not one range of columns")
+        return start, stop
+
+    def row(self) -> Tensor:
+        """The numbers that the module holds now, as a new row (num_values,)."""
+        return torch.cat([t.detach().reshape(-1) for t in self._bound])
+
+    def bind(self, row: Tensor, gradient: Tensor | None = None) -> nn.Module:
+        """The module with its tensors laid over `row` (num_values,), without copying.
+
+        Parameters
+        ----------
+        row : torch.Tensor
+            (num_values,); a forward pass in training mode updates its buffer columns in place.
+        gradient : torch.Tensor, optional
+            (num_parameters,); `backward` adds to it.
+        """
+        for tensor, s in zip(self._bound, self._slices, strict=True):
+            tensor.data = row[s.start : s.stop].view(s.shape)
+        if gradient is not None:
+            for tensor, s in zip(self._parameters.values(), self._slices, strict=False):
+                tensor.grad = gradient[s.start : s.stop].view(s.shape)
+        return self.module
+
+
+def build_architecture(
+    name: str, module: nn.Module, device: torch.device, dtype: torch.dtype
+) -> Architecture:
+    """Lay out `module`, refusing what cannot be simulated.
+
+    Raises
+    ------
+    ScenarioError
+        If the module lacks `features` or `head`.
+    """
+    for part in ("features", "head"):
+        if not hasattr(module, part):
+            raise ScenarioError(f"[model] {name}: a model needs submodules `features` and `head`")
+    return Architecture(name, module, device, dtype)

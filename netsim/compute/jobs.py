@@ -1,0 +1,133 @@
+"""Jobs: what a backend executes. One job is one node's piece of learning, recorded when asked for.
+
+A job names its kind of `Work` (the same for many nodes), its inputs (Refs) and its outputs
+(cells). Nothing here computes; `netsim.compute.sequential` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from netsim.compute.refs import Cell, Ref
+
+
+class BatchKey(NamedTuple):
+    """Names one minibatch of one node: which counter of which stream of draws."""
+
+    node: int
+    stream: str
+    counter: int
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """Constants of the local optimiser; the learning rate is data, not part of a signature."""
+
+    kind: str
+    learning_rate: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+
+
+@dataclass(frozen=True)
+class Train:
+    """Local steps from a model; inputs theta, given..., learned..., [anchor], [optimizer state]."""
+
+    batches: tuple[BatchKey, ...]
+    optimizer: Optimizer
+    loss: Callable[..., Any] | None
+    num_given: int
+    learn: tuple[str, ...]
+    anchor_strength: float | None
+    has_state: bool
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs of m models on one minibatch: inputs m models, output (m, n, L)."""
+
+    batch: BatchKey
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Mean loss of a model over one split: output a scalar."""
+
+    node: int
+    split: str
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Gradient of the mean loss over one split: output one row, zero in the buffer columns."""
+
+    node: int
+    split: str
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A pure function of one node's values; `args` holds `Slot(i)` where input i goes."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+class Slot(NamedTuple):
+    """Placeholder of input `index` among the arguments of `Apply`."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Weighted sum of rows: inputs the rows, then the weights if they are lazy."""
+
+    weights: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class ReplaceColumns:
+    """A row with columns [start, stop) taken from elsewhere: inputs the row and the part."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Select:
+    """Greedy selection by validation loss: inputs own model, candidates..., [state]."""
+
+    node: int
+    sizes: tuple[float, ...]
+    coins: tuple[float, ...]
+    budget: int | None
+    has_state: bool
+
+
+Work = Train | Outputs | Loss | Gradient | Apply | Mix | ReplaceColumns | Select
+
+
+@dataclass(slots=True)
+class Job:
+    """One recorded piece of work.
+
+    Attributes
+    ----------
+    node : int
+    time_ns : int
+        Virtual time of submission, for error messages.
+    level : int
+        1 + the largest level of its inputs.
+    """
+
+    work: Work
+    node: int
+    time_ns: int
+    inputs: tuple[Ref, ...]
+    outputs: tuple[Cell, ...]
+    level: int = field(default=1)

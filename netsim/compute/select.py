@@ -1,0 +1,100 @@
+"""Greedy selection of models by validation loss (DPFL, Kharrat et al. 2024, Algorithms 2 and 3).
+
+The state of a selection is one row, so that it can be carried from batch to batch of candidates:
+`[count, sum_x, sum_y, *w_x, *w_y]` where X is the set chosen so far (the node itself first), Y all
+that is not yet rejected, `sum` the total size of a set and `w` its size-weighted sum of models.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+HEADER = 3
+"""Entries of the state before the two sums of models: count of X, size of X, size of Y."""
+
+
+def state_length(num_values: int) -> int:
+    """Entries of the state row for models of `num_values` entries."""
+    return HEADER + 2 * num_values
+
+
+def opening_state(
+    own: Tensor, own_size: float, models: Sequence[Tensor], sizes: Sequence[float]
+) -> Tensor:
+    """X holds the node itself, Y the node and every candidate.
+
+    Parameters
+    ----------
+    own : torch.Tensor
+        (P,), the node's own model.
+    models : sequence of torch.Tensor
+        (P,) each, all candidates.
+    """
+    w_x = own * own_size
+    w_y = w_x.clone()
+    for model, size in zip(models, sizes, strict=True):
+        w_y.add_(model, alpha=size)
+    header = torch.tensor([1.0, own_size, own_size + sum(sizes)]).to(own)
+    return torch.cat([header, w_x, w_y])
+
+
+def greedy(
+    models: Sequence[Tensor],
+    sizes: Sequence[float],
+    coins: Sequence[float],
+    budget: int | None,
+    loss: Callable[[Tensor], float],
+    state: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Offer each candidate in order; add it to X or remove it from Y.
+
+    Parameters
+    ----------
+    models : sequence of torch.Tensor
+        (P,) each: the node's own model, then the candidates, already shuffled.
+    sizes : sequence of float
+        Their training sizes p, own first.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    budget : int or None
+        Largest |X|, the node itself counted; None for no limit.
+    loss : callable
+        Validation loss of a (P,) model; the reward is R = -loss.
+    state : torch.Tensor, optional
+        Where an earlier batch of candidates left off.
+
+    Returns
+    -------
+    weights : torch.Tensor
+        (1 + candidates,) share of each model in the mean over X; 0 for those not chosen.
+    state : torch.Tensor
+        (state_length(P),)
+    """
+    if state is None:
+        state = opening_state(models[0], sizes[0], models[1:], sizes[1:])
+    count, sum_x, sum_y = (float(v) for v in state[:HEADER])
+    w_x, w_y = (half.clone() for half in state[HEADER:].chunk(2))
+    chosen = [0.0] * len(sizes)
+    chosen[0] = sizes[0]
+    loss_x = loss_y = None
+    for index, coin in enumerate(coins, start=1):
+        if budget is not None and count >= budget:
+            break
+        model, size = models[index], sizes[index]
+        loss_x = loss(w_x / sum_x) if loss_x is None else loss_x
+        loss_y = loss(w_y / sum_y) if loss_y is None else loss_y
+        with_j = loss((w_x + size * model) / (sum_x + size))
+        without_j = loss((w_y - size * model) / (sum_y - size))
+        gain_add = max(loss_x - with_j, 0.0)
+        gain_remove = max(loss_y - without_j, 0.0)
+        total = gain_add + gain_remove
+        if coin < (gain_add / total if total > 0 else 1.0):
+            w_x.add_(model, alpha=size)
+            sum_x, count, chosen[index], loss_x = sum_x + size, count + 1, size, with_j
+        else:
+            w_y.sub_(model, alpha=size)
+            sum_y, loss_y = sum_y - size, without_j
+    weights = torch.tensor(chosen).to(w_x) / sum_x
+    header = torch.tensor([count, sum_x, sum_y]).to(w_x)
+    return weights, torch.cat([header, w_x, w_y])

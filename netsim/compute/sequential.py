@@ -1,0 +1,205 @@
+"""The sequential backend: one node at a time in plain PyTorch. The oracle of every other one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from netsim.compute import optimizers
+from netsim.compute.jobs import (
+    Apply,
+    BatchKey,
+    Gradient,
+    Job,
+    Loss,
+    Mix,
+    Outputs,
+    ReplaceColumns,
+    Select,
+    Slot,
+    Train,
+)
+from netsim.compute.select import greedy
+from netsim.compute.shards import Batch, Shards
+from netsim.rng import Streams
+
+
+class Sequential:
+    """Runs jobs one after another on one device.
+
+    Parameters
+    ----------
+    shards : Shards
+    streams : Streams
+        Seeds the masks of random layers, one draw per (node, stream, batch).
+    """
+
+    name = "sequential"
+
+    def __init__(self, shards: Shards, streams: Streams) -> None:
+        self._shards = shards
+        self._streams = streams
+        self._run: dict[type, Callable[[Any, Job], Sequence[Tensor]]] = {
+            Train: self._train,
+            Outputs: self._outputs,
+            Loss: self._loss,
+            Gradient: self._gradient,
+            Apply: self._apply,
+            Mix: self._mix,
+            ReplaceColumns: self._replace_columns,
+            Select: self._select,
+        }
+
+    def execute(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            values = self._run[type(job.work)](job.work, job)
+            for cell, value in zip(job.outputs, values, strict=True):
+                cell.value = value
+
+    def _train(self, work: Train, job: Job) -> Sequence[Tensor]:
+        theta, *others = (r.tensor() for r in job.inputs)
+        architecture = job.inputs[0].architecture
+        assert architecture is not None
+        given, others = others[: work.num_given], others[work.num_given :]
+        learned = {
+            name: value.clone().requires_grad_()
+            for name, value in zip(work.learn, others, strict=False)
+        }
+        rest = others[len(work.learn) :]
+        row = theta.clone()
+        parameters = row[: architecture.num_parameters]
+        gradient = torch.zeros_like(parameters)
+        rows = [parameters, *(v.detach().view(-1) for v in learned.values())]
+        anchor = rest[0][: len(parameters)] if work.anchor_strength is not None else None
+        size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
+        state = rest[-1].clone() if work.has_state else row.new_zeros(size)
+        loss_of = work.loss or cross_entropy
+        model = architecture.bind(row, gradient).train()
+        for key, batch in zip(
+            work.batches,
+            self._shards.batches(work.batches, getattr(work.loss, "uniforms", 0)),
+            strict=True,
+        ):
+            gradient.zero_()
+            for value in learned.values():
+                value.grad = None
+            with self._masks(architecture.is_random, key):
+                loss = loss_of(model, batch, learned, *given)
+            loss.backward()
+            if anchor is not None and work.anchor_strength is not None:
+                gradient.add_(parameters - anchor, alpha=work.anchor_strength)
+            gradients = [gradient]
+            for value in learned.values():
+                found = value.grad
+                gradients.append((torch.zeros_like(value) if found is None else found).view(-1))
+            optimizers.step(work.optimizer, rows, gradients, state)
+        return [row, *(v.detach() for v in learned.values()), state]
+
+    @contextmanager
+    def _masks(self, is_random: bool, key: BatchKey) -> Iterator[None]:
+        """Seed the masks of random layers by the batch that they are drawn for."""
+        if not is_random:
+            yield
+            return
+        device = self._shards.x.device
+        seed = self._streams.key(f"mask/{key.stream}", key.node, key.counter)
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
+            yield
+
+    def _outputs(self, work: Outputs, job: Job) -> Sequence[Tensor]:
+        (batch,) = self._shards.batches([work.batch])
+        return [torch.stack([evaluate(_model(r), batch.x) for r in job.inputs])]
+
+    def _loss(self, work: Loss, job: Job) -> Sequence[Tensor]:
+        batch = self._shards.split(work.node, work.split)
+        return [F.cross_entropy(evaluate(_model(job.inputs[0]), batch.x), batch.y)]
+
+    def _gradient(self, work: Gradient, job: Job) -> Sequence[Tensor]:
+        architecture = job.inputs[0].architecture
+        assert architecture is not None
+        batch = self._shards.split(work.node, work.split)
+        row = job.inputs[0].tensor().clone()
+        gradient = torch.zeros_like(row)
+        model = architecture.bind(row, gradient[: architecture.num_parameters]).eval()
+        F.cross_entropy(model(batch.x), batch.y).backward()
+        return [gradient]
+
+    def _apply(self, work: Apply, job: Job) -> Sequence[Tensor]:
+        values = [r.tensor() for r in job.inputs]
+        result = work.function(*fill(work.args, values))
+        outputs = result if isinstance(result, tuple) else (result,)
+        for output, cell in zip(outputs, job.outputs, strict=True):
+            if tuple(output.shape) != cell.shape:
+                raise ValueError(
+                    f"{work.function.__qualname__} gave shape {tuple(output.shape)}, "
+                    f"announced was {cell.shape}"
+                )
+        # A result may be a view of an input; a value must never change with another one.
+        return [o.detach().clone() for o in outputs]
+
+    def _mix(self, work: Mix, job: Job) -> Sequence[Tensor]:
+        if work.weights is not None:
+            weights: Sequence[float] = work.weights
+            rows = [r.tensor() for r in job.inputs]
+        else:
+            *rows, lazy = (r.tensor() for r in job.inputs)
+            weights = lazy.tolist()
+        total = torch.zeros_like(rows[0])
+        for row, weight in zip(rows, weights, strict=True):
+            if weight:  # a zero weight keeps out a diverged model: 0 * nan is nan
+                total.add_(row, alpha=weight)
+        return [total]
+
+    def _replace_columns(self, work: ReplaceColumns, job: Job) -> Sequence[Tensor]:
+        row = job.inputs[0].tensor().clone()
+        row[work.start : work.stop] = job.inputs[1].tensor()
+        return [row]
+
+    def _select(self, work: Select, job: Job) -> Sequence[Tensor]:
+        inputs = list(job.inputs)
+        state = inputs.pop().tensor() if work.has_state else None
+        batch = self._shards.split(work.node, "validation")
+        architecture = inputs[0].architecture
+        assert architecture is not None
+
+        def loss(row: Tensor) -> float:
+            logits = evaluate(architecture.bind(row).eval(), batch.x)
+            return float(F.cross_entropy(logits, batch.y))
+
+        return greedy(
+            [r.tensor() for r in inputs], work.sizes, work.coins, work.budget, loss, state
+        )
+
+
+def cross_entropy(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
+    """The default loss: mean cross-entropy of the batch."""
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, x: Tensor) -> Tensor:
+    """Outputs (n, L) of a model in evaluation mode."""
+    logits: Tensor = model(x)
+    return logits
+
+
+def _model(ref: Any) -> nn.Module:
+    """The model of a Ref, bound for reading; valid until the next one is bound."""
+    return ref.architecture.bind(ref.tensor()).eval()  # type: ignore[no-any-return]
+
+
+def fill(args: Any, values: Sequence[Any]) -> Any:
+    """Arguments with every `Slot` replaced by its value."""
+    if isinstance(args, Slot):
+        return values[args.index]
+    if isinstance(args, tuple):
+        return tuple(fill(a, values) for a in args)
+    if isinstance(args, list):
+        return [fill(a, values) for a in args]
+    if isinstance(args, dict):
+        return {k: fill(a, values) for k, a in args.items()}
+    return args

@@ -1,0 +1,122 @@
+"""Every node's data on the compute device, and its minibatches by name.
+
+The data set lies on the device once; a shard is a list of row numbers and a batch an index
+gather. Which rows make up batch b of a stream follows from (seed, node, stream, b) alone: each
+epoch visits every row once in an order of its own, the last batch may be smaller.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from netsim.compute.jobs import BatchKey
+from netsim.rng import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One minibatch as a loss function sees it.
+
+    Attributes
+    ----------
+    x : torch.Tensor
+        (n, ...) inputs.
+    y : torch.Tensor
+        (n,) labels, int64.
+    uniforms : torch.Tensor or None
+        (n, k) draws in [0, 1) for a loss that declares `loss.uniforms = k` (augmented views).
+    """
+
+    x: Tensor
+    y: Tensor
+    uniforms: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """Row numbers of one node's samples."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+class Shards:
+    """The samples of all nodes.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor
+        (n, ...) inputs and (n,) labels of the whole data set, on the device.
+    rows : sequence of NodeRows
+        One per node; a server's are empty.
+    common_test : numpy.ndarray
+        Rows of the test set that all nodes share (all classes).
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        rows: Sequence[NodeRows],
+        common_test: NDArray[np.int64],
+        batch_size: int,
+        streams: Streams,
+    ) -> None:
+        self.x, self.y = x, y
+        self.rows = rows
+        self.common_test = common_test
+        self.batch_size = batch_size
+        self._streams = streams
+        self._order = lru_cache(maxsize=4 * len(rows) + 16)(self._draw_order)
+
+    def train_size(self, node: int) -> int:
+        """How many training samples the node has."""
+        return len(self.rows[node].train)
+
+    def batches_per_epoch(self, node: int) -> int:
+        """How many minibatches one pass over the node's training samples takes."""
+        return max(1, -(-self.train_size(node) // self.batch_size))
+
+    def _draw_order(self, node: int, stream: str, epoch: int) -> NDArray[np.int64]:
+        rows = self.rows[node].train
+        order = self._streams.permutation(f"batch/{stream}", node, epoch, n=len(rows))
+        return rows[order]
+
+    def batch_rows(self, key: BatchKey) -> NDArray[np.int64]:
+        """Row numbers of one minibatch."""
+        epoch, position = divmod(key.counter, self.batches_per_epoch(key.node))
+        start = position * self.batch_size
+        return self._order(key.node, key.stream, epoch)[start : start + self.batch_size]
+
+    def batches(self, keys: Sequence[BatchKey], uniforms: int = 0) -> list[Batch]:
+        """Minibatches, gathered in one go; `uniforms` draws per sample ride along."""
+        rows = [self.batch_rows(k) for k in keys]
+        index = torch.from_numpy(np.concatenate(rows)).to(self.x.device)
+        sizes = [len(r) for r in rows]
+        draws: Sequence[Tensor | None] = [None] * len(keys)
+        if uniforms:
+            draws = [
+                torch.from_numpy(
+                    self._streams.uniforms(
+                        f"augment/{k.stream}",
+                        k.node,
+                        k.counter,
+                        counters=np.arange(n * uniforms),
+                    ).reshape(n, uniforms)
+                ).to(self.x)
+                for k, n in zip(keys, sizes, strict=True)
+            ]
+        xs, ys = self.x[index].split(sizes), self.y[index].split(sizes)
+        return [Batch(x, y, u) for x, y, u in zip(xs, ys, draws, strict=True)]
+
+    def split(self, node: int, name: str) -> Batch:
+        """All samples of a node's `train`, `validation` or `test` split, or of `common_test`."""
+        rows = self.common_test if name == "common_test" else getattr(self.rows[node], name)
+        index = torch.from_numpy(rows).to(self.x.device)
+        return Batch(self.x[index], self.y[index])

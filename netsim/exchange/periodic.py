@@ -1,0 +1,28 @@
+"""Every node wakes with a period of its own."""
+
+from typing import Literal
+
+from netsim.exchange import Clock, Schedule
+from netsim.exchange._own_clock import OwnClock
+from netsim.registry import Fraction, Positive
+from netsim.rng import Streams
+
+
+class Periodic(Schedule):
+    """A wake-up every `period_s`, at a random phase, each node's period off by up to `drift`.
+
+    `drift` is relative: 0.01 spreads the periods uniformly over +- 1 %.
+    """
+
+    schedule: Literal["periodic"] = "periodic"
+    period_s: Positive
+    drift: Fraction = 0.0
+
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        def interval_s(node: int, count: int) -> float:
+            if count == 1:
+                return streams.uniform("phase", node) * self.period_s
+            offset = 2.0 * streams.uniform("drift", node) - 1.0
+            return self.period_s * (1.0 + self.drift * offset)
+
+        return OwnClock(nodes, interval_s)

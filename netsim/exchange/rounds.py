@@ -1,0 +1,19 @@
+"""Rounds with a barrier: the papers' synchronous setting."""
+
+from typing import ClassVar, Literal
+
+from netsim.errors import ProtocolError
+from netsim.exchange import Clock, Schedule
+from netsim.registry import Positive
+from netsim.rng import Streams
+
+
+class Rounds(Schedule):
+    """All nodes wake together; a round ends when all are done or `deadline_s` after its start."""
+
+    barrier: ClassVar[bool] = True
+    schedule: Literal["rounds"] = "rounds"
+    deadline_s: Positive | None = None
+
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        raise ProtocolError("rounds start when nodes are ready, not by a clock")

@@ -1,0 +1,135 @@
+"""What every link has in common: a transmission, and what becomes of it.
+
+A link moves messages in virtual time and knows nothing of learning. It ends each transmission
+once, with one outcome, through `Link.finish`; delivery and the sender's report follow from there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+
+from netsim.message import Message
+from netsim.results.log import Recorder
+
+DELIVERED = "delivered"
+PARTIAL = "partial"
+OUTAGE = "outage"
+RETRIES = "retries"
+DEADLINE = "deadline"
+BUSY = "busy"
+ARRIVED = frozenset({DELIVERED, PARTIAL})
+
+LATE = 2
+"""Event priority after everything else that happens at the same instant."""
+
+
+@dataclass(slots=True, eq=False)
+class Transmission:
+    """One message on its way to one receiver.
+
+    Attributes
+    ----------
+    bits : int
+        Size on the air, headers of the link excluded.
+    round : int
+        The sender's wake-up number.
+    request : tuple of int or None
+        (asking node, serial) of the request that this is, or that this answers.
+    reply : bool
+        Whether it answers `request`.
+    tag : object
+        What the exchange that it belongs to is known by; None outside exchanges.
+    done : callable
+        Called once with (transmission, outcome, arrived mask or None).
+    """
+
+    src: int
+    dst: int
+    message: Message
+    bits: int
+    round: int
+    sent_ns: int
+    done: Callable[[Transmission, str, Any], None]
+    request: tuple[int, int] | None = None
+    reply: bool = False
+    tag: Any = None
+
+
+class Link(ABC):
+    """Base of the links.
+
+    Parameters
+    ----------
+    env : simpy.Environment
+        The virtual clock, in nanoseconds.
+    recorder : Recorder
+    ttl_ns : int or None
+        A message that has not arrived this long after it was sent is given up.
+    """
+
+    acknowledged: bool
+    """Whether a sender learns what became of a unicast."""
+
+    control_bits: int
+    """Size of a message that carries nothing else."""
+
+    discovery: str = "oracle"
+    """`oracle`: a node knows whom it reaches; `probe`: it has to ask."""
+
+    probe_window_s: float = 0.0
+
+    def __init__(self, env: simpy.Environment, recorder: Recorder, ttl_ns: int | None) -> None:
+        self.env = env
+        self.recorder = recorder
+        self.ttl_ns = ttl_ns
+        self.in_flight = 0
+
+    @abstractmethod
+    def unicast(self, tx: Transmission) -> None:
+        """Start or queue a transmission to one receiver."""
+
+    @abstractmethod
+    def broadcast(self, group: Sequence[Transmission]) -> None:
+        """Start or queue one message for several receivers."""
+
+    @abstractmethod
+    def reaches(self, src: int, dst: int) -> bool:
+        """Whether `dst` is in reach of `src` at this instant."""
+
+    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
+        """Do something `delay_ns` from now."""
+        timeout = self.env.timeout(delay_ns)
+        timeout.callbacks.append(lambda _: action())
+
+    def finish(
+        self,
+        tx: Transmission,
+        outcome: str,
+        attempts: int = 1,
+        packets_lost: int = 0,
+        snr_db: float = float("nan"),
+        arrived: Any = None,
+    ) -> None:
+        """Record what became of a transmission and tell whoever waits for it."""
+        now = self.env.now
+        self.in_flight -= 1
+        self.recorder.message(
+            tx.sent_ns,
+            now,
+            tx.src,
+            tx.dst,
+            type(tx.message).__name__,
+            tx.bits,
+            attempts,
+            packets_lost,
+            snr_db,
+            outcome,
+            tx.round,
+            (now - tx.sent_ns) * 1e-9,
+        )
+        tx.done(tx, outcome, arrived)

@@ -1,0 +1,110 @@
+"""Algorithm modules, found by file name: the shipped package and a folder of the user's own.
+
+A user's folder becomes a private package, so that its files may import helpers beside them
+(`from ._common import ...`; names with a leading underscore are not algorithms).
+"""
+
+import hashlib
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from netsim.errors import ScenarioError
+from netsim.registry import Table
+
+RESERVED_PARAMS = ("kind", "name")
+"""Keys of an [algorithm] table that are not Params: the file's name and the label."""
+
+
+def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
+    """The algorithm modules by name, in alphabetical order.
+
+    Parameters
+    ----------
+    folder : Path or None
+        A folder of further algorithm files (`--algorithms DIR`).
+
+    Returns
+    -------
+    dict of str to module
+
+    Raises
+    ------
+    ScenarioError
+        If the folder or one of its files can't be used; lists every such problem.
+    """
+    shipped = importlib.import_module("algorithms")
+    found = {name: importlib.import_module(f"algorithms.{name}") for name in _names(shipped)}
+    problems = [p for name, module in found.items() for p in _contract_problems(name, module)]
+    if folder is not None:
+        package = _package(folder)
+        for name in _names(package):
+            where = f"{folder / name}.py"
+            if name in found:
+                problems.append(f"{where}: netsim ships an algorithm of that name; rename the file")
+                continue
+            try:
+                module = importlib.import_module(f"{package.__name__}.{name}")
+            except Exception as error:  # whatever a user's file raises, the remedy is in the file
+                problems.append(f"{where}: cannot be imported: {type(error).__name__}: {error}")
+                continue
+            problems += _contract_problems(where, module)
+            found[name] = module
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    return dict(sorted(found.items()))
+
+
+def schedules(module: ModuleType) -> tuple[str, ...] | None:
+    """The schedules an algorithm runs under; None: all of them."""
+    return getattr(module, "SCHEDULES", None)
+
+
+def needs_values(module: ModuleType) -> bool:
+    """Whether the algorithm's course depends on computed values (so not with --timing-only)."""
+    return bool(getattr(module, "NEEDS_VALUES", False))
+
+
+def first_line(thing: object) -> str:
+    """The first line of a thing's own docstring, or nothing."""
+    text = vars(thing).get("__doc__") or ""
+    return str(text).strip().partition("\n")[0].strip()
+
+
+def _names(package: ModuleType) -> Iterable[str]:
+    return sorted(
+        info.name
+        for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_")
+    )
+
+
+def _package(folder: Path) -> ModuleType:
+    if not folder.is_dir():
+        raise ScenarioError(f"--algorithms {folder}: is not a folder")
+    digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
+    name = f"netsim_algorithms_{digest}"
+    if name not in sys.modules:
+        package = ModuleType(name, f"The algorithms of {folder}.")
+        package.__path__ = [str(folder.resolve())]
+        sys.modules[name] = package
+    importlib.invalidate_caches()
+    return sys.modules[name]
+
+
+def _contract_problems(where: str, module: ModuleType) -> list[str]:
+    params = getattr(module, "Params", None)
+    problems = []
+    if not (inspect.isclass(params) and issubclass(params, Table)):
+        problems.append(f"{where}: has no class Params(netsim.api.Params)")
+    else:
+        clash = [key for key in RESERVED_PARAMS if key in params.model_fields]
+        if clash:
+            problems.append(f"{where}: Params.{clash[0]} is taken by the scenario; rename it")
+    if not callable(getattr(module, "processes", None)):
+        problems.append(f"{where}: has no function processes(node, params)")
+    return problems

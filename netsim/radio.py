@@ -1,0 +1,58 @@
+"""The `[radio]` table: what a scenario says about the air.
+
+Power budget, path loss, fading, rate, packet errors, retransmission and discovery. `netsim.air`
+puts it to work.
+"""
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
+from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
+
+
+class Radio(Table):
+    """One half-duplex radio a node, orthogonal channels, no interference.
+
+    SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
+    called mean. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
+    `reachable` sets the threshold or the transmit power such that a node reaches that many others
+    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`.
+    """
+
+    carrier_hz: Positive = 2.4e9
+    bandwidth_hz: Positive = 20e6
+    tx_power_dbm: Finite = 20.0
+    noise_figure_db: NonNegative = 7.0
+    noise_temperature_k: Positive = 290.0
+    mean_snr_db: Finite = 20.0
+    threshold_db: Finite = 5.0
+    reachable: Positive | None = None
+    calibrate: Literal["threshold", "power"] = "threshold"
+    packet_payload_bytes: Count = 1448
+    packet_header_bytes: Index = 0
+    attempt_overhead_s: NonNegative = 0.0
+    control_bits: Count = 256
+    ttl_s: Positive | None = None
+    discovery: Literal["oracle", "probe"] = "oracle"
+    probe_window_s: Positive = 0.05
+    path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
+    fading: choice("netsim.channels.fading") = {"kind": "rayleigh"}  # type: ignore[valid-type]
+    rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
+    packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
+    arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+
+    @model_validator(mode="after")
+    def _endless_patience_needs_an_end(self) -> Self:
+        if self.arq.kind == "unlimited" and self.ttl_s is None:
+            raise ValueError(
+                'arq "unlimited" over fading needs ttl_s: a link in outage would never give up'
+            )
+        return self
+
+    @property
+    def noise_dbm(self) -> float:
+        """Thermal noise over the bandwidth, noise figure included."""
+        thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
+        return w_to_dbm(thermal_w) + self.noise_figure_db

@@ -1,0 +1,259 @@
+"""Scenarios: a TOML file becomes a frozen, validated `Scenario`, or all its errors at once."""
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+from netsim import plugins, scenario_file
+from netsim.errors import ScenarioError
+from netsim.scenario_draft import Draft, parse_assignment
+from netsim.scenario_problems import described, line
+from netsim.scenario_tables import (
+    AlgorithmEntry,
+    Data,
+    Draw,
+    Group,
+    Metrics,
+    Nodes,
+    Run,
+    Scenario,
+    Sweep,
+    Training,
+    file_model,
+)
+
+__all__ = [
+    "AlgorithmEntry",
+    "Data",
+    "Draw",
+    "Group",
+    "Metrics",
+    "Nodes",
+    "Run",
+    "Scenario",
+    "Sweep",
+    "Training",
+    "check",
+    "draft_of",
+    "from_dict",
+    "json_schema",
+    "load",
+    "to_toml",
+]
+
+
+def load(
+    scenario: str, sets: Iterable[str] = (), algorithms_folder: Path | None = None
+) -> Scenario:
+    """Read and check a scenario.
+
+    Parameters
+    ----------
+    scenario : str
+        A path, or the name of a shipped scenario.
+    sets : iterable of str
+        `a.b=value`, laid over the file in order.
+    algorithms_folder : Path or None
+        A folder of the user's own algorithm files.
+
+    Raises
+    ------
+    ScenarioError
+        With every problem found, one a line.
+    """
+    return check(draft_of(scenario, sets), plugins.algorithms(algorithms_folder))
+
+
+def from_dict(
+    tables: dict[str, Any], name: str = "scenario", algorithms_folder: Path | None = None
+) -> Scenario:
+    """Check a scenario that is given as the tables a file would hold.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    draft = Draft(name, {"name": name, **tables}).copy()
+    return check(draft, plugins.algorithms(algorithms_folder))
+
+
+def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
+    """The file with its base and the assignments laid over it, not yet checked.
+
+    Raises
+    ------
+    ScenarioError
+        If the file can't be read, or an assignment's path leads nowhere; lists all of the latter.
+    """
+    draft = scenario_file.read(scenario)
+    problems = []
+    assignments = []
+    for text in sets:
+        try:
+            assignments.append((text, *parse_assignment(text)))
+        except ScenarioError as error:
+            problems.append(str(error))
+    # A kind replaces its table, so it goes first: --set order then does not matter.
+    assignments.sort(key=lambda a: a[1].rpartition(".")[2] not in ("kind", "schedule"))
+    for text, path, value in assignments:
+        try:
+            draft.assign(path, value, f"--set {text}")
+        except ScenarioError as error:
+            problems.append(str(error))
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    return draft
+
+
+def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
+    """The scenario that a draft describes.
+
+    Raises
+    ------
+    ScenarioError
+        With every problem found, one a line.
+    """
+    raw = _one_form(draft.raw)
+    single = [key for key in ("algorithm", "model") if isinstance(draft.raw.get(key), dict)]
+    model, schema = _model(tuple(modules.items()))
+    problems: list[str] = []
+    checked: Scenario | None = None
+    try:
+        # As JSON, strictly: a text is no number and a number no switch, yet lists may be tuples.
+        checked = model.model_validate_json(json.dumps(raw, default=str), strict=True)
+    except ValidationError as error:
+        written = Draft(draft.path, _written_form(raw, single), draft.said_by)
+        for detail in error.errors(include_url=False):
+            loc = detail["loc"]
+            if len(loc) > 1 and loc[0] in single:
+                loc = (loc[0], *loc[2:])
+            problems.append(described({**detail, "loc": loc}, written, schema))
+    problems += _across_tables(draft, raw, modules)
+    if problems or checked is None:
+        raise ScenarioError("\n".join(dict.fromkeys(problems)))
+    fields = {key: getattr(checked, key) for key in Scenario.model_fields}
+    return Scenario.model_construct(**fields)
+
+
+def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
+    """JSON Schema of a scenario file, every algorithm's Params included."""
+    schema: dict[str, Any] = json.loads(json.dumps(_model(tuple(modules.items()))[1]))
+    for key in ("algorithm", "model"):  # one table may stand for a list of one
+        entries = schema["properties"][key]
+        schema["properties"][key] = {"anyOf": [entries["items"], entries]}
+    schema["properties"]["extends"] = {
+        "type": "string",
+        "description": "Another scenario file, whose tables this one changes.",
+    }
+    required = [key for key in schema["required"] if key != "name"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema} | {
+        "title": "netsim scenario",
+        "required": [],  # a base that others extend need not be whole
+        "description": f"A whole scenario needs {', '.join(required)}.",
+    }
+
+
+def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
+    """The scenario, resolved, as a file that runs again as it is.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    entry : AlgorithmEntry or None
+        Keep only this algorithm: what the folder of one algorithm holds.
+    """
+    tables = scenario.model_dump(mode="json")
+    entries = scenario.algorithm if entry is None else (entry,)
+    flat = [{"kind": e.kind, "name": e.name, **e.params.model_dump(mode="json")} for e in entries]
+    tables["algorithm"] = flat[0] if len(flat) == 1 else flat
+    if len(tables["model"]) == 1:
+        tables["model"] = tables["model"][0]
+    if scenario.sweep is not None:
+        for key, draw in tables["sweep"]["draw"].items():
+            listed = draw.pop("values")
+            tables["sweep"]["draw"][key] = listed or draw
+    return scenario_file.write(tables)
+
+
+@lru_cache(maxsize=8)
+def _model(
+    modules: tuple[tuple[str, ModuleType], ...],
+) -> tuple[type[Scenario], dict[str, Any]]:
+    model = file_model(dict(modules))
+    return model, model.model_json_schema()
+
+
+def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
+    """The draft's tables in the one form that the model reads."""
+    tables = dict(raw)
+    if tables.get("radio") is None and tables.get("link") is None:
+        tables["link"] = {}
+    for key in ("algorithm", "model"):
+        if isinstance(tables.get(key), dict):
+            tables[key] = [tables[key]]
+    if isinstance(tables.get("sweep"), dict):
+        sweep = dict(tables["sweep"])
+        for key in ("over", "draw"):
+            if isinstance(sweep.get(key), dict):
+                sweep[key] = _flat_paths(sweep[key])
+        if isinstance(sweep.get("draw"), dict):
+            sweep["draw"] = {
+                k: {"values": v} if isinstance(v, list) else v for k, v in sweep["draw"].items()
+            }
+        tables["sweep"] = sweep
+    return tables
+
+
+def _flat_paths(tables: dict[str, Any]) -> dict[str, Any]:
+    """`{"a": {"b": [1]}}` as `{"a.b": [1]}`: TOML writes key paths with and without quotes."""
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        if isinstance(value, dict) and value and not {"low", "high"} & value.keys():
+            flat |= {f"{key}.{rest}": v for rest, v in _flat_paths(value).items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:
+    return {**raw, **{key: raw[key][0] for key in single}}
+
+
+def _across_tables(
+    draft: Draft, raw: dict[str, Any], modules: Mapping[str, ModuleType]
+) -> list[str]:
+    """What no table can see alone; read from the tables as written, so it shows beside the rest."""
+    problems = []
+    if raw.get("radio") is not None and raw.get("link") is not None:
+        problems.append(f"{draft.source(('link',))}: [link]: stands beside [radio]; leave one out")
+    entries = raw.get("algorithm")
+    exchange = raw.get("exchange")
+    schedule = exchange.get("schedule") if isinstance(exchange, dict) else None
+    names: list[Any] = []
+    for entry in entries if isinstance(entries, list) else []:
+        kind = entry.get("kind") if isinstance(entry, dict) else None
+        if not isinstance(kind, str) or kind not in modules:
+            continue
+        name = entry.get("name", kind)
+        if name in names:
+            problems.append(
+                f'{draft.source(("algorithm",))}: [algorithm] name = "{name}": two algorithms '
+                "have this name; give one another with the key name"
+            )
+        names.append(name)
+        runs_under = plugins.schedules(modules[kind])
+        if runs_under is not None and isinstance(schedule, str) and schedule not in runs_under:
+            problems.append(
+                line(
+                    draft,
+                    ("exchange", "schedule"),
+                    f'algorithm "{kind}" does not run under this schedule; '
+                    f"it runs under {', '.join(runs_under)}",
+                )
+            )
+    return problems

@@ -1,0 +1,177 @@
+"""What a scenario's layers say together (`extends`, the file, `--set`), before it is checked.
+
+A `Draft` also knows which layer said what, so that an error can name it.
+"""
+
+import copy
+import tomllib
+from dataclasses import dataclass, field
+from typing import Any
+
+from netsim.errors import ScenarioError
+from netsim.registry import did_you_mean
+
+KeyPath = tuple[str | int, ...]
+TAGS = ("kind", "schedule")
+SHARED_KEYS = {("data",): ("path", "partition", "validation")}
+"""Keys of a component table that belong to the table, so that they outlive a change of kind."""
+
+
+@dataclass
+class Draft:
+    """A scenario before validation.
+
+    Attributes
+    ----------
+    path : str
+        The file as the user named it.
+    raw : dict
+        The merged tables.
+    said_by : dict of key path to str
+        The layer (file or `--set`) that stated a key, where it is not `path`.
+    """
+
+    path: str
+    raw: dict[str, Any]
+    said_by: dict[KeyPath, str] = field(default_factory=dict)
+
+    def source(self, path: KeyPath) -> str:
+        """The layer that stated the key, or the table that it is missing from."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.said_by:
+                return self.said_by[path[:end]]
+        return self.path
+
+    def lay_over(self, layer: dict[str, Any], label: str) -> None:
+        """Merge a further file: tables key by key, all else replaced.
+
+        A table whose kind differs replaces the whole table, except for `SHARED_KEYS`.
+        """
+        self.raw = _merge(self, self.raw, layer, (), label, addressed=False)
+
+    def assign(self, dotted: str, value: Any, label: str) -> None:
+        """Set one key as `--set a.b=value` does; entries of lists go by their name or number.
+
+        Raises
+        ------
+        ScenarioError
+            If the path leads through something that is no table.
+        """
+        keys = dotted.split(".")
+        if not all(keys):
+            raise ScenarioError(f"{label}: {dotted!r} is not a key path such as radio.gap_db")
+        layer: Any = value
+        for key in reversed(keys):
+            layer = {key: layer}
+        self.raw = _merge(self, self.raw, layer, (), label, addressed=True)
+
+    def copy(self) -> "Draft":
+        """An independent draft."""
+        return Draft(self.path, copy.deepcopy(self.raw), dict(self.said_by))
+
+
+def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addressed: bool) -> Any:
+    if addressed and isinstance(layer, dict) and path:
+        if isinstance(base, list):
+            return _merge_entry(draft, base, layer, path, label)
+        if isinstance(base, dict) and len(layer) == 1 and next(iter(layer)) in _names(base):
+            inner = next(
+                iter(layer.values())
+            )  # algorithm.kd_pdfl.mu1 where kd_pdfl is the only one
+            if isinstance(inner, dict):
+                layer = inner
+    if not isinstance(layer, dict) or not isinstance(base, dict):
+        if addressed and isinstance(layer, dict) and base is not None:
+            raise ScenarioError(
+                f"{label}: {_dotted(path)} is a value, not a table; "
+                f"it has no key {next(iter(layer))}"
+            )
+        _forget(draft, path)
+        draft.said_by[path] = label
+        return layer
+    kept = dict(base)
+    if any(tag in layer and layer[tag] != base.get(tag, layer[tag]) for tag in TAGS):
+        kept = {key: base[key] for key in SHARED_KEYS.get(path, ()) if key in base}
+        for key in base.keys() - kept.keys():
+            _forget(draft, (*path, key))
+        draft.said_by[path] = label
+    for key, value in layer.items():
+        kept[key] = _merge(draft, kept.get(key), value, (*path, key), label, addressed)
+    return kept
+
+
+def _merge_entry(
+    draft: Draft, entries: list[Any], layer: dict[str, Any], path: KeyPath, label: str
+) -> list[Any]:
+    [(address, inner)] = layer.items()
+    by_name = [i for i, entry in enumerate(entries) if address in _names(entry)]
+    if address.isdecimal() and int(address) < len(entries):
+        by_name = by_name or [int(address)]
+    if len(by_name) != 1:
+        known = [str(_names(e)[0]) if _names(e) else str(i) for i, e in enumerate(entries)]
+        what = "is the name of several entries" if by_name else "is not an entry"
+        raise ScenarioError(
+            f"{label}: {address} {what} of {_dotted(path)}, which has {', '.join(known)}"
+            + did_you_mean(address, known)
+        )
+    [i] = by_name
+    merged = list(entries)
+    merged[i] = _merge(draft, entries[i], inner, (*path, i), label, addressed=True)
+    return merged
+
+
+def _names(entry: Any) -> list[str]:
+    """What a list's entry may be called by: its name, else its kind."""
+    if not isinstance(entry, dict):
+        return []
+    return [entry[key] for key in ("name", "kind") if isinstance(entry.get(key), str)]
+
+
+def _forget(draft: Draft, path: KeyPath) -> None:
+    for known in [p for p in draft.said_by if p[: len(path)] == path]:
+        del draft.said_by[known]
+
+
+def _dotted(path: KeyPath) -> str:
+    return ".".join(str(key) for key in path)
+
+
+def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
+    """`a.b=value` as key path and value; the value is TOML, a bare word is a string.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    path, equals, value = text.partition("=")
+    if not equals or not path.strip():
+        raise ScenarioError(f"{option} {text}: is not of the form key.path=value")
+    return path.strip(), parse_value(value.strip())
+
+
+def parse_value(text: str) -> Any:
+    """A value as TOML writes it; what is not TOML is a string."""
+    try:
+        tables = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return tables["value"] if tables.keys() == {"value"} else text
+
+
+def split_values(text: str) -> list[Any]:
+    """`1,2,[3, 4],"a,b"` as values: commas inside brackets and quotes separate nothing."""
+    parts, depth, quote = [""], 0, ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "[{":
+            depth += 1
+        elif char in "]}":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append("")
+            continue
+        parts[-1] += char
+    return [parse_value(part.strip()) for part in parts if part.strip()]

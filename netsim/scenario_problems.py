@@ -1,0 +1,284 @@
+"""What is wrong with a scenario, in the words and key paths of the person who wrote it.
+
+pydantic finds the errors; here each becomes one line
+`file: [table] key = value: what is wrong; remedy`.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from netsim.registry import did_you_mean
+from netsim.scenario_draft import TAGS, Draft, KeyPath
+
+_TO_SI: dict[str, dict[str, float]] = {
+    "s": {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1, "seconds": 1, "min": 60, "h": 3600},
+    "hz": {"khz": 1e3, "mhz": 1e6, "ghz": 1e9},
+    "bps": {"kbps": 1e3, "mbps": 1e6, "gbps": 1e9},
+    "bits": {"bytes": 8, "kbit": 1e3, "kb": 8e3, "mb": 8e6},
+    "m": {"km": 1e3, "cm": 1e-2, "mm": 1e-3},
+    "w": {"mw": 1e-3, "kw": 1e3},
+    "j": {"mj": 1e-3, "kj": 1e3},
+    "dbm": {},
+    "db": {},
+}
+"""The units of keys, and what people write instead."""
+
+_KINDS = {
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "string_type": 'must be a text in "quotes"',
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "finite_number": "must be a finite number",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+}
+_BOUNDS = {
+    "greater_than": ("must be greater than", "gt"),
+    "greater_than_equal": ("must be at least", "ge"),
+    "less_than": ("must be less than", "lt"),
+    "less_than_equal": ("must be at most", "le"),
+}
+
+
+def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
+    """One error as one line.
+
+    Parameters
+    ----------
+    error : ErrorDetails
+        One of pydantic's errors for `draft.raw`.
+    draft : Draft
+    schema : dict
+        JSON Schema of the scenario: the keys that each table knows.
+    """
+    path = written_path(error["loc"], draft.raw)
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        what = _unknown_key(path, draft.raw, schema)
+    elif kind == "missing":
+        what = "is required"
+    elif kind == "union_tag_not_found":
+        tag = context["discriminator"].strip("'")
+        path = (*path, tag)
+        what = f"is required: one of {', '.join(_tags(path[:-1], draft.raw, schema))}"
+    elif kind == "union_tag_invalid":
+        tag = context["discriminator"].strip("'")
+        path = (*path, tag)
+        known = _tags(path[:-1], draft.raw, schema)
+        what = f"must be one of {', '.join(known)}" + did_you_mean(str(context["tag"]), known)
+    elif kind == "literal_error":
+        what = f"must be {context['expected']}"
+        known = re.findall(r"'([^']*)'", str(context["expected"]))
+        what = what.replace("'", '"') + did_you_mean(str(error["input"]), known)
+    elif kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        what = f"{words} {context[bound]:g}"
+    elif kind in ("too_short", "too_long"):
+        side, key = ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
+        what = f"must have {side} {context[key]} entries, not {context['actual_length']}"
+    elif kind == "string_pattern_mismatch":
+        what = "may hold letters, digits, and . _ - = after the first (it names a folder)"
+    elif kind in ("value_error", "assertion_error"):
+        what = str(context.get("error", error["msg"]))
+    else:
+        what = _KINDS.get(kind, error["msg"][:1].lower() + error["msg"][1:])
+        what += _number_in_text(path, error["input"]) if kind.startswith(("float", "int")) else ""
+    return line(draft, path, what)
+
+
+def line(draft: Draft, path: KeyPath, what: str) -> str:
+    """`file: [table] key = value: what`, with the table or the key left out where there is none."""
+    return f"{draft.source(path)}: {_where(draft.raw, path)}: {what}"
+
+
+def written_path(loc: tuple[str | int, ...], raw: Any) -> KeyPath:
+    """The key path that the user wrote, from pydantic's location.
+
+    pydantic adds the chosen kind after a component's table, and the branch of a union after a
+    plain value; neither is in the file.
+    """
+    path: list[str | int] = []
+    for key in loc:
+        inside = isinstance(raw, dict) and key in raw
+        if isinstance(raw, dict) and not inside and key in [raw.get(tag) for tag in TAGS]:
+            continue
+        if raw is not None and not isinstance(raw, dict | list):
+            break
+        path.append(key)
+        if isinstance(raw, list):
+            raw = raw[key] if isinstance(key, int) and key < len(raw) else None
+        else:
+            raw = raw.get(key) if isinstance(raw, dict) else None
+    return tuple(path)
+
+
+def shown(value: Any) -> str:
+    """A value as TOML would write it, shortened."""
+    if isinstance(value, dict):
+        text = "{" + ", ".join(f"{k} = {shown(v)}" for k, v in value.items()) + "}"
+    elif isinstance(value, list | tuple):
+        text = "[" + ", ".join(shown(v) for v in value) + "]"
+    elif isinstance(value, float) and not math.isfinite(value):
+        text = str(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _where(raw: Any, path: KeyPath) -> str:
+    names: list[str] = []
+    value, table_end = raw, 0
+    for i, key in enumerate(path):
+        parent = value
+        if isinstance(value, dict):
+            value = value.get(key)
+        else:
+            value = value[key] if isinstance(value, list) and isinstance(key, int) else None
+        names.append(_entry_name(parent, key))
+        if isinstance(value, dict):
+            table_end = i + 1
+    if isinstance(raw.get(path[0] if path else ""), list) and len(path) > 1:
+        table_end = max(table_end, 1)
+    table = f"[{'.'.join(names[:table_end])}]" if table_end else ""
+    key_name = ".".join(names[table_end:])
+    if not key_name:
+        return table
+    stated = key_name if value is None else f"{key_name} = {shown(value)}"
+    return f"{table} {stated}".strip()
+
+
+def _entry_name(parent: Any, key: str | int) -> str:
+    if isinstance(parent, list) and isinstance(key, int) and key < len(parent):
+        entry = parent[key]
+        if isinstance(entry, dict):
+            own = entry.get("name", entry.get("kind"))
+            if isinstance(own, str) and sum(own in _own_names(e) for e in parent) == 1:
+                return own
+    return str(key)
+
+
+def _own_names(entry: Any) -> list[Any]:
+    return [entry.get("name", entry.get("kind"))] if isinstance(entry, dict) else []
+
+
+def _number_in_text(path: KeyPath, value: Any) -> str:
+    """A remedy for `"5 ms"` and `"5"`: units belong to the key, numbers stand without quotes."""
+    match = re.fullmatch(r"\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([A-Za-zµ]*)\s*", str(value))
+    if not isinstance(value, str) or match is None or not path:
+        return ""
+    key, number, unit = str(path[-1]), match[1], match[2].lower().replace("µ", "u")
+    own = key.rpartition("_")[2]
+    factor = 1.0 if unit in ("", own) else _TO_SI.get(own, {}).get(unit)
+    if factor is None:
+        return f"; the unit is part of the key ({own})" if own in _TO_SI else ""
+    try:
+        converted = float(number) * factor
+    except ValueError:
+        return ""
+    remedy = f"; write {key} = {converted:.12g}"
+    return remedy + (f" (the unit is part of the key: {own})" if unit else "")
+
+
+def _unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
+    key, value = str(path[-1]), at(raw, path)
+    known = _properties(path[:-1], raw, schema)
+    what = "is not a key that netsim knows" if len(path) == 1 else "is not a key of this table"
+    stem, _, unit = key.rpartition("_")
+    for candidate in known:
+        own_stem, _, own_unit = candidate.rpartition("_")
+        if own_unit not in _TO_SI:
+            continue
+        if own_stem == key:
+            return f"{what}; its unit is part of the key: write {candidate}"
+        if own_stem == stem and unit != own_unit:
+            factor = _TO_SI[own_unit].get(unit)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            amount = f" = {value * factor:.12g}" if factor and number else ""
+            return f"{what}; the unit of this quantity is {own_unit}: write {candidate}{amount}"
+    hint = did_you_mean(key, known)
+    if not hint:
+        home = _home(key, path[:-1], raw, schema)
+        hint = f"; it belongs {home}" if home else f"; it has {', '.join(sorted(known))}"
+    return what + hint
+
+
+def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
+    """Where a key that exists elsewhere should stand."""
+    top = _properties((), raw, schema)
+    if here and key in top and not isinstance(raw.get(key), dict):
+        return f"at the top of the file, before the first [table]: {key}"
+    for table in top:
+        value = raw.get(table)
+        if isinstance(value, dict) and (table,) != here:
+            if key in _properties((table,), raw, schema):
+                return f"in [{table}]"
+            for inner, deep in value.items():
+                if isinstance(deep, dict) and key in _properties((table, inner), raw, schema):
+                    return f"in [{table}.{inner}]"
+    return ""
+
+
+def at(raw: Any, path: KeyPath) -> Any:
+    """The value at a key path, or None."""
+    for key in path:
+        try:
+            raw = raw[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return raw
+
+
+def _properties(path: KeyPath, raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """The keys that the table at `path` knows, given the kinds chosen in `raw`."""
+    found: dict[str, Any] = _subschema(path, raw, schema).get("properties", {})
+    return found
+
+
+def _tags(path: KeyPath, raw: Any, schema: dict[str, Any]) -> list[str]:
+    """The kinds that the component table at `path` may have."""
+    node = _subschema(path, raw, schema, choose_last=False)
+    return sorted(node.get("discriminator", {}).get("mapping", {}))
+
+
+def _subschema(
+    path: KeyPath, raw: Any, root: dict[str, Any], choose_last: bool = True
+) -> dict[str, Any]:
+    node = _choose(root, raw, root, True)
+    for i, key in enumerate(path):
+        raw = at(raw, (key,))
+        if isinstance(key, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(key) or node.get("additionalProperties") or {}
+        node = node if isinstance(node, dict) else {}
+        node = _choose(node, raw, root, choose_last or i + 1 < len(path))
+    return node
+
+
+def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool) -> dict[str, Any]:
+    """Follow references, and the branch of a union that `raw` means."""
+    while True:
+        if "$ref" in node:
+            node = root["$defs"][node["$ref"].rpartition("/")[2]]
+        elif "anyOf" in node:
+            wanted = "array" if isinstance(raw, list) else "object"
+            branches = [_choose(b, raw, root, by_kind) for b in node["anyOf"]]
+            fits = [b for b in branches if b.get("type") == wanted or "discriminator" in b]
+            return fits[0] if fits else {}
+        elif "discriminator" in node and by_kind:
+            tag = raw.get(node["discriminator"]["propertyName"]) if isinstance(raw, dict) else None
+            node = node["discriminator"]["mapping"].get(tag) if isinstance(tag, str) else None
+            node = {"$ref": node} if node else {}
+        else:
+            return node
