@@ -1,1 +1,63 @@
 """Partitions of a data set over nodes; one a file, its name is its `kind` in a scenario."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import Component
+from netsim.rng import Streams
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """The rows of one node.
+
+    Attributes
+    ----------
+    train, test : int64 arrays
+        Row numbers in the data set, each at most once, in no particular order.
+    """
+
+    train: Rows
+    test: Rows
+
+
+class Partition(Component):
+    """Base of the partitions. Draws come from the scenario's streams only."""
+
+    @abstractmethod
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: Streams,
+    ) -> list[Shard]:
+        """Give each node its rows.
+
+        Parameters
+        ----------
+        labels : (n,) int64
+            Class of every row of the data set.
+        train, test : int64 arrays
+            The rows that may be given out, disjoint.
+        num_classes : int
+        nodes : int
+        streams : Streams
+
+        Returns
+        -------
+        list of Shard
+            One per node; training rows come from `train`, test rows from `test`.
+
+        Raises
+        ------
+        ScenarioError
+            If more samples are asked for than the data has.
+        """

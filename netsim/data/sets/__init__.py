@@ -1,1 +1,90 @@
 """Data sets; one a file, its name is its `kind` in a scenario."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import Component
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A data set in memory. It is shared by all who load it: nobody writes to its arrays.
+
+    Attributes
+    ----------
+    x : (n, *input_shape) float32
+        Normalised inputs; images as (C, H, W).
+    y : (n,) int64
+        Class numbers, 0 to `num_classes` - 1.
+    train, test : int64 arrays
+        Row numbers; no row is in both.
+    num_classes : int
+    class_names : tuple of str
+    name : str
+        The data set's `kind`.
+    notes : str
+        What a reader of results must know: parts left out, the hold-out, the encoding.
+    """
+
+    x: NDArray[np.float32]
+    y: NDArray[np.int64]
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    num_classes: int
+    class_names: tuple[str, ...]
+    name: str
+    notes: str
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        return tuple(int(size) for size in self.x.shape[1:])
+
+
+class DataSet(Component):
+    """Base of the data sets. A subclass states `kind` and reads its rows.
+
+    Attributes
+    ----------
+    needs_files : bool
+        Whether a data folder is needed; False for sets that come with a dependency.
+    """
+
+    needs_files: ClassVar[bool] = True
+
+    def load(self, folder: Path | None) -> Samples:
+        """The samples, read at most once per process and folder.
+
+        Parameters
+        ----------
+        folder : pathlib.Path or None
+            The data folder: `[data] path`, `--data` or `NETSIM_DATA`.
+
+        Returns
+        -------
+        Samples
+
+        Raises
+        ------
+        DataError
+            If files are missing (which, where it was looked, how to get them), are not what they
+            should be, or hold fewer rows than asked for.
+        """
+        return _load(self, folder)
+
+    @abstractmethod
+    def read(self, folder: Path | None) -> Samples:
+        """Read the samples from the files; called by `load`."""
+
+
+@lru_cache(
+    maxsize=2
+)  # decoding 60,000 images takes seconds; more than two sets is memory for naught
+def _load(data_set: DataSet, folder: Path | None) -> Samples:
+    return data_set.read(folder if data_set.needs_files else None)

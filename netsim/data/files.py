@@ -1,0 +1,208 @@
+"""Finding and reading the files of a data set: Parquet in the Hugging Face layout, CSV tables."""
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from netsim.errors import DataError
+
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
+_HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
+
+
+def find(
+    kind: str, folder: Path | None, folders: Sequence[str], patterns: Sequence[str], how_to_get: str
+) -> list[Path]:
+    """The files of one part of a data set.
+
+    Parameters
+    ----------
+    kind : str
+        The data set's name in a scenario.
+    folder : pathlib.Path or None
+        The data folder.
+    folders : sequence of str
+        Places below it, in order of preference.
+    patterns : sequence of str
+        File patterns, in order of preference; the first with a match in a place is taken.
+    how_to_get : str
+        The remedy in the message.
+
+    Returns
+    -------
+    list of pathlib.Path
+        In name order, all from one place and one pattern.
+
+    Raises
+    ------
+    DataError
+        If nothing is found, or some shards of a set are missing.
+    """
+    wanted = " or ".join(patterns)
+    if folder is None:
+        raise DataError(
+            f'[data] kind = "{kind}": needs {wanted}, and no data folder was given; '
+            f"{_HOW_TO_POINT}. To get it: {how_to_get}"
+        )
+    places = list(dict.fromkeys(folder / name for name in folders))
+    for place in places:
+        for pattern in patterns:
+            files = sorted(place.glob(pattern))
+            if files:
+                _require_all_shards(kind, files)
+                return files
+    looked = ", ".join(str(place) for place in places)
+    raise DataError(
+        f'[data] kind = "{kind}": no file {wanted}; looked in {looked}; '
+        f"{_HOW_TO_POINT}. To get it: {how_to_get}"
+    )
+
+
+def _require_all_shards(kind: str, files: list[Path]) -> None:
+    names = {file.name for file in files}
+    for file in files:
+        shard = _SHARD.search(file.name)
+        if not shard:
+            continue
+        stem = file.name[: shard.start()]
+        for number in range(int(shard[2])):
+            name = f"{stem}-{number:05d}-of-{shard[2]}.parquet"
+            if name not in names:
+                raise DataError(
+                    f'[data] kind = "{kind}": file {file.parent / name} is missing, '
+                    f"beside {file.name}; copy all {int(shard[2])} parts"
+                )
+
+
+def image_folders(name: str) -> tuple[str, ...]:
+    """Places below the data folder where an image set may lie, own layout first.
+
+    Hub repositories put their Parquet files at the top, in `data/`, or in a folder named after the
+    configuration, which is the set's name or `plain_text`.
+    """
+    bases = (f"images/{name}", name)
+    return tuple(
+        f"{base}{sub}" for base in bases for sub in ("", "/data", f"/{name}", "/plain_text")
+    )
+
+
+def read_table(files: Sequence[Path]) -> pa.Table:
+    """Read tables (Parquet, or CSV by suffix, gzip or not) and put them below one another.
+
+    Raises
+    ------
+    DataError
+        If a file can't be read, or the files' columns differ.
+    """
+    tables = []
+    for file in files:
+        try:
+            is_parquet = file.suffix == ".parquet"
+            tables.append(pa.parquet.read_table(file) if is_parquet else pa.csv.read_csv(file))
+        except (OSError, EOFError, pa.ArrowException) as error:
+            raise DataError(f"{file}: can't be read ({error}); fetch the file again") from error
+    for file, table in zip(files, tables, strict=True):
+        if table.column_names != tables[0].column_names:
+            raise DataError(f"{file}: its columns differ from those of {files[0].name}")
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def column(table: pa.Table, names: Sequence[str], file: Path) -> str:
+    """The first of `names` that the table has.
+
+    Raises
+    ------
+    DataError
+        If it has none of them.
+    """
+    for name in names:
+        if name in table.column_names:
+            return name
+    raise DataError(
+        f"{file}: no column {' or '.join(names)}; it has {', '.join(table.column_names)}"
+    )
+
+
+def labels(table: pa.Table, name: str, num_classes: int, file: Path) -> NDArray[np.int64]:
+    """A label column, (n,) int64.
+
+    Raises
+    ------
+    DataError
+        If a label is not in 0 .. `num_classes` - 1.
+    """
+    try:
+        y = table.column(name).cast(pa.int64()).to_numpy()
+    except pa.ArrowException as error:
+        raise DataError(f"{file}: column {name} is not a column of class numbers") from error
+    if table.column(name).null_count or (len(y) and not 0 <= y.min() <= y.max() < num_classes):
+        raise DataError(f"{file}: column {name} must hold class numbers 0 to {num_classes - 1}")
+    return np.asarray(y, dtype=np.int64)
+
+
+def class_names(table: pa.Table, name: str, num_classes: int) -> tuple[str, ...]:
+    """Names of the classes from the schema (as `datasets` writes them), else their numbers."""
+    metadata = table.schema.metadata or {}
+    try:
+        info = json.loads(metadata.get(b"huggingface", b"{}"))
+        names = info["info"]["features"][name]["names"]
+    except (ValueError, KeyError, TypeError):
+        names = ()
+    return tuple(map(str, names if len(names) == num_classes else range(num_classes)))
+
+
+def images(
+    table: pa.Table, name: str, shape: tuple[int, int, int], file: Path
+) -> tuple[NDArray[np.uint8], str]:
+    """Decode an image column, a struct with the encoded file in `bytes`.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+    shape : (C, H, W)
+        What every image must be; one channel is grey, three are RGB.
+    file : pathlib.Path
+        For the message.
+
+    Returns
+    -------
+    x : (n, C, H, W) uint8
+    encoding : str
+        Format of the first image, such as "PNG".
+
+    Raises
+    ------
+    DataError
+        If an image can't be decoded or has another size.
+    """
+    channels, height, width = shape
+    x = np.empty((table.num_rows, height, width, channels), dtype=np.uint8)
+    encoding = ""
+    kind = table.schema.field(name).type
+    if not pa.types.is_struct(kind) or kind.get_field_index("bytes") < 0:
+        raise DataError(f"{file}: column {name} is {kind}, not a struct with bytes")
+    row = 0
+    for chunk in table.column(name).chunks:
+        for encoded in chunk.field("bytes"):
+            try:
+                image = Image.open(io.BytesIO(encoded.as_py()))
+                encoding = encoding or str(image.format)
+                pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
+            except (UnidentifiedImageError, OSError, TypeError) as error:
+                raise DataError(f"{file}: the image in row {row} can't be decoded") from error
+            if pixels.shape[:2] != (height, width):
+                size = f"{pixels.shape[0]} x {pixels.shape[1]}"
+                raise DataError(f"{file}: row {row} is {size}, not {height} x {width} pixels")
+            x[row] = pixels.reshape(height, width, channels)
+            row += 1
+    return np.ascontiguousarray(x.transpose(0, 3, 1, 2)), encoding

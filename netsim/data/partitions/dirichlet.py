@@ -1,0 +1,118 @@
+"""Each class is shared out in Dirichlet proportions, as pFedGraph and DPFL do.
+
+Source: the partition code of Ye et al., ICML 2023 (github MediaBrain-SJTU/pFedGraph) and Kharrat,
+Canini, Horvath, 2024 (github salmakh1/DPFL). Per class: shuffle, q ~ Dir_K(beta), set q to 0 for
+nodes that already hold n/K rows, renormalise, cut at the cumulative proportions; draw everything
+again until the smallest node holds enough.
+Test rows follow DPFL: each class in the training proportions, rounded; what rounding leaves over
+goes one each to the holders.
+Departures: a draw that leaves a node without a test row is drawn again too (its accuracy would not
+be defined), and the number of tries is bounded.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.data.partitions import Partition, Rows, Shard
+from netsim.errors import ScenarioError
+from netsim.registry import Count, Positive
+from netsim.rng import Streams
+
+_MAX_TRIES = 10_000
+
+
+class Dirichlet(Partition):
+    """Disjoint parts that cover all training rows, with uneven classes and sizes.
+
+    Parameters
+    ----------
+    beta : float
+        Concentration; the smaller, the fewer classes a node has.
+    min_samples : int
+        Training rows of the smallest node (pFedGraph 10, DPFL 20).
+    """
+
+    kind: Literal["dirichlet"] = "dirichlet"
+    beta: Positive = 0.1
+    min_samples: Count = 10
+
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: Streams,
+    ) -> list[Shard]:
+        """Give each node its rows; see the base class."""
+        if nodes * self.min_samples > len(train) or nodes > len(test):
+            raise ScenarioError(
+                f'[data.partition] kind = "dirichlet": {nodes} nodes with at least '
+                f"{self.min_samples} training and 1 test sample each, the data has {len(train)} "
+                f"training and {len(test)} test rows; take fewer nodes or a smaller min_samples"
+            )
+        in_train = np.bincount(labels[train], minlength=num_classes)
+        in_test = np.bincount(labels[test], minlength=num_classes)
+        for attempt in range(_MAX_TRIES):
+            rng = streams.generator("partition/dirichlet", attempt)
+            counts = self._counts(in_train, nodes, rng)
+            if counts is None or counts.sum(axis=1).min() < self.min_samples:
+                continue
+            test_counts = _in_proportion(counts, in_test)
+            if test_counts.sum(axis=1).min() > 0:
+                parts_train = _hand_out(labels, train, counts, streams, "train")
+                parts_test = _hand_out(labels, test, test_counts, streams, "test")
+                return [Shard(*pair) for pair in zip(parts_train, parts_test, strict=True)]
+        raise ScenarioError(
+            f'[data.partition] kind = "dirichlet": none of {_MAX_TRIES} draws with beta = '
+            f"{self.beta:g} gave each of {nodes} nodes {self.min_samples} of {len(train)} training "
+            f"rows and a test row; take fewer nodes, a larger beta or a smaller min_samples"
+        )
+
+    def _counts(
+        self, sizes: NDArray[np.int64], nodes: int, rng: np.random.Generator
+    ) -> NDArray[np.int64] | None:
+        """One draw of how many rows of each class a node gets, (nodes, C); None if it fails."""
+        counts = np.zeros((nodes, len(sizes)), dtype=np.int64)
+        full = sizes.sum() / nodes
+        for label, size in enumerate(sizes):
+            share = rng.dirichlet(np.full(nodes, self.beta))
+            share[counts.sum(axis=1) >= full] = 0.0
+            if share.sum() == 0:  # the draw underflowed for every node with room
+                return None
+            cuts = (np.cumsum(share / share.sum()) * size).astype(np.int64)
+            counts[:, label] = np.diff(cuts[:-1], prepend=0, append=size)
+        return counts
+
+
+def _in_proportion(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Test rows of each node and class, (nodes, C), in the proportions of `counts`."""
+    result = np.zeros_like(counts)
+    for label, size in enumerate(sizes):
+        holders = np.flatnonzero(counts[:, label])
+        if len(holders) == 0:
+            continue
+        held = counts[holders, label]
+        rounded = np.rint(held * (size / held.sum())).astype(np.int64)
+        ends = np.minimum(np.cumsum(rounded), size)  # capped: rounding up may ask for too many
+        share = np.diff(ends, prepend=0)
+        share[: size - ends[-1]] += 1  # at most half the holders: each rounds by at most 1/2
+        result[holders, label] = share
+    return result
+
+
+def _hand_out(
+    labels: Rows, rows: Rows, counts: NDArray[np.int64], streams: Streams, part: str
+) -> list[Rows]:
+    """Turn counts (nodes, C) into rows, each class in a random order of its own."""
+    parts: list[list[Rows]] = [[] for _ in counts]
+    for label in range(counts.shape[1]):
+        own = rows[labels[rows] == label]
+        own = own[streams.permutation(f"partition/dirichlet/{part}", label, n=len(own))]
+        pieces = np.split(own, np.cumsum(counts[:, label]))  # the last piece is what is left
+        for node, piece in enumerate(pieces[:-1]):
+            parts[node].append(piece)
+    return [np.concatenate(pieces) for pieces in parts]

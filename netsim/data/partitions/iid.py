@@ -1,0 +1,50 @@
+"""Every node draws from the same distribution: a random order, cut into equal parts."""
+
+from typing import Literal
+
+import numpy as np
+
+from netsim.data.partitions import Partition, Rows, Shard
+from netsim.errors import ScenarioError
+from netsim.registry import Count
+from netsim.rng import Streams
+
+
+class Iid(Partition):
+    """Disjoint random parts.
+
+    Parameters
+    ----------
+    train_samples, test_samples : int, optional
+        Rows per node; by default all rows are given out, and sizes differ by at most one.
+    """
+
+    kind: Literal["iid"] = "iid"
+    train_samples: Count | None = None
+    test_samples: Count | None = None
+
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: Streams,
+    ) -> list[Shard]:
+        """Give each node its rows; see the base class."""
+        parts_train = _cut(train, self.train_samples, nodes, streams, "train")
+        parts_test = _cut(test, self.test_samples, nodes, streams, "test")
+        return [Shard(*pair) for pair in zip(parts_train, parts_test, strict=True)]
+
+
+def _cut(rows: Rows, samples: int | None, nodes: int, streams: Streams, part: str) -> list[Rows]:
+    wanted = nodes * (samples or 1)
+    if wanted > len(rows):
+        each = f"{samples} {part} samples" if samples else f"at least one {part} sample"
+        raise ScenarioError(
+            f'[data.partition] kind = "iid": {nodes} nodes with {each} each need {wanted} rows, '
+            f"the data has {len(rows)}; take fewer nodes or samples"
+        )
+    order = rows[streams.permutation(f"partition/iid/{part}", n=len(rows))]
+    return list(np.array_split(order[:wanted] if samples else order, nodes))

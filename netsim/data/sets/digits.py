@@ -1,0 +1,50 @@
+"""Digits: 1,797 handwritten digits inside the scikit-learn wheel (UCI, Alpaydin, Kaynak 1998)."""
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from netsim.data.sets import DataSet, Samples
+from netsim.data.sets._images import normalised
+from netsim.data.split import hold_out
+from netsim.registry import Index
+
+
+class Digits(DataSet):
+    """Images of 10 digits, 1 x 8 x 8; needs no files.
+
+    Parameters
+    ----------
+    test_fraction : float
+        Share of each class held out.
+    split_seed : int
+        Chooses the hold-out. It is not the scenario's seed, so runs over several seeds are
+        measured on the same rows.
+    """
+
+    kind: Literal["digits"] = "digits"
+    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.3
+    split_seed: Index = 0
+
+    needs_files: ClassVar[bool] = False
+
+    def read(self, folder: Path | None) -> Samples:
+        """Read the samples; `folder` is not looked at."""
+        from sklearn.datasets import load_digits  # half a second, only for those who use it
+
+        bunch = load_digits()
+        y = bunch.target.astype(np.int64)
+        train, test = hold_out(y, self.test_fraction, self.split_seed)
+        pixels = bunch.images.astype(np.uint8)[:, None]
+        return Samples(
+            x=normalised(pixels, (0.3053,), (0.3760,), full_scale=16),
+            y=y,
+            train=train,
+            test=test,
+            num_classes=10,
+            class_names=tuple(str(digit) for digit in range(10)),
+            name="digits",
+            notes=f"stratified hold-out of {self.test_fraction:g} by seed {self.split_seed}",
+        )

@@ -1,0 +1,28 @@
+"""A random graph in which every pair is linked with the same probability."""
+
+from typing import Literal
+
+import networkx as nx
+
+from netsim.registry import Fraction
+from netsim.rng import Streams
+from netsim.topology import Topology, adjacency
+
+
+class ErdosRenyi(Topology):
+    """A binomial random graph; nodes without neighbours are possible.
+
+    Parameters
+    ----------
+    probability : float
+        Of each link.
+    """
+
+    kind: Literal["erdos_renyi"] = "erdos_renyi"
+    probability: Fraction
+
+    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+        """The neighbours of every node; see the base class."""
+        seed = streams.key("topology/erdos_renyi")
+        # The fast generator takes time in proportion to nodes and links, not to pairs.
+        return adjacency(nx.fast_gnp_random_graph(nodes, self.probability, seed=seed), nodes)

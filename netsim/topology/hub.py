@@ -1,0 +1,31 @@
+"""All nodes may talk to one in the middle, and to nobody else: a server and its clients."""
+
+from typing import Literal
+
+from netsim.errors import ScenarioError
+from netsim.registry import Index
+from netsim.rng import Streams
+from netsim.topology import Topology
+
+
+class Hub(Topology):
+    """The star graph.
+
+    Parameters
+    ----------
+    centre : int, optional
+        The node in the middle; by default the last.
+    """
+
+    kind: Literal["hub"] = "hub"
+    centre: Index | None = None
+
+    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+        """The neighbours of every node; see the base class."""
+        centre = nodes - 1 if self.centre is None else self.centre
+        if centre >= nodes:
+            raise ScenarioError(
+                f"[topology] centre = {centre}: there are {nodes} nodes; take 0 to {nodes - 1}"
+            )
+        others = tuple(i for i in range(nodes) if i != centre)
+        return [others if i == centre else (centre,) for i in range(nodes)]

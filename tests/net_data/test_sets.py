@@ -1,0 +1,215 @@
+import numpy as np
+import pytest
+
+from netsim.data.sets import DataSet
+from netsim.data.sets.cifar10 import Cifar10
+from netsim.data.sets.cifar100 import Cifar100
+from netsim.data.sets.digits import Digits
+from netsim.data.sets.emnist import Emnist
+from netsim.data.sets.fashion_mnist import FashionMnist
+from netsim.data.sets.mnist import Mnist
+from netsim.errors import DataError
+from netsim.registry import family
+
+FAMILY = family("netsim.data.sets")
+
+
+def check(samples):
+    """What every data set must be."""
+    assert samples.x.dtype == np.float32
+    assert samples.y.dtype == samples.train.dtype == samples.test.dtype == np.int64
+    assert samples.x.shape == (len(samples.y), *samples.input_shape)
+    assert np.isfinite(samples.x).all()
+    assert not np.isin(samples.train, samples.test).any()
+    assert len(samples.class_names) == samples.num_classes
+    assert samples.y.min() >= 0
+    assert samples.y.max() < samples.num_classes
+
+
+def test_the_family_holds_the_seven_sets():
+    assert set(FAMILY) >= {
+        *("digits", "iot", "mnist", "fashion_mnist", "emnist", "cifar10", "cifar100")
+    }
+    assert all(issubclass(member, DataSet) for member in FAMILY.values())
+
+
+def test_digits_need_no_files():
+    samples = Digits().load(None)
+    check(samples)
+    assert samples.x.shape == (1797, 1, 8, 8)
+    assert (len(samples.train), len(samples.test)) == (1258, 539)
+    assert samples.num_classes == 10
+    assert abs(samples.x[samples.train].mean()) < 0.01
+    assert abs(samples.x[samples.train].std() - 1) < 0.01
+
+
+def test_a_set_is_read_once():
+    assert Digits().load(None) is Digits().load(None)
+
+
+@pytest.mark.parametrize("folder", ["images/mnist", "mnist", "mnist/data", "mnist/mnist"])
+def test_mnist_is_read_from_either_layout(tmp_path, write_images, grey, folder):
+    names = [f"digit {i}" for i in range(10)]
+    train, test = tmp_path / folder / "train-00000-of-00001.parquet", tmp_path / folder
+    write_images(train, grey(20), {"label": np.arange(20) % 10}, names={"label": names})
+    write_images(test / "test-00000-of-00001.parquet", grey(10), {"label": np.arange(10)})
+    samples = Mnist().load(tmp_path)
+    check(samples)
+    assert samples.x.shape == (30, 1, 28, 28)
+    assert samples.train.tolist() == list(range(20))
+    assert samples.test.tolist() == list(range(20, 30))
+    assert samples.y.tolist() == [*range(10), *range(10), *range(10)]
+    assert samples.class_names == tuple(names)
+    # Image 7 is 7 everywhere: (7/255 - 0.1307) / 0.3081 = -0.33511.
+    assert np.allclose(samples.x[7], -0.33511, atol=1e-5)
+    assert samples.notes == ""
+
+
+def test_shards_are_read_in_order_and_a_missing_one_is_named(tmp_path, write_images, grey):
+    folder = tmp_path / "fashion_mnist"
+    for part in range(2):
+        file = folder / f"train-0000{part}-of-00002.parquet"
+        write_images(file, grey(4), {"label": [part] * 4})
+    write_images(folder / "test-00000-of-00001.parquet", grey(2), {"label": [3, 4]})
+    assert FashionMnist().load(tmp_path).y.tolist() == [0] * 4 + [1] * 4 + [3, 4]
+    (folder / "train-00001-of-00002.parquet").unlink()
+    with pytest.raises(DataError, match=r"train-00001-of-00002\.parquet is missing"):
+        FashionMnist(split_seed=1).load(tmp_path)
+
+
+def test_cifar10_is_channels_first_and_says_that_it_is_jpeg(tmp_path, write_images):
+    pixels = np.zeros((6, 32, 32, 3), np.uint8)
+    pixels[..., 0] = 255  # red
+    for split in ("train", "test"):
+        file = tmp_path / "cifar10" / "plain_text" / f"{split}-00000-of-00001.parquet"
+        write_images(file, pixels, {"label": np.arange(6)}, image="img", form="JPEG")
+    samples = Cifar10().load(tmp_path)
+    check(samples)
+    assert samples.x.shape == (12, 3, 32, 32)
+    # (1 - 0.4913) / 0.2470 = 2.0595; JPEG moves a value by a few 1/255.
+    assert np.allclose(samples.x[:, 0], 2.0595, atol=0.1)
+    assert np.allclose(samples.x[:, 2], -0.4464 / 0.2617, atol=0.1)
+    assert "JPEG" in samples.notes
+
+
+def test_cifar100_takes_the_fine_labels(tmp_path, write_images):
+    pixels = np.zeros((3, 32, 32, 3), np.uint8)
+    for split in ("train", "test"):
+        file = tmp_path / "cifar100" / f"{split}-00000-of-00001.parquet"
+        write_images(file, pixels, {"fine_label": [99, 0, 50], "coarse_label": [1, 2, 3]})
+    samples = Cifar100().load(tmp_path)
+    assert samples.y[:3].tolist() == [99, 0, 50]
+    assert samples.num_classes == 100
+
+
+def test_row_limits_choose_the_same_rows_each_time_and_all_classes(tmp_path, write_images, grey):
+    for split in ("train", "test"):
+        file = tmp_path / "mnist" / f"{split}-00000-of-00001.parquet"
+        write_images(file, grey(100), {"label": np.repeat(np.arange(10), 10)})
+    samples = Mnist(train_rows=30, test_rows=20).load(tmp_path)
+    check(samples)
+    assert np.bincount(samples.y[samples.train]).tolist() == [3] * 10
+    assert np.bincount(samples.y[samples.test]).tolist() == [2] * 10
+    # Pixels still belong to their labels: image i of the file has value i and class i // 10.
+    values = np.rint((samples.x[:, 0, 0, 0] * 0.3081 + 0.1307) * 255).astype(int)
+    assert np.array_equal(values // 10, samples.y)
+
+
+def test_emnist_holds_out_its_own_test_rows(tmp_path, write_images, grey):
+    file = tmp_path / "images" / "emnist" / "byclass_test_cap1200-00000-of-00001.parquet"
+    merged = np.repeat(np.arange(47), 4)
+    write_images(file, grey(188), {"label": np.repeat(np.arange(47), 4), "label_merged": merged})
+    samples = Emnist().load(tmp_path)
+    check(samples)
+    assert samples.num_classes == 47
+    assert np.bincount(samples.y[samples.test]).tolist() == [1] * 47
+    assert "not the official split" in samples.notes
+    assert Emnist(classes="byclass").load(tmp_path).num_classes == 62
+
+
+@pytest.mark.parametrize("kind", sorted(k for k, s in FAMILY.items() if s.needs_files))
+def test_missing_files_are_named_with_place_and_remedy(kind, tmp_path):
+    with pytest.raises(DataError) as caught:
+        FAMILY[kind]().load(tmp_path / "nowhere")
+    text = str(caught.value)
+    assert f'kind = "{kind}"' in text
+    assert str(tmp_path / "nowhere") in text
+    assert ".parquet" in text
+    assert "NETSIM_DATA" in text
+    assert "To get it: " in text
+
+
+@pytest.mark.parametrize("kind", sorted(k for k, s in FAMILY.items() if s.needs_files))
+def test_no_folder_at_all_is_told_apart(kind):
+    with pytest.raises(DataError, match="no data folder was given"):
+        FAMILY[kind]().load(None)
+
+
+def write_pair(write_images, folder, pixels, columns, **more):
+    for split in ("train", "test"):
+        write_images(folder / f"{split}-00000-of-00001.parquet", pixels, columns, **more)
+
+
+def test_a_file_that_is_not_parquet_is_named(tmp_path, write_images, grey):
+    write_pair(write_images, tmp_path / "mnist", grey(3), {"label": [0, 1, 2]})
+    broken = tmp_path / "mnist" / "test-00000-of-00001.parquet"
+    broken.write_bytes(b"not a table")
+    with pytest.raises(DataError, match=r"test-00000-of-00001\.parquet: can't be read"):
+        Mnist().load(tmp_path)
+
+
+def test_a_missing_column_is_named(tmp_path, write_images, grey):
+    write_pair(write_images, tmp_path / "mnist", grey(3), {"target": [0, 1, 2]})
+    with pytest.raises(DataError, match="no column label; it has image, target"):
+        Mnist().load(tmp_path)
+
+
+@pytest.mark.parametrize("bad", [-1, 10, None])
+def test_labels_outside_the_classes_are_refused(tmp_path, write_images, grey, bad):
+    write_pair(write_images, tmp_path / "mnist", grey(3), {"label": [0, 1, bad]})
+    with pytest.raises(DataError, match="class numbers 0 to 9"):
+        Mnist().load(tmp_path)
+
+
+def test_images_of_another_size_are_refused(tmp_path, write_images, grey):
+    write_pair(write_images, tmp_path / "mnist", grey(3, side=20), {"label": [0, 1, 2]})
+    with pytest.raises(DataError, match="20 x 20, not 28 x 28"):
+        Mnist().load(tmp_path)
+
+
+def test_more_rows_than_the_files_have_are_refused(tmp_path, write_images, grey):
+    write_pair(write_images, tmp_path / "mnist", grey(3), {"label": [0, 1, 2]})
+    with pytest.raises(DataError, match="test_rows = 4: mnist has 3 such rows"):
+        Mnist(test_rows=4).load(tmp_path)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("kind", "shape", "train", "test"),
+    [
+        ("mnist", (1, 28, 28), 60_000, 10_000),
+        ("fashion_mnist", (1, 28, 28), 60_000, 10_000),
+        ("cifar10", (3, 32, 32), 50_000, 10_000),
+        ("cifar100", (3, 32, 32), 50_000, 10_000),
+        ("emnist", (1, 28, 28), 39_515, 13_172),
+    ],
+)
+def test_real_images_have_their_published_sizes(data_root, kind, shape, train, test):
+    """Limits keep it short; the sizes are those that the error of a limit too high tells."""
+    samples = FAMILY[kind](train_rows=2000, test_rows=500).load(data_root)
+    check(samples)
+    assert samples.input_shape == shape
+    # Mean and deviation of 2,000 images differ from those of all by a few hundredths.
+    assert abs(samples.x.mean()) < 0.1
+    assert abs(samples.x.std() - 1) < 0.1
+    with pytest.raises(DataError, match=f"has {train} such rows"):
+        FAMILY[kind](train_rows=10**6).load(data_root)
+    with pytest.raises(DataError, match=f"has {test} such rows"):
+        FAMILY[kind](test_rows=10**6).load(data_root)
+
+
+@pytest.mark.data
+def test_real_emnist_leaves_a_hundred_test_rows_of_each_class(data_root):
+    samples = Emnist().load(data_root)
+    assert np.bincount(samples.y[samples.test], minlength=47).min() >= 100
+    assert samples.class_names[36:] == tuple("abdefghnqrt")

@@ -1,0 +1,86 @@
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+
+from netsim.errors import ScenarioError
+from netsim.models import ModelKind
+from netsim.models.emnist_cnn import EmnistCnn
+from netsim.models.iot_mlp import IotMlp
+from netsim.models.lenet import LeNet
+from netsim.models.mlp import Mlp
+from netsim.registry import family
+
+FAMILY = family("netsim.models")
+MNIST, CIFAR = (1, 28, 28), (3, 32, 32)
+
+
+def size(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "classes", "parameters"),
+    [
+        (IotMlp(), (296,), 9, 39_769),
+        (EmnistCnn(), MNIST, 47, 970_847),
+        (LeNet(), CIFAR, 10, 62_006),
+        (LeNet(), CIFAR, 100, 69_656),
+        (LeNet(), (1, 32, 32), 10, 61_706),
+        (LeNet(), MNIST, 10, 44_426),
+        (LeNet(channels=(4, 12), hidden=(120, 100)), MNIST, 10, 37_586),
+        (LeNet(channels=(4, 12), hidden=(120, 100)), MNIST, 62, 42_838),
+        (Mlp(), (1, 8, 8), 10, 65 * 64 + 65 * 10),
+        (Mlp(hidden=()), (1, 8, 8), 10, 65 * 10),
+        (Mlp(hidden=(32, 16)), (20,), 3, 21 * 32 + 33 * 16 + 17 * 3),
+    ],
+)
+def test_parameter_counts_are_exact(model, shape, classes, parameters):
+    assert size(model.build(shape, classes)) == parameters
+
+
+def test_the_base_of_lenet_is_what_fedrep_sends():
+    assert size(LeNet().build(CIFAR, 10).features) == 61_156
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILY))
+def test_a_network_is_its_head_on_its_features(kind):
+    assert issubclass(FAMILY[kind], ModelKind)
+    network = FAMILY[kind]().build(MNIST, 7).eval()
+    x = torch.linspace(-1, 1, 4 * 28 * 28).reshape(4, *MNIST)
+    logits = network(x)
+    assert logits.shape == (4, 7)
+    assert torch.equal(logits, network.head(network.features(x)))
+    assert isinstance(network.head, torch.nn.Linear)
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILY))
+def test_the_whole_state_is_real(kind):
+    assert all(v.is_floating_point() for v in FAMILY[kind]().build(MNIST, 7).state_dict().values())
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILY))
+@pytest.mark.parametrize("training", [False, True])
+def test_stacked_models_give_what_each_gives_alone(kind, training):
+    """In float64, where the order of sums moves a logit of order 1 by about 1e-15."""
+    networks = [FAMILY[kind]().build(MNIST, 7).double().train(training) for _ in range(3)]
+    x = torch.linspace(-1, 1, 3 * 4 * 28 * 28, dtype=torch.float64).reshape(3, 4, *MNIST)
+    parameters, buffers = stack_module_state(networks)
+
+    def call(own_parameters, own_buffers, own_x):
+        return functional_call(networks[0], (own_parameters, own_buffers), (own_x,))
+
+    stacked = vmap(call)(parameters, buffers, x)
+    for one, network, own_x in zip(stacked, networks, x, strict=True):
+        assert torch.allclose(one, network(own_x), atol=1e-12)
+    for name, values in buffers.items():  # running statistics moved alike
+        for one, network in zip(values, networks, strict=True):
+            assert torch.allclose(one, network.get_buffer(name), atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [EmnistCnn(), LeNet()])
+def test_inputs_that_do_not_fit_are_refused_with_a_remedy(model):
+    with pytest.raises(ScenarioError, match=r"needs images .* shape \(296,\)"):
+        model.build((296,), 9)
+    with pytest.raises(ScenarioError, match=r"at least 16 x 16 pixels, the data has 8 x 8"):
+        model.build((1, 8, 8), 10)
+    model.build((1, 16, 16), 10)
