@@ -1,0 +1,21 @@
+"""Rayleigh: many scattered paths and none that dominates; the power gain is Exp(1)."""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from netsim.channels import Real
+from netsim.channels.fading import Fading
+
+
+class Rayleigh(Fading):
+    """Outage, the probability of an SNR below theta, is 1 - exp(-theta / mean SNR)."""
+
+    kind: Literal["rayleigh"] = "rayleigh"
+
+    def power_gain(self, u: Real) -> Real:
+        """Exponential gain: -ln(1 - u)."""
+        if isinstance(u, float):  # asked once a message and pair: ten times NumPy's speed
+            return -math.log1p(-u)
+        return -np.log1p(-u)

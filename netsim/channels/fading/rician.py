@@ -1,0 +1,34 @@
+"""Rician: one dominant path beside the scattered ones.
+
+The power gain is |sqrt(K / (K+1)) + CN(0, 1 / (K+1))|^2, that is, 1 / (2 (K+1)) times a
+non-central chi-square with 2 degrees of freedom and non-centrality 2 K. Rayleigh is K = 0.
+"""
+
+from typing import Literal
+
+from scipy import special
+
+from netsim.channels import Real
+from netsim.channels.fading import Fading
+from netsim.registry import Finite
+from netsim.units import db_to_linear
+
+
+class Rician(Fading):
+    """Line of sight with scatter.
+
+    Attributes
+    ----------
+    k_factor_db : float
+        K, power of the dominant path over that of all others [dB]; 9 dB is the mean of TR 38.901
+        for streets with line of sight.
+    """
+
+    kind: Literal["rician"] = "rician"
+    k_factor_db: Finite = 9.0
+
+    def power_gain(self, u: Real) -> Real:
+        """Quantile of the non-central chi-square, scaled to mean 1."""
+        k = db_to_linear(self.k_factor_db)
+        gain: Real = special.chndtrix(u, 2.0, 2.0 * k) / (2.0 * (k + 1.0))
+        return gain

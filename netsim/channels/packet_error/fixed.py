@@ -1,0 +1,23 @@
+"""A fixed loss probability, for links that are described by their loss alone."""
+
+from typing import Literal
+
+from netsim.channels.packet_error import PacketError
+from netsim.registry import Fraction
+
+
+class FixedPacketError(PacketError):
+    """Independent losses that ignore the channel.
+
+    Attributes
+    ----------
+    loss : float
+        Probability of losing a packet in one attempt.
+    """
+
+    kind: Literal["fixed"] = "fixed"
+    loss: Fraction
+
+    def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
+        """`loss`, whatever the channel."""
+        return self.loss

@@ -1,0 +1,20 @@
+"""Uncoded BPSK: 1 - (1 - Q(sqrt(2 snr)))^bits (Proakis, Digital Communications, 2001, 5.2).
+
+One bit a second and hertz, so that the SNR over the bandwidth is the SNR of a bit.
+"""
+
+import math
+from typing import Literal
+
+from netsim.channels.packet_error import PacketError
+
+
+class BpskPacketError(PacketError):
+    """A packet is lost with its first wrong bit."""
+
+    kind: Literal["uncoded_bpsk"] = "uncoded_bpsk"
+
+    def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
+        """Loss of a packet of `packet_bits`; ignores the threshold."""
+        bit_error = 0.5 * math.erfc(math.sqrt(snr))
+        return -math.expm1(packet_bits * math.log1p(-bit_error))

@@ -1,0 +1,22 @@
+"""Free space: loss = 20 log10(4 pi d f / c) (Friis, Proc. IRE 1946)."""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from netsim.channels import Real
+from netsim.channels.path_loss import NEAREST_M, PathLoss
+from netsim.units import SPEED_OF_LIGHT_M_PER_S
+
+
+class FreeSpace(PathLoss):
+    """Line of sight and nothing else."""
+
+    kind: Literal["free_space"] = "free_space"
+
+    def loss_db(self, distance_m: Real, carrier_hz: float) -> Real:
+        """Loss [dB] over `distance_m` [m], shaped alike."""
+        per_m = 4.0 * math.pi * carrier_hz / SPEED_OF_LIGHT_M_PER_S
+        loss_db: Real = 20.0 * np.log10(per_m * np.maximum(distance_m, NEAREST_M))
+        return loss_db

@@ -1,0 +1,38 @@
+"""Log-distance: loss = PL0 + 10 n log10(d / d0) (Rappaport, Wireless Communications, 2002, 4.9)."""
+
+from typing import Literal
+
+import numpy as np
+
+from netsim.channels import Real
+from netsim.channels.path_loss import NEAREST_M, PathLoss
+from netsim.channels.path_loss.free_space import FreeSpace
+from netsim.registry import Finite, Positive
+
+
+class LogDistance(PathLoss):
+    """A power law fitted to a place.
+
+    Attributes
+    ----------
+    exponent : float
+        n: 2 in free space, about 3 in a city, 4 over flat ground.
+    reference_m : float
+        d0 [m].
+    reference_db : float, optional
+        PL0, the loss at d0 [dB]; free space at the carrier when not given.
+    """
+
+    kind: Literal["log_distance"] = "log_distance"
+    exponent: Positive = 3.0
+    reference_m: Positive = 1.0
+    reference_db: Finite | None = None
+
+    def loss_db(self, distance_m: Real, carrier_hz: float) -> Real:
+        """Loss [dB] over `distance_m` [m], shaped alike."""
+        reference_db = self.reference_db
+        if reference_db is None:
+            reference_db = FreeSpace().loss_db(self.reference_m, carrier_hz)
+        ratio = np.maximum(distance_m, NEAREST_M) / self.reference_m
+        loss_db: Real = reference_db + 10.0 * self.exponent * np.log10(ratio)
+        return loss_db

@@ -1,0 +1,23 @@
+"""A rate that does not follow the channel."""
+
+from typing import Literal
+
+from netsim.channels.rate import Rate
+from netsim.registry import Positive
+
+
+class FixedRate(Rate):
+    """One rate for every link; whether bits arrive is the packet error's matter.
+
+    Attributes
+    ----------
+    rate_bps : float
+        Rate [bit/s].
+    """
+
+    kind: Literal["fixed"] = "fixed"
+    rate_bps: Positive
+
+    def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
+        """`rate_bps`, whatever the channel."""
+        return self.rate_bps

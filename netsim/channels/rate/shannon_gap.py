@@ -1,0 +1,34 @@
+"""Shannon's rate at an SNR reduced by a gap: R = B log2(1 + snr / gap).
+
+The gap -ln(5 BER) / 1.5 is that of uncoded adaptive M-QAM (Goldsmith and Chua, IEEE Trans.
+Commun. 1997); the default of 7.4 dB is a bit error rate of 5e-5. A gap of 0 dB is capacity.
+"""
+
+import math
+from typing import Literal
+
+from netsim.channels.rate import Rate
+from netsim.registry import NonNegative, Positive
+from netsim.units import db_to_linear
+
+
+class ShannonGap(Rate):
+    """A rate that follows the channel.
+
+    Attributes
+    ----------
+    gap_db : float
+        Distance from capacity [dB].
+    min_rate_bps : float
+        Below this rate [bit/s] the link is not used. It has no default and cannot be zero:
+        without a cut the mean time of a message under Rayleigh fading is infinite.
+    """
+
+    kind: Literal["shannon_gap"] = "shannon_gap"
+    gap_db: NonNegative = 7.4
+    min_rate_bps: Positive
+
+    def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
+        """Rate [bit/s] at a linear SNR; 0.0 below `min_rate_bps`."""
+        rate_bps = bandwidth_hz * math.log1p(snr / db_to_linear(self.gap_db)) / math.log(2.0)
+        return rate_bps if rate_bps >= self.min_rate_bps else 0.0

@@ -1,0 +1,300 @@
+"""Retransmission: message-level draws against closed forms and against sending every attempt."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.random import Generator, Philox
+from scipy import stats
+
+from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq.abort import Abort
+from netsim.channels.arq.hole import Hole
+from netsim.channels.arq.none import NoArq
+from netsim.channels.arq.unlimited import Unlimited
+
+ENDLESS = None
+ALL = [NoArq(), Abort(max_attempts=3), Hole(max_attempts=3), Unlimited()]
+
+
+def generator(seed: int) -> Generator:
+    return Generator(Philox(seed))
+
+
+class Untouchable:
+    """Stands in for a generator that must not be used."""
+
+    def __getattr__(self, name: str) -> None:
+        raise AssertionError(f"rng.{name} was used")
+
+
+def by_attempts(rng, packets, segments, limit, gives_up) -> Transfer:
+    """The oracle: every attempt of every packet, one after the other."""
+    attempts, arrived = [], np.zeros(packets, dtype=bool)
+    packet = tried = lost = 0
+    over = False
+    for room, per in segments:
+        used = 0
+        while not over and (room is None or used < room):
+            used += 1
+            tried += 1
+            ok = rng.random() >= per
+            if ok or tried == limit:
+                arrived[packet] = ok
+                lost += not ok
+                packet, tried = packet + 1, 0
+                over = packet == packets or (gives_up and lost > 0)
+        attempts.append(used)
+        if over:
+            break
+    delivered = int(arrived.sum())
+    return Transfer(attempts, delivered, lost, delivered == packets, arrived)
+
+
+def oracle(arq: Arq, rng, packets, segments) -> Transfer:
+    if isinstance(arq, NoArq):
+        return by_attempts(rng, packets, segments, 1, False)
+    if isinstance(arq, Unlimited):
+        return by_attempts(rng, packets, segments, math.inf, False)
+    return by_attempts(rng, packets, segments, arq.max_attempts, isinstance(arq, Abort))
+
+
+def observed(transfer: Transfer) -> tuple[float, ...]:
+    """What must have the right distribution: counts, duration, and the places of the holes."""
+    attempt_s = (1.0, 0.3, 2.5, 0.7, 1.9)  # a segment's own attempt time tells its attempts apart
+    missing = np.flatnonzero(~transfer.arrived)
+    return (
+        sum(transfer.attempts),
+        sum(n * t for n, t in zip(transfer.attempts, itertools.cycle(attempt_s), strict=False)),
+        len(transfer.attempts),
+        transfer.delivered,
+        transfer.lost,
+        missing[0] if len(missing) else len(transfer.arrived),
+        (missing < len(transfer.arrived) // 2).sum(),
+    )
+
+
+NAMES = ("attempts", "duration", "segments", "delivered", "lost", "first hole", "early holes")
+
+
+def differing(arq: Arq, packets: int, segments, replicas: int, seed: int) -> set[str]:
+    """What a two-sample Kolmogorov-Smirnov test tells apart at the 1 % level.
+
+    The bound on the distance is 1.628 sqrt(2/n), or 0.0163 at n = 20,000. The level holds for
+    continuous data; for counts, as here, the test errs on the safe side.
+    """
+    rng = generator(seed)
+    drawn = [
+        observed(arq.transfer(rng, packets, iter(segments), want_mask=True))
+        for _ in range(replicas)
+    ]
+    sent = [observed(oracle(arq, rng, packets, segments)) for _ in range(replicas)]
+    columns = zip(NAMES, zip(*drawn, strict=True), zip(*sent, strict=True), strict=True)
+    return {
+        name
+        for name, a, b in columns
+        if stats.ks_2samp(a, b, method="asymp").statistic > 1.628 * math.sqrt(2.0 / replicas)
+    }
+
+
+def assert_same_distribution(arq: Arq, packets: int, segments, replicas: int, seed: int) -> None:
+    """Differences found at 1 % must not be found again with other draws: 1e-4 a comparison.
+
+    Hundreds of comparisons are made, so a few pass 1 % by chance; a wrong sampler does twice.
+    """
+    found = differing(arq, packets, segments, replicas, seed)
+    if found:
+        found &= differing(arq, packets, segments, replicas, seed + 1_000)
+    assert not found, f"{arq.kind}, {packets} packets: wrong distribution of {found}"
+
+
+ONE = [Segment(ENDLESS, 0.3)]
+# 7 and 5 attempts end inside a packet; 0 has no room; 1.0 and 0.0 take the paths without draws
+CHANGING = [
+    Segment(7, 0.4),
+    Segment(0, 0.9),
+    Segment(5, 0.7),
+    Segment(4, 1.0),
+    Segment(3, 0.0),
+    Segment(2, 0.6),
+    Segment(ENDLESS, 0.2),
+]
+CUT_OFF = [Segment(5, 0.2), Segment(2, 0.8), Segment(6, 0.5)]
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    ("packets", "segments"),
+    [(1, ONE), (12, ONE), (1, CHANGING), (12, CHANGING), (10, CUT_OFF)],
+    ids=["M=1", "one-segment", "M=1-changing", "changing", "cut-off"],
+)
+def test_message_draw_has_the_distribution_of_sending_each_attempt(arq, packets, segments):
+    assert_same_distribution(arq, packets, segments, replicas=3_000, seed=1)
+
+
+HEAVY = [
+    (1, [Segment(ENDLESS, 0.5)]),
+    (1, [Segment(1, 0.5), Segment(1, 0.2), Segment(ENDLESS, 0.7)]),
+    (40, [Segment(ENDLESS, 0.1)]),
+    (40, [Segment(ENDLESS, 0.6)]),
+    (5, [Segment(ENDLESS, 0.97)]),
+    (40, CHANGING),
+    (40, [Segment(11, 0.35), Segment(13, 0.05), Segment(9, 0.65)] * 4),
+    (25, [Segment(10, 0.98), Segment(ENDLESS, 0.02)]),
+    (16, [Segment(1, 0.5)] * 30),
+    (20, CUT_OFF),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 2, 7])
+@pytest.mark.parametrize("kind", [Abort, Hole])
+@pytest.mark.parametrize("case", range(len(HEAVY)))
+def test_limited_retries_match_20000_messages_sent_attempt_by_attempt(kind, limit, case):
+    packets, segments = HEAVY[case]
+    assert_same_distribution(kind(max_attempts=limit), packets, segments, 20_000, seed=2 + case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arq", [NoArq(), Unlimited()], ids=lambda a: a.kind)
+@pytest.mark.parametrize("case", range(len(HEAVY)))
+def test_simple_arq_matches_20000_messages_sent_attempt_by_attempt(arq, case):
+    packets, segments = HEAVY[case]
+    assert_same_distribution(arq, packets, segments, 20_000, seed=2 + case)
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+@pytest.mark.parametrize("packets", [1, 3, 9])
+@pytest.mark.parametrize("seed", range(8))
+def test_certain_segments_agree_with_each_attempt_and_draw_nothing(arq, packets, seed):
+    pick = generator(seed)
+    segments = [
+        Segment(int(pick.integers(0, 6)), float(pick.integers(0, 2)))
+        for _ in range(int(pick.integers(1, 9)))
+    ]
+    got = arq.transfer(Untouchable(), packets, segments, want_mask=True)
+    want = oracle(arq, generator(0), packets, segments)
+    assert got[:-1] == want[:-1]
+    assert (got.arrived == want.arrived).all()
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+def test_error_free_link_needs_one_attempt_a_packet(arq):
+    got = arq.transfer(Untouchable(), 2700, [Segment(ENDLESS, 0.0)])
+    assert got == Transfer([2700], 2700, 0, True, None)
+
+
+def test_dead_link_ends_by_each_policy():
+    dead = [Segment(ENDLESS, 1.0)]
+    assert NoArq().transfer(Untouchable(), 5, dead) == Transfer([5], 0, 5, False, None)
+    assert Abort(max_attempts=7).transfer(Untouchable(), 5, dead) == ([7], 0, 1, False, None)
+    assert Hole(max_attempts=7).transfer(Untouchable(), 5, dead) == ([35], 0, 5, False, None)
+
+
+@pytest.mark.parametrize("per", [1.0, math.nextafter(1.0, 0.0)])
+def test_unlimited_retries_do_not_hang_on_a_dead_link(per):
+    segments = [Segment(4, 0.0), Segment(ENDLESS, per)]
+    got = Unlimited().transfer(Untouchable(), 5, segments)
+    assert got == Transfer([4, 0], 4, 0, False, None)
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+@pytest.mark.parametrize("per", [1e-300, 1e-12, 1.0 - 1e-9])
+@pytest.mark.parametrize("room", [1, 1_000, ENDLESS])
+def test_extreme_error_probabilities_are_survived(arq, per, room):
+    got = arq.transfer(generator(3), 33_000, [Segment(room, per)], want_mask=True)
+    assert got.delivered + got.lost <= 33_000
+    assert got.arrived.sum() == got.delivered
+    assert room is None or got.attempts[0] <= room
+
+
+def test_no_segments_means_no_attempts():
+    for arq in ALL:
+        assert arq.transfer(Untouchable(), 3, []) == Transfer([], 0, 0, False, None)
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+def test_segments_are_consumed_only_as_far_as_needed(arq):
+    taken = []
+
+    def endless():
+        for i in itertools.count():
+            taken.append(i)
+            yield Segment(3, 0.2)
+
+    got = arq.transfer(generator(5), 20, endless())
+    assert len(got.attempts) == len(taken)
+    assert got.attempts[:-1] == [3] * (len(taken) - 1)
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+def test_asking_which_packets_arrived_changes_no_count(arq):
+    for seed in range(200):
+        plain = arq.transfer(generator(seed), 12, CHANGING)
+        masked = arq.transfer(generator(seed), 12, CHANGING, want_mask=True)
+        assert plain[:-1] == masked[:-1]
+        assert masked.arrived.sum() == masked.delivered
+
+
+def test_results_are_plain_integers():
+    for arq in ALL:
+        got = arq.transfer(generator(0), 30, [Segment(10, 0.4), Segment(ENDLESS, 0.3)])
+        assert {type(n) for n in (*got.attempts, got.delivered, got.lost)} == {int}
+        assert type(got.complete) is bool
+
+
+def test_only_retransmission_is_acknowledged():
+    assert [arq.acknowledged for arq in ALL] == [False, True, True, True]
+
+
+def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
+    """wireless.md section 3: M = 2700, p = 0.1: mean M/(1-p), sd sqrt(M p)/(1-p), 99 % 3043."""
+    n, rng = 20_000, generator(11)
+    link = [Segment(ENDLESS, 0.1)]
+    attempts = np.array([Unlimited().transfer(rng, 2700, link).attempts[0] for _ in range(n)])
+    sd = 18.257
+    assert abs(attempts.mean() - 3000.0) < 4.0 * sd / math.sqrt(n)
+    assert abs(attempts.std() - sd) < 4.0 * sd / math.sqrt(2 * n)  # sd of an sd, near-normal data
+    tail = (attempts > 3043).mean()  # at most 1 % by definition, and within 4 sd of it
+    assert abs(tail - 0.01) < 4.0 * math.sqrt(0.01 * 0.99 / n) + stats.nbinom.pmf(343, 2700, 0.9)
+
+
+@pytest.mark.parametrize("arq", [Abort(max_attempts=8), Hole(max_attempts=8)], ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    ("per", "complete"),
+    [(0.1, 0.99997), (0.2, 0.99311), (0.3, 0.83765), (0.4, 0.17032), (0.5, 2.6e-5)],
+)
+def test_delivery_under_a_retry_limit_is_the_closed_form(arq, per, complete):
+    """wireless.md section 3: (1 - p^8)^2700. Tolerance: 4 sd of a binomial share, plus 1/n."""
+    assert (1.0 - per**8) ** 2700 == pytest.approx(complete, rel=0.02, abs=1e-5)
+    n, rng, link = 4_000, generator(13), [Segment(ENDLESS, per)]
+    share = sum(arq.transfer(rng, 2700, link).complete for _ in range(n)) / n
+    assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n) + 1.0 / n
+
+
+@pytest.mark.parametrize(("per", "complete"), [(1e-4, 0.76337), (1e-3, 0.067115)])
+def test_unacknowledged_message_arrives_whole_by_the_closed_form(per, complete):
+    """wireless.md section 3: (1 - p)^2700; 4 sd of a binomial share."""
+    n, rng, link = 10_000, generator(17), [Segment(ENDLESS, per)]
+    share = sum(NoArq().transfer(rng, 2700, link).complete for _ in range(n)) / n
+    assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n)
+
+
+def test_holes_and_attempts_have_their_means():
+    """Lost M p^R; attempts M (1 - p^R)/(1 - p): mean of a geometric cut at R."""
+    n, packets, per, limit = 4_000, 500, 0.5, 4
+    rng, link = generator(19), [Segment(ENDLESS, per)]
+    got = [Hole(max_attempts=limit).transfer(rng, packets, link) for _ in range(n)]
+    lost = np.array([t.lost for t in got])
+    attempts = np.array([t.attempts[0] for t in got])
+    sd_lost = math.sqrt(packets * per**limit * (1.0 - per**limit))
+    assert abs(lost.mean() - packets * per**limit) < 4.0 * sd_lost / math.sqrt(n)
+    mean = packets * (1.0 - per**limit) / (1.0 - per)
+    assert abs(attempts.mean() - mean) < 4.0 * attempts.std() / math.sqrt(n)
+
+
+def test_retry_limit_has_no_upper_bound_of_its_own():
+    rng, link = generator(23), [Segment(ENDLESS, 0.9)]
+    assert Hole(max_attempts=5_000).transfer(rng, 100, link).complete
+    assert Abort(max_attempts=5_000).transfer(rng, 100, link).complete
