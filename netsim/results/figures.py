@@ -1,0 +1,232 @@
+"""The pictures of a run and of several algorithms beside each other.
+
+`draw` makes, in the run folder's `figures/`:
+
+- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread;
+- `weights.png`: the collaboration weights at the end, who listens to whom;
+- `reached.png`: messages delivered, and delivered share of those sent, by pair.
+
+`draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
+drawn.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from netsim.results import look, matrices
+from netsim.results import metrics as measured
+from netsim.results.parts import Rows, read
+from netsim.results.summary import labels, load
+
+_TIME = "Virtual time [s]"
+_MEGABYTES = "Sent by all nodes together [MB]"
+_BANDS = 4  # more bands than this hide each other
+_SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the vertical axis
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is drawn of one run folder."""
+
+    folder: Path
+    summary: dict[str, Any]
+    metrics: Rows
+
+    @staticmethod
+    def of(folder: Path) -> "_Run":
+        return _Run(folder, load(folder), read(folder / "metrics"))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One curve with its band."""
+
+    label: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    band: NDArray[np.float64] | None
+
+
+_Abscissa = Callable[[_Run, measured.Curve], NDArray[np.float64]]
+_ABSCISSAE: tuple[tuple[str, str, _Abscissa], ...] = (
+    ("accuracy_vs_time.png", _TIME, lambda run, over_time: over_time.t_s),
+    (
+        "accuracy_vs_megabytes.png",
+        _MEGABYTES,
+        lambda run, over_time: measured.megabytes(run.folder, over_time),
+    ),
+)
+
+
+def draw(folder: Path) -> list[Path]:
+    """Draw one run into its `figures/`.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder with a `summary.json`.
+
+    Returns
+    -------
+    list of Path
+        The pictures made.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a run folder.
+    """
+    run = _Run.of(folder)
+    made = []
+    wanted = measured.accuracies(run.metrics)
+    with look.style():
+        if wanted:
+            for name, label, abscissa in _ABSCISSAE:
+                figure = _panels(
+                    [_single(run, metric, abscissa) for metric in wanted], wanted, label
+                )
+                if figure:
+                    look.heading(figure, _title(run.summary))
+                    made.append(look.save(figure, folder / "figures" / name))
+        for name, figure in matrices.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
+            made.append(look.save(figure, folder / "figures" / name))
+    return made
+
+
+def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
+    """Draw several runs over each other into `parent/figures/`.
+
+    Runs of one algorithm that differ in their seed become one curve: the mean over seeds of the
+    mean over nodes, with the spread over seeds as its band. Otherwise the band is the spread over
+    nodes. The caption says which.
+
+    Parameters
+    ----------
+    parent : Path
+    folders : sequence of Path
+        Run folders.
+
+    Returns
+    -------
+    list of Path
+        The pictures made; none if no run measured accuracy.
+
+    Raises
+    ------
+    ScenarioError
+        If one is not a run folder.
+    """
+    runs = [_Run.of(folder) for folder in folders]
+    wanted = list(dict.fromkeys(m for run in runs for m in measured.accuracies(run.metrics)))
+    groups = _groups(runs)
+    seeds = max((len(group) for group in groups.values()), default=0)
+    made = []
+    with look.style():
+        for name, label, abscissa in _ABSCISSAE if wanted else ():
+            panels = []
+            for metric in wanted:
+                have = {
+                    title: [run for run in group if metric in measured.names(run.metrics)]
+                    for title, group in groups.items()
+                }
+                panels.append(
+                    [
+                        _grouped(title, group, metric, abscissa)
+                        for title, group in have.items()
+                        if group
+                    ]
+                )
+            spread = f"{seeds} seeds" if seeds > 1 else "nodes"
+            note = "mean ± standard deviation" if len(groups) <= _BANDS else "mean"
+            figure = _panels(panels, wanted, label, f"{note} over {spread}")
+            if figure:
+                look.heading(figure, _title(runs[0].summary, algorithm=False))
+                made.append(look.save(figure, parent / "figures" / name))
+    return made
+
+
+def _title(summary: dict[str, Any], algorithm: bool = True) -> str:
+    name = str(summary.get("name", "run"))
+    if algorithm and summary.get("algorithm", name) != name:
+        name = f"{name} · {summary['algorithm']}"
+    return f"{name} · {int(summary['nodes']):,} nodes"
+
+
+def _groups(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
+    """Runs by algorithm if their seeds differ, else each by its own label."""
+    by_algorithm: dict[str, list[_Run]] = {}
+    for run in runs:
+        by_algorithm.setdefault(str(run.summary.get("algorithm", run.folder.name)), []).append(run)
+    if all(len({r.summary.get("seed") for r in g}) == len(g) for g in by_algorithm.values()):
+        return by_algorithm
+    names = labels([run.folder for run in runs], [run.summary for run in runs])
+    return {name: [run] for name, run in zip(names, runs, strict=True)}
+
+
+def _single(run: _Run, metric: str, abscissa: _Abscissa) -> list[_Line]:
+    over_time = measured.curve(run.metrics, metric)
+    x = abscissa(run, over_time)
+    lines = [_Line("mean over nodes ± std", x, over_time.mean, over_time.std)]
+    if over_time.nodes >= 10:
+        lines.append(_Line("worst 10 % of nodes", x, over_time.worst, None))
+    return lines
+
+
+def _grouped(label: str, runs: Sequence[_Run], metric: str, abscissa: _Abscissa) -> _Line:
+    curves = [measured.curve(run.metrics, metric) for run in runs]
+    xs = [abscissa(run, c) for run, c in zip(runs, curves, strict=True)]
+    if len(curves) == 1:
+        return _Line(label, xs[0], curves[0].mean, curves[0].std)
+    # seeds of one scenario are evaluated at the same times; one that was cut off ends the curve
+    end = min(len(c.t_s) for c in curves)
+    means = np.stack([c.mean[:end] for c in curves])
+    x = np.stack([x[:end] for x in xs]).mean(axis=0)
+    return _Line(label, x, means.mean(axis=0), means.std(axis=0, ddof=1))
+
+
+def _panels(
+    panels: Sequence[Sequence[_Line]], wanted: Sequence[str], x_label: str, note: str = ""
+) -> Figure | None:
+    """One panel a metric, side by side, with one legend; None if there is no extent to draw."""
+    every = [line for lines in panels for line in lines]
+    end = max(float(line.x.max()) for line in every)
+    if end == 0:
+        return None
+    figure = look.sheet(5.0 if len(wanted) == 1 else 3.9 * len(wanted), 3.6)
+    order = {label: i for i, label in enumerate(dict.fromkeys(line.label for line in every))}
+    entries: dict[str, Any] = {}
+    for i, (lines, metric) in enumerate(zip(panels, wanted, strict=True)):
+        panel = figure.add_subplot(1, len(wanted), i + 1)
+        drawn = []
+        for line in lines:
+            look_of = look.line(order[line.label], len(line.x))
+            if x_label == _MEGABYTES and line.x.max() < _SILENT * end:
+                # a curve over traffic needs traffic; a level can still be compared with
+                level = float(line.y[-1])
+                entry = panel.axhline(level, color=look_of["color"], linestyle=(0, (4, 2)))
+                entries.setdefault(f"{line.label} (at the end; hardly sends)", entry)
+                drawn.append(np.array([level]))
+                continue
+            entries.setdefault(line.label, panel.plot(line.x, line.y, **look_of)[0])
+            drawn.append(line.y)
+            if line.band is not None and len(lines) <= _BANDS:
+                low, high = line.y - line.band, np.minimum(line.y + line.band, 1.0)
+                panel.fill_between(
+                    line.x, low, high, color=look_of["color"], alpha=0.14, linewidth=0
+                )
+                drawn += [low, high]
+        look.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        look.number_axis(panel, x_label, end)
+    look.legend(figure, list(entries.values()), list(entries), note)
+    return figure
+
+
+def _spelled(metric: str) -> str:
+    known = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
+    return known.get(metric, metric.replace("_", " ").capitalize())

@@ -1,0 +1,202 @@
+"""Figures of merit as pure functions of a run's metric rows.
+
+Spread over nodes is a standard deviation with divisor n: the nodes are all there are. (Spread over
+seeds, in `compare`, has divisor n - 1: seeds are a sample.) The two are never mixed.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.results.parts import Rows, part_files, read_part
+
+VALIDATION = "accuracy_validation"
+"""The metric by which a node picks its best model."""
+
+BITS_PER_MEGABYTE = 8e6
+
+
+def names(metrics: Rows) -> list[str]:
+    """The metrics recorded, in order of first appearance."""
+    return list(dict.fromkeys(metrics["metric"].tolist())) if metrics else []
+
+
+def accuracies(metrics: Rows) -> list[str]:
+    """The test accuracies among them."""
+    return [m for m in names(metrics) if m.startswith("accuracy") and m != VALIDATION]
+
+
+def headline(metrics: Rows, metric: str) -> Rows:
+    """Rows of one metric, one per time and node, by time and then node.
+
+    Of several stages measured at one time the one written last counts.
+    """
+    rows = {name: cells[metrics["metric"] == metric] for name, cells in metrics.items()}
+    order = np.lexsort((np.arange(len(rows["t_s"])), rows["node"], rows["t_s"]))
+    t_s, node = rows["t_s"][order], rows["node"][order]
+    last = np.ones(len(order), dtype=bool)
+    last[:-1] = (t_s[1:] != t_s[:-1]) | (node[1:] != node[:-1])
+    return {name: cells[order[last]] for name, cells in rows.items()}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric over virtual time.
+
+    Attributes
+    ----------
+    t_s, mean, std, worst, bits_sent, steps, energy_j : numpy.ndarray, shape (T,)
+        Times of evaluation; mean and standard deviation over nodes; mean over the worst 10 % of
+        the nodes; what the evaluated nodes together have spent.
+    nodes : int
+        Nodes at the last evaluation.
+    """
+
+    t_s: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    worst: NDArray[np.float64]
+    bits_sent: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    energy_j: NDArray[np.float64]
+    nodes: int
+
+
+def curve(metrics: Rows, metric: str) -> Curve:
+    """A metric's headline rows as curves over time."""
+    rows = headline(metrics, metric)
+    t_s, starts = np.unique(rows["t_s"], return_index=True)
+    groups = np.split(rows["value"], starts[1:])
+
+    def total(name: str) -> NDArray[np.float64]:
+        return np.add.reduceat(rows[name].astype(np.float64), starts)
+
+    return Curve(
+        t_s=t_s,
+        mean=np.array([group.mean() for group in groups]),
+        std=np.array([group.std() for group in groups]),
+        worst=np.array([worst(group, 0.1, is_loss(metric)) for group in groups]),
+        bits_sent=total("bits_sent"),
+        steps=total("steps"),
+        energy_j=total("energy_j"),
+        nodes=len(groups[-1]),
+    )
+
+
+def is_loss(metric: str) -> bool:
+    """Whether lower is better."""
+    return "loss" in metric or "error" in metric
+
+
+def worst(values: NDArray[np.float64], share: float, highest: bool = False) -> float:
+    """Mean over the worst share of the nodes, at least one node (L2C's worst 10 %, 20 %)."""
+    ordered = np.sort(values)[::-1] if highest else np.sort(values)
+    # the small subtraction keeps 0.1 * 30 nodes at three
+    return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
+
+
+def spread(values: NDArray[np.float64], metric: str) -> dict[str, float]:
+    """Statistics over nodes."""
+    return {
+        "mean": float(values.mean()),
+        "std": float(values.std()),
+        "variance": float(values.var()),
+        "worst_10pct": worst(values, 0.1, is_loss(metric)),
+        "worst_20pct": worst(values, 0.2, is_loss(metric)),
+    }
+
+
+def best_on_validation(metrics: Rows, metric: str) -> float | None:
+    """Mean over nodes of the metric where the node's own validation accuracy was highest.
+
+    Per node, over all times and stages; the first of equals (pFedGraph's rule). None where no
+    node has both.
+    """
+    if VALIDATION not in names(metrics):
+        return None
+
+    def by_key(name: str) -> dict[tuple[Any, ...], float]:
+        chosen = metrics["metric"] == name
+        t_s, node, stage, value = (
+            metrics[column][chosen].tolist() for column in ("t_s", "node", "stage", "value")
+        )
+        return dict(zip(zip(t_s, node, stage, strict=True), value, strict=True))
+
+    tested = by_key(metric)
+    best: dict[int, tuple[float, float]] = {}
+    for key, validated in by_key(VALIDATION).items():
+        node = key[1]
+        if key in tested and (node not in best or validated > best[node][0]):
+            best[node] = (validated, tested[key])
+    return float(np.mean([test for _, test in best.values()])) if best else None
+
+
+def block(metrics: Rows, metric: str) -> dict[str, Any]:
+    """Everything that `summary.json` says about one metric.
+
+    Returns
+    -------
+    dict
+        Statistics over nodes at the last evaluation (`mean std variance worst_10pct worst_20pct
+        nodes`), `best_on_validation` for test accuracies, `best` and `last` {t_s mean std}: the
+        evaluation with the best mean over nodes, and the last one. `stages` {stage: statistics}
+        if several stages were measured at that time.
+    """
+    rows = headline(metrics, metric)
+    over_time = curve(metrics, metric)
+    now = over_time.t_s[-1]
+    found: dict[str, Any] = spread(rows["value"][rows["t_s"] == now], metric)
+    found["nodes"] = over_time.nodes
+    if metric in accuracies(metrics):
+        found["best_on_validation"] = best_on_validation(metrics, metric)
+
+    def at(i: int) -> dict[str, float]:
+        means = (over_time.t_s, over_time.mean, over_time.std)
+        return dict(zip(("t_s", "mean", "std"), (float(m[i]) for m in means), strict=True))
+
+    # a diverged run has NaN losses; the best is then among the others
+    means = np.where(
+        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not is_loss(metric)]
+    )
+    found["best"] = at(int(np.argmin(means)))
+    found["last"] = at(-1)
+
+    chosen = (metrics["metric"] == metric) & (metrics["t_s"] == now)
+    if chosen.sum() > over_time.nodes:
+        stages = metrics["stage"][chosen]
+        found["stages"] = {
+            stage: spread(metrics["value"][chosen][stages == stage], metric)
+            for stage in dict.fromkeys(stages.tolist())
+        }
+    return found
+
+
+def bits_on_air(folder: Path, t_s: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Bits sent by the whole network up to each time, from the message log.
+
+    Counts what `messages.bits_sent` of the summary counts. None if messages were not logged.
+    """
+    parts = part_files(folder / "messages")
+    if not parts:
+        return None
+    added = np.zeros(len(t_s) + 1)
+    for part in parts:
+        rows = read_part(part, ("t_sent_s", "bits", "attempts"))
+        bits = np.where(rows["attempts"] > 0, rows["bits"], 0).astype(np.float64)
+        # a message counts from the first evaluation at or after its sending
+        added += np.bincount(np.searchsorted(t_s, rows["t_sent_s"]), bits, len(t_s) + 1)
+    return np.cumsum(added[:-1])
+
+
+def megabytes(folder: Path, over_time: Curve) -> NDArray[np.float64]:
+    """Megabytes sent by the whole network up to each evaluation.
+
+    Without a message log, the evaluated nodes' own counters are added up; what others sent, such
+    as a server, is then missing.
+    """
+    bits = bits_on_air(folder, over_time.t_s)
+    return (over_time.bits_sent if bits is None else bits) / BITS_PER_MEGABYTE

@@ -1,0 +1,199 @@
+"""Columns of rows written as Parquet parts, each whole before it has its name.
+
+A table is a folder of `part-00000.parquet`, `part-00001.parquet`, ... A part is written under a
+name that readers skip (it starts with a dot) and then renamed, so a killed run leaves only whole
+parts behind. Rows wait in one flat list, because appending to it is the cheapest thing Python can
+do with a row; they become arrays once per part.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.units import NS_PER_S
+
+Rows = dict[str, NDArray[Any]]
+"""A table in memory: equally long arrays by column name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's name in the file and what its rows hold.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"time", "id", "count", "real", "word"}
+        `time` is given in whole nanoseconds and written in seconds; `id` is a small integer;
+        `count` a whole number of any size; `real` a number, None for unknown; `word` one of few
+        strings.
+    """
+
+    name: str
+    kind: Literal["time", "id", "count", "real", "word"]
+
+
+_DTYPES = {"time": np.int64, "id": np.int32, "count": np.int64, "real": np.float64}
+
+
+class Words(dict[str, int]):
+    """Codes of strings in order of first appearance."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = code = len(self)
+        return code
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then give it its name in one step."""
+    partial = path.with_name(f".{path.name}.partial")
+    write(partial)
+    os.replace(partial, path)
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Write one pyarrow table whole."""
+    write_whole(path, lambda partial: pq.write_table(table, partial))
+
+
+class Parts:
+    """Rows on their way into one folder of parts.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Made here; must not hold anything. None writes nothing.
+    columns : sequence of Column
+    part_rows : int
+        Rows after which the caller should take a part.
+
+    Attributes
+    ----------
+    values : list
+        The waiting rows, one after the other, `width` values each. Callers append to it directly
+        and call `take` when it is `full` long. It stays the same list object.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder already holds something: two runs must not mix in one table.
+    """
+
+    def __init__(self, folder: Path | None, columns: Sequence[Column], part_rows: int) -> None:
+        self.columns = tuple(columns)
+        self.width = len(self.columns)
+        self.full = self.width * part_rows
+        self.values: list[Any] = []
+        self.words = {c.name: Words() for c in self.columns if c.kind == "word"}
+        self._folder = folder
+        self._parts = 0
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
+
+    def take(self) -> Rows:
+        """Empty the waiting rows into arrays: times in ns, words as codes into `words`."""
+        rows: Rows = {}
+        for i, column in enumerate(self.columns):
+            cells = self.values[i :: self.width]
+            if column.kind == "word":
+                codes = self.words[column.name]
+                rows[column.name] = np.fromiter(map(codes.__getitem__, cells), np.int32, len(cells))
+            else:
+                rows[column.name] = np.array(cells, dtype=_DTYPES[column.kind])
+        self.values.clear()
+        return rows
+
+    def write(self, rows: Rows) -> None:
+        """Write what `take` gave as the next part."""
+        if self._folder is None:
+            return
+        arrays = []
+        for column in self.columns:
+            cells = rows[column.name]
+            if column.kind == "time":
+                arrays.append(pa.array(cells / NS_PER_S))
+            elif column.kind == "word":
+                words = pa.array(list(self.words[column.name]), pa.string())
+                arrays.append(pa.DictionaryArray.from_arrays(cells, words))
+            else:
+                arrays.append(pa.array(cells))
+        table = pa.Table.from_arrays(arrays, [c.name for c in self.columns])
+        write_table(self._folder / f"part-{self._parts:05d}.parquet", table)
+        self._parts += 1
+
+    def flush(self) -> None:
+        """Write the waiting rows, if there are any."""
+        if self.values:
+            self.write(self.take())
+
+    def close(self) -> None:
+        """Write the waiting rows; an empty table gets one empty part, so that it can be read."""
+        if self.values or not self._parts:
+            self.write(self.take())
+
+    def spelled(self, rows: Rows) -> Rows:
+        """What `take` gave as a reader would see it: seconds, and words as strings."""
+        seen = dict(rows)
+        for column in self.columns:
+            if column.kind == "time":
+                seen[column.name] = rows[column.name] / NS_PER_S
+            elif column.kind == "word":
+                words = np.array(list(self.words[column.name]), dtype=object)
+                seen[column.name] = words[rows[column.name]]
+        return seen
+
+
+def part_files(folder: Path) -> list[Path]:
+    """The parts of a table in order; none if it was not written."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def read_part(path: Path, columns: Iterable[str] | None = None) -> Rows:
+    """One Parquet file as arrays; words become strings.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is not Parquet or lacks a column.
+    """
+    try:
+        table = pq.read_table(path, columns=None if columns is None else list(columns))
+        return {name: _cells(table.column(name)) for name in columns or table.column_names}
+    except (pa.ArrowInvalid, KeyError) as problem:
+        raise ScenarioError(f"{path}: not a table of a run: {problem}") from None
+
+
+def _cells(column: Any) -> NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.combine_chunks()
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if not chunks:
+            return np.array([], dtype=object)
+        # combine_chunks has unified the dictionaries, so there is one chunk
+        words = np.array(chunks[0].dictionary.to_pylist(), dtype=object)
+        return np.asarray(words[chunks[0].indices.to_numpy(zero_copy_only=False)])
+    return np.asarray(column.to_numpy())
+
+
+def read(folder: Path, columns: Iterable[str] | None = None) -> Rows:
+    """A whole table as arrays, empty if there are no parts."""
+    names = None if columns is None else list(columns)
+    parts = [read_part(path, names) for path in part_files(folder)]
+    if not parts:
+        return {name: np.array([]) for name in names or ()}
+    return join(parts)
+
+
+def join(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Rows:
+    """Tables one below the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

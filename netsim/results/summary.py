@@ -1,0 +1,116 @@
+"""`summary.json`: one run in numbers."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ScenarioError
+from netsim.results import metrics as measured
+from netsim.results.parts import Rows, read, write_whole
+
+_FIRST = ("name", "algorithm", "seed", "nodes", "virtual_s", "wall_s")
+
+
+def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's summary.
+
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+        Metric rows, from `Recorder.metric_rows` or the run folder.
+    extra : mapping
+        What the metrics don't tell: name, algorithm, seed, nodes, times, `Recorder.close()`'s
+        totals, engine counters. It wins over a metric of the same name.
+
+    Returns
+    -------
+    dict
+        `name algorithm seed nodes virtual_s wall_s`, one block per metric (see `metrics.block`),
+        then the rest of `extra`. Ready for JSON: numbers that are not finite are None.
+    """
+    found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
+    found |= {name: measured.block(metrics, name) for name in measured.names(metrics)}
+    found |= extra
+    return {name: plain(value) for name, value in found.items()}
+
+
+def write(folder: Path, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Summarise a run folder, write its `summary.json` and return what was written."""
+    found = summarise(read(folder / "metrics"), extra)
+    write_json(folder / "summary.json", found)
+    return found
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON whole (`status.json`, `environment.json`): a reader never sees half of it."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """The summary of a run folder.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or it is not a summary.
+    """
+    path = folder / "summary.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise ScenarioError(
+            f"{folder}: not the folder of a finished run: no summary.json"
+        ) from None
+    except ValueError as problem:
+        raise ScenarioError(f"{path}: not JSON: {problem}") from None
+    if not isinstance(found, dict):
+        raise ScenarioError(f"{path}: not a summary")
+    return found
+
+
+def run_folders(path: Path) -> list[Path]:
+    """The run folders at `path`: itself, or its sub-folders, one an algorithm, by name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no finished run.
+    """
+    if (path / "summary.json").is_file():
+        return [path]
+    found = sorted(p.parent for p in path.glob("*/summary.json"))
+    if not found:
+        raise ScenarioError(f"{path}: no finished run here or one folder below (no summary.json)")
+    return found
+
+
+def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
+    """How to call runs beside each other: by algorithm, else by path, shortened to what differs."""
+    found = [
+        str(s.get("algorithm", folder.name)) for folder, s in zip(folders, summaries, strict=True)
+    ]
+    if len(set(found)) == len(found):
+        return found
+    parts = [folder.resolve().parts for folder in folders]
+    shared = 0
+    while len({p[: shared + 1] for p in parts}) == 1 and shared < min(map(len, parts)):
+        shared += 1
+    return ["/".join(p[shared:]) or folder.name for p, folder in zip(parts, folders, strict=True)]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: NumPy's numbers as Python's, not finite ones as None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
