@@ -11,18 +11,18 @@ from pydantic import ValidationError
 
 from netsim import plugins, scenario_file
 from netsim.errors import ScenarioError
-from netsim.scenario_draft import Draft, parse_assignment
+from netsim.registry import family
+from netsim.scenario_draft import LISTS, Draft, parse_assignment
 from netsim.scenario_problems import described, line
+from netsim.scenario_sweep import Draw, Sweep
 from netsim.scenario_tables import (
     AlgorithmEntry,
     Data,
-    Draw,
     Group,
     Metrics,
     Nodes,
     Run,
     Scenario,
-    Sweep,
     Training,
     file_model,
 )
@@ -119,7 +119,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
         With every problem found, one a line.
     """
     raw = _one_form(draft.raw)
-    single = [key for key in ("algorithm", "model") if isinstance(draft.raw.get(key), dict)]
+    single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     model, schema = _model(tuple(modules.items()))
     problems: list[str] = []
     checked: Scenario | None = None
@@ -130,6 +130,11 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
         written = Draft(draft.path, _written_form(raw, single), draft.said_by)
         for detail in error.errors(include_url=False):
             loc = detail["loc"]
+            if (
+                detail["type"] == "too_short"
+                and len(detail["input"]) >= detail["ctx"]["min_length"]
+            ):
+                continue  # entries with errors of their own are not counted
             if len(loc) > 1 and loc[0] in single:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
@@ -143,7 +148,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     """JSON Schema of a scenario file, every algorithm's Params included."""
     schema: dict[str, Any] = json.loads(json.dumps(_model(tuple(modules.items()))[1]))
-    for key in ("algorithm", "model"):  # one table may stand for a list of one
+    for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
         schema["properties"][key] = {"anyOf": [entries["items"], entries]}
     schema["properties"]["extends"] = {
@@ -193,7 +198,7 @@ def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
     tables = dict(raw)
     if tables.get("radio") is None and tables.get("link") is None:
         tables["link"] = {}
-    for key in ("algorithm", "model"):
+    for (key,) in LISTS:
         if isinstance(tables.get(key), dict):
             tables[key] = [tables[key]]
     if isinstance(tables.get("sweep"), dict):
@@ -247,7 +252,8 @@ def _across_tables(
             )
         names.append(name)
         runs_under = plugins.schedules(modules[kind])
-        if runs_under is not None and isinstance(schedule, str) and schedule not in runs_under:
+        known = schedule in family("netsim.exchange", "schedule")
+        if runs_under is not None and known and schedule not in runs_under:
             problems.append(
                 line(
                     draft,

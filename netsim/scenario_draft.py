@@ -13,7 +13,9 @@ from netsim.registry import did_you_mean
 
 KeyPath = tuple[str | int, ...]
 TAGS = ("kind", "schedule")
-SHARED_KEYS = {("data",): ("path", "partition", "validation")}
+LISTS: tuple[tuple[str], ...] = (("algorithm",), ("model",))
+"""Tables of which there may be a list."""
+SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): ("path", "partition", "validation")}
 """Keys of a component table that belong to the table, so that they outlive a change of kind."""
 
 
@@ -74,10 +76,8 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
     if addressed and isinstance(layer, dict) and path:
         if isinstance(base, list):
             return _merge_entry(draft, base, layer, path, label)
-        if isinstance(base, dict) and len(layer) == 1 and next(iter(layer)) in _names(base):
-            inner = next(
-                iter(layer.values())
-            )  # algorithm.kd_pdfl.mu1 where kd_pdfl is the only one
+        if path in LISTS and isinstance(base, dict) and next(iter(layer)) in (*_names(base), "0"):
+            [inner] = layer.values()  # one table is a list of one: algorithm.kd_pdfl.mu1
             if isinstance(inner, dict):
                 layer = inner
     if not isinstance(layer, dict) or not isinstance(base, dict):

@@ -101,9 +101,14 @@ def parse(path: Path, label: str) -> dict[str, Any]:
     if "\0" in text:
         raise ScenarioError(f"{label}: is a binary file; a scenario is a text file in TOML")
     try:
-        return tomllib.loads(text)
+        tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"{label}: is not valid TOML: {error}") from error
+    data = tables.get("data")
+    if isinstance(data, dict) and isinstance(data.get("path"), str):
+        # Relative to the file that says it; absolute, so that the resolved copy runs anywhere.
+        data["path"] = str((path.parent / Path(data["path"]).expanduser()).absolute())
+    return tables
 
 
 def _base(path: Path, extends: str, label: str) -> Path:
@@ -154,3 +159,9 @@ def without_none(value: Any) -> Any:
 def write(tables: dict[str, Any]) -> str:
     """Tables as TOML text."""
     return tomli_w.dumps(without_none(tables))
+
+
+def first_comment(path: Path) -> str:
+    """The first comment line of a scenario file: what it shows."""
+    with path.open(encoding="utf-8") as lines:
+        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")

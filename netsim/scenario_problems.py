@@ -269,7 +269,9 @@ def _subschema(
 def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool) -> dict[str, Any]:
     """Follow references, and the branch of a union that `raw` means."""
     while True:
-        if "$ref" in node:
+        if node.get("type") == "array" and isinstance(raw, dict):
+            node = node["items"]  # one table stands for a list of one
+        elif "$ref" in node:
             node = root["$defs"][node["$ref"].rpartition("/")[2]]
         elif "anyOf" in node:
             wanted = "array" if isinstance(raw, list) else "object"
@@ -278,7 +280,7 @@ def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool)
             return fits[0] if fits else {}
         elif "discriminator" in node and by_kind:
             tag = raw.get(node["discriminator"]["propertyName"]) if isinstance(raw, dict) else None
-            node = node["discriminator"]["mapping"].get(tag) if isinstance(tag, str) else None
-            node = {"$ref": node} if node else {}
+            chosen = node["discriminator"]["mapping"].get(tag) if isinstance(tag, str) else None
+            node = {"$ref": chosen} if chosen else {}
         else:
             return node

@@ -25,6 +25,7 @@ from netsim.exchange import Schedule
 from netsim.models import ModelKind
 from netsim.radio import Radio
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
+from netsim.scenario_sweep import Sweep
 from netsim.topology import Topology
 from netsim.wire import Wire
 
@@ -34,7 +35,7 @@ Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
 def _default(package: str, kind: str) -> Any:
-    return Field(default_factory=family(package)[kind])
+    return family(package)[kind]()
 
 
 class Group(Table):
@@ -91,9 +92,14 @@ class Training(Table):
 
 
 class Metrics(Table):
-    """What is measured when; `every_s` defaults to a twentieth of the horizon."""
+    """What is measured when.
+
+    `every_s` defaults to a twentieth of the horizon; `common_test_samples` of the test set, the
+    same for all nodes, show how models do on every class.
+    """
 
     every_s: Positive | None = None
+    common_test_samples: Count = 1000
     stages: tuple[str, ...] = ()
     weights: bool = True
 
@@ -112,67 +118,6 @@ class Run(Table):
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
             raise ValueError('must be "auto", "cpu", "cuda" or "cuda:N"')
         return device
-
-
-class Draw(Table):
-    """What a random trial draws one key from: a range, or a list of values.
-
-    In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
-    """
-
-    low: Finite | None = None
-    high: Finite | None = None
-    log: bool = False
-    values: tuple[Any, ...] = ()
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> "Draw":
-        if self.values:
-            if self.low is not None or self.high is not None:
-                raise ValueError("is either a list or a range with low and high")
-        elif self.low is None or self.high is None:
-            raise ValueError("needs low and high, or a list with at least one value")
-        elif not self.low < self.high:
-            raise ValueError(f"low = {self.low} must be below high = {self.high}")
-        elif self.log and self.low <= 0:
-            raise ValueError("a logarithmic range needs low > 0")
-        return self
-
-    def at(self, u: float) -> Any:
-        """The value at `u` in [0, 1): uniform over the range, its logarithm, or the list."""
-        if self.values:
-            return self.values[int(u * len(self.values))]
-        assert self.low is not None
-        assert self.high is not None
-        if self.log:
-            return float(self.low * (self.high / self.low) ** u)
-        return float(self.low + (self.high - self.low) * u)
-
-
-class Sweep(Table):
-    """Many runs of one scenario: a grid (`over`), random trials (`draw`), seeds.
-
-    Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
-    the best trial of an algorithm is chosen.
-    """
-
-    over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}  # noqa: RUF012 - pydantic copies it
-    seeds: tuple[Index, ...] = ()
-    trials: Count | None = None
-    draw: dict[str, Draw] = {}  # noqa: RUF012 - pydantic copies it
-    select: str = "accuracy_validation"
-    jobs: Count | None = None
-
-    @model_validator(mode="after")
-    def _agree(self) -> "Sweep":
-        if bool(self.draw) != (self.trials is not None):
-            raise ValueError("trials (how many) and draw (of what) go together")
-        both = sorted(self.over.keys() & self.draw.keys())
-        if both:
-            raise ValueError(f'"{both[0]}" is both in over and in draw')
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("seeds repeat")
-        return self
 
 
 class AlgorithmEntry(Table):
@@ -249,7 +194,7 @@ class Scenario(Table):
     horizon_s: Positive
     nodes: Nodes
     topology: TopologyChoice = Field(
-        default_factory=lambda: family("netsim.topology")["complete"]()
+        default_factory=lambda: _default("netsim.topology", "complete")
     )
     radio: Radio | None = None
     link: Wire | None = None
@@ -257,7 +202,7 @@ class Scenario(Table):
     data: Data
     model: Annotated[tuple[ModelChoice, ...], Field(min_length=1)]
     training: Training = Training()
-    compute: SpeedChoice = Field(default_factory=lambda: family("netsim.compute.speed")["fixed"]())
+    compute: SpeedChoice = Field(default_factory=lambda: _default("netsim.compute.speed", "fixed"))
     algorithm: Annotated[tuple[AlgorithmEntry, ...], Field(min_length=1)]
     metrics: Metrics = Metrics()
     run: Run = Run()
@@ -267,6 +212,10 @@ class Scenario(Table):
     def evaluate_every_s(self) -> float:
         """Virtual time between evaluations."""
         return self.metrics.every_s or self.horizon_s / 20
+
+
+def _entry_keys(kind: str) -> dict[str, Any]:
+    return {"kind": (Literal[kind], Field()), "name": (Label, kind)}
 
 
 def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
@@ -289,11 +238,12 @@ def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
             f"{kind}_algorithm",
             __base__=module.Params,
             __doc__=(module.__doc__ or "").strip().partition("\n")[0],
-            kind=(Literal[kind], Field()),  # type: ignore[valid-type]
-            name=(Label, kind),
+            **_entry_keys(kind),
         )
         params[flat] = module.Params
     members = tuple(params)
-    one = Annotated[Union[members], Field(discriminator="kind")] if len(members) > 1 else members[0]  # type: ignore[valid-type] # noqa: UP007
-    entries = tuple[Annotated[one, AfterValidator(entry)], ...]  # type: ignore[valid-type]
+    one: Any = members[0]
+    if len(members) > 1:
+        one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
+    entries = tuple[Annotated[one, AfterValidator(entry)], ...]
     return create_model("ScenarioFile", __base__=Scenario, algorithm=(entries, Field(min_length=1)))

@@ -1,0 +1,97 @@
+"""What there is to choose from: families found by walking the package, described by themselves."""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from pydantic_core import PydanticUndefined
+
+import netsim
+from netsim import plugins, scenario_file
+from netsim.errors import ScenarioError
+from netsim.registry import Component, did_you_mean, family
+from netsim.scenario_draft import TAGS
+from netsim.scenario_problems import shown
+
+
+class Choice(NamedTuple):
+    """One thing that a scenario can name, its first docstring line, and its keys."""
+
+    name: str
+    about: str
+    keys: str
+
+
+def families() -> dict[str, dict[str, type[Component]]]:
+    """Every component family by its name, such as `channels.fading`."""
+    found: dict[str, dict[str, type[Component]]] = {}
+    for info in pkgutil.walk_packages(netsim.__path__, "netsim."):
+        if not info.ispkg:
+            continue
+        package = importlib.import_module(info.name)
+        if any(
+            inspect.isclass(value) and issubclass(value, Component)
+            for value in vars(package).values()
+            if getattr(value, "__module__", "") == info.name
+        ):
+            members = next((m for tag in TAGS if (m := family(info.name, tag))), {})
+            found[info.name.removeprefix("netsim.")] = members
+    return found
+
+
+def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choice]]:
+    """The groups that a word names: `algorithms`, `scenarios`, a family, a part of its name, `all`.
+
+    Raises
+    ------
+    ScenarioError
+        If the word names nothing.
+    """
+    groups = {
+        "algorithms": [
+            Choice(name, plugins.first_line(module), _keys(module.Params))
+            for name, module in modules.items()
+        ],
+        "scenarios": [
+            Choice(name, scenario_file.first_comment(path), "")
+            for name, path in scenario_file.shipped().items()
+        ],
+    }
+    for name, members in families().items():
+        groups[name] = [Choice(k, _about(c), _keys(c)) for k, c in members.items()]
+    word = what.lower()
+    chosen = {
+        name: entries
+        for name, entries in groups.items()
+        if word in ("all", name, name.replace(".", ""), *name.split("."))
+        or word.rstrip("s") in [part.rstrip("s") for part in name.split(".")]
+    }
+    if not chosen:
+        words = sorted({part for name in groups for part in (name, *name.split("."))})
+        raise ScenarioError(
+            f"netsim list {what}: no such group; there are {', '.join(groups)}"
+            + did_you_mean(what, words)
+        )
+    return chosen
+
+
+def _about(component: type[Component]) -> str:
+    return plugins.first_line(sys.modules[component.__module__])
+
+
+def _keys(table: Any) -> str:
+    parts = []
+    for key, info in table.model_fields.items():
+        if key in TAGS:
+            continue
+        if info.default is None or info.default_factory is not None:
+            parts.append(key)
+        elif info.default is PydanticUndefined:
+            parts.append(f"{key} (required)")
+        else:
+            parts.append(f"{key} = {shown(info.default)}")
+    return ", ".join(parts)

@@ -1,0 +1,132 @@
+"""How a run is going: one live line on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from netsim.scenario import AlgorithmEntry, Scenario
+
+if TYPE_CHECKING:
+    from netsim.engine import Progress as Step
+
+PLAIN_EVERY_S = 10.0
+"""Wall time between plain lines; log files stay readable."""
+
+
+def headline(scenario: Scenario) -> str:
+    """What is about to be played, in one line."""
+    count = scenario.nodes.count
+    over = f"{_kind(scenario.radio.fading)} radio" if scenario.radio else "wired links"
+    if scenario.link is not None and scenario.link == type(scenario.link)():
+        over = "ideal links"
+    parts = (
+        f"{count:,} node{'s' * (count > 1)}",
+        _kind(scenario.topology),
+        over,
+        _kind(scenario.exchange),
+        f"{_kind(scenario.data)} ({_kind(scenario.data.partition)})",
+        " + ".join(_kind(m) for m in scenario.model),
+        f"{scenario.horizon_s:,.12g} s",
+        f"seed {scenario.seed}",
+    )
+    return " · ".join(parts)
+
+
+@contextmanager
+def watched(
+    console: Console, quiet: bool = False
+) -> Iterator[Callable[[AlgorithmEntry, "Step"], None] | None]:
+    """A function that shows the progress of the algorithms it is told of."""
+    if quiet:
+        yield None
+    elif console.is_terminal:
+        yield from _live(console)
+    else:
+        yield _Plain(console)
+
+
+def _live(console: Console) -> Iterator[Callable[[AlgorithmEntry, "Step"], None]]:
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[words]}"),
+    )
+    with Progress(*columns, console=console, refresh_per_second=8) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(entry: AlgorithmEntry, step: "Step") -> None:
+            if entry.name not in tasks:
+                tasks[entry.name] = bars.add_task(entry.name, total=step.horizon_s, words="")
+            bars.update(
+                tasks[entry.name], completed=min(step.virtual_s, step.horizon_s), words=_words(step)
+            )
+
+        yield show
+
+
+class _Plain:
+    """A line now and then, and one at the end of each algorithm."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._next_s: dict[str, float] = {}
+        self._ended: set[str] = set()
+
+    def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
+        now_s = time.monotonic()
+        due_s = self._next_s.setdefault(entry.name, now_s + PLAIN_EVERY_S)
+        ended = step.virtual_s >= step.horizon_s and entry.name not in self._ended
+        if now_s < due_s and not ended:
+            return
+        self._next_s[entry.name] = now_s + PLAIN_EVERY_S
+        if ended:
+            self._ended.add(entry.name)
+        percent = 100 * min(step.virtual_s / step.horizon_s, 1.0)
+        self.console.print(
+            f"{entry.name}  {percent:3.0f} %  {_words(step)}", soft_wrap=True, highlight=False
+        )
+
+
+def _words(step: "Step") -> str:
+    """Virtual time, speeds, accuracy, time to go: what the design's progress line shows."""
+    wall_s = max(step.wall_s, 1e-9)
+    parts = [
+        f"{step.virtual_s:,.4g} of {step.horizon_s:,.12g} s",
+        f"{short(step.events / wall_s)} events/s",
+        f"{short(step.node_steps / wall_s)} steps/s",
+    ]
+    if step.accuracy is not None:
+        parts.append(f"accuracy {100 * step.accuracy:.1f} %")
+    if 0 < step.virtual_s < step.horizon_s:
+        parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} to go")
+    else:
+        parts.append(f"in {duration(step.wall_s)}")
+    return " · ".join(parts)
+
+
+def short(number: float) -> str:
+    """A number in three digits: 950, 12.3k, 4.56M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Wall time for people: 0.4 s, 38 s, 2 min 05 s, 3 h 20 min."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _kind(component: object) -> str:
+    return str(getattr(component, "kind", getattr(component, "schedule", "")))

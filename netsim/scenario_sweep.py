@@ -1,0 +1,68 @@
+"""The `[sweep]` table: a grid, random trials, seeds."""
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from netsim.registry import Count, Finite, Index, Table
+
+
+class Draw(Table):
+    """What a random trial draws one key from: a range, or a list of values.
+
+    In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
+    """
+
+    low: Finite | None = None
+    high: Finite | None = None
+    log: bool = False
+    values: tuple[Any, ...] = ()
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Draw":
+        if self.values:
+            if self.low is not None or self.high is not None:
+                raise ValueError("is either a list or a range with low and high")
+        elif self.low is None or self.high is None:
+            raise ValueError("needs low and high, or a list with at least one value")
+        elif not self.low < self.high:
+            raise ValueError(f"low = {self.low} must be below high = {self.high}")
+        elif self.log and self.low <= 0:
+            raise ValueError("a logarithmic range needs low > 0")
+        return self
+
+    def at(self, u: float) -> Any:
+        """The value at `u` in [0, 1): uniform over the range, its logarithm, or the list."""
+        if self.values:
+            return self.values[int(u * len(self.values))]
+        assert self.low is not None
+        assert self.high is not None
+        if self.log:
+            return float(self.low * (self.high / self.low) ** u)
+        return float(self.low + (self.high - self.low) * u)
+
+
+class Sweep(Table):
+    """Many runs of one scenario: a grid (`over`), random trials (`draw`), seeds.
+
+    Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
+    the best trial of an algorithm is chosen.
+    """
+
+    over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
+    seeds: tuple[Index, ...] = ()
+    trials: Count | None = None
+    draw: dict[str, Draw] = {}
+    select: str = "accuracy_validation"
+    jobs: Count | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> "Sweep":
+        if bool(self.draw) != (self.trials is not None):
+            raise ValueError("trials (how many) and draw (of what) go together")
+        both = sorted(self.over.keys() & self.draw.keys())
+        if both:
+            raise ValueError(f'"{both[0]}" is both in over and in draw')
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds repeat")
+        return self

@@ -1,0 +1,238 @@
+"""Sweeps: a grid, random trials and seeds, each run in a process of its own.
+
+Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
+`netsim.results.compare`.
+"""
+
+import itertools
+import json
+import multiprocessing
+import os
+import re
+import statistics
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from netsim import plugins, runner
+from netsim.errors import NetsimError, ScenarioError
+from netsim.results.compare import write_csv
+from netsim.results.metrics import is_loss
+from netsim.results.summary import load as load_summary
+from netsim.rng import Streams
+from netsim.scenario import Scenario, check
+from netsim.scenario_draft import Draft
+from netsim.scenario_problems import shown
+from netsim.scenario_sweep import Sweep
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of the swept keys; `trial` numbers random ones."""
+
+    label: str
+    values: dict[str, Any]
+    trial: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a sweep, ready to be sent to another process."""
+
+    point: Point
+    seed: int
+    draft: Draft
+    folder: Path
+    algorithms: Path | None
+    timing_only: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job; `bad_input` problems were found before anything was written."""
+
+    job: Job
+    folders: tuple[Path, ...] = ()
+    problem: str = ""
+    bad_input: bool = False
+
+
+def points(sweep: Sweep, seed: int) -> list[Point]:
+    """The grid, times the random trials.
+
+    Trial k draws key number i from the stream (seed, "sweep", k, i): adding trials changes none.
+    """
+    streams = Streams(seed)
+    grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
+    found: list[Point] = []
+    for values in grid:
+        label = _label(values)
+        for trial in range(sweep.trials or 0):
+            drawn = {
+                key: draw.at(streams.uniform("sweep", trial, i))
+                for i, (key, draw) in enumerate(sweep.draw.items())
+            }
+            parts = [label] * bool(values) + [f"trial-{trial:03d}"]
+            found.append(Point(",".join(parts), values | drawn, trial))
+        if sweep.trials is None:
+            found.append(Point(label, values))
+    labels = [p.label for p in found]
+    return [
+        replace(p, label=f"{p.label}-{i}") if labels.count(p.label) > 1 else p
+        for i, p in enumerate(found)
+    ]
+
+
+def _label(values: dict[str, Any]) -> str:
+    """A folder's name: `mu1=0.1,fading=rayleigh`."""
+    lasts = [key.rpartition(".")[2] for key in values]
+    parts = []
+    for (key, value), last in zip(values.items(), lasts, strict=True):
+        name = last if lasts.count(last) == 1 else key
+        if isinstance(value, dict):
+            value = value.get("kind", value.get("schedule", shown(value)))
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", f"{name}={text}"))
+    return ",".join(parts)[:120] or "base"
+
+
+def plan(
+    draft: Draft,
+    scenario: Scenario,
+    out: Path,
+    algorithms: Path | None,
+    timing_only: bool = False,
+) -> list[Job]:
+    """Every run of a sweep, each checked.
+
+    Raises
+    ------
+    ScenarioError
+        With the problems of all runs; nothing was written.
+    """
+    sweep = scenario.sweep
+    assert sweep is not None
+    modules = plugins.algorithms(algorithms)
+    jobs: list[Job] = []
+    problems: list[str] = []
+    select = sweep.select
+    if sweep.trials and "validation" in select and scenario.data.validation == 0:
+        problems.append(
+            f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '
+            "set [data] validation, such as 0.2"
+        )
+    for point in points(sweep, scenario.seed):
+        for seed in sweep.seeds or (scenario.seed,):
+            own = draft.copy()
+            own.raw.pop("sweep", None)
+            try:
+                for key, value in point.values.items():
+                    own.assign(key, value, f"{draft.path}: [sweep] {key} = {shown(value)}")
+                own.assign("seed", seed, draft.path)
+                checked = check(own, modules)
+                problems += runner.machine_problems(checked, own.path, modules, timing_only)
+            except ScenarioError as error:
+                problems += str(error).splitlines()
+            folder = out / point.label / f"seed-{seed}"
+            jobs.append(Job(point, seed, own, folder, algorithms, timing_only))
+    if problems:
+        raise ScenarioError("\n".join(dict.fromkeys(problems)))
+    return jobs
+
+
+def run_job(job: Job) -> Outcome:
+    """Play one run of a sweep; its errors become part of the outcome."""
+
+    def make_folder() -> Path:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        return job.folder
+
+    where = f"{job.point.label}, seed {job.seed}"
+    try:
+        scenario = check(job.draft, plugins.algorithms(job.algorithms))
+        folders = runner.play(
+            scenario, make_folder, job.draft.path, job.timing_only, sub_folders=True
+        )
+    except NetsimError as error:
+        return Outcome(job, (), f"{where}: {error}", isinstance(error, ScenarioError))
+    except Exception:  # one run's crash is that run's outcome; the others go on
+        return Outcome(job, (), f"{where}: {traceback.format_exc()}")
+    return Outcome(job, tuple(folders))
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> list[Outcome]:
+    """Play all runs, `workers` at a time; outcomes in the order of the jobs."""
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    outcomes: dict[int, Outcome] = {}
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context)
+    try:
+        waiting = {pool.submit(run_job, job): i for i, job in enumerate(jobs)}
+        for future in as_completed(waiting):
+            i = waiting[future]
+            try:
+                outcome = future.result()
+            except BrokenProcessPool:
+                problem = "its process, or one beside it, was killed (out of memory?)"
+                outcome = Outcome(jobs[i], (), f"{jobs[i].point.label}: {problem}")
+            outcomes[i] = outcome
+            told(outcome)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return [outcomes[i] for i in range(len(jobs))]
+
+
+def workers(sweep: Sweep) -> int:
+    """How many runs at a time: as asked for, else one a core."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux: the cores that we may use
+    return sweep.jobs or (len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+def score(summary: dict[str, Any], select: str) -> float | None:
+    """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
+    found: Any = summary
+    for key in select.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        found = found.get("mean")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def best_trials(outcomes: Sequence[Outcome], select: str, out: Path) -> dict[str, dict[str, Any]]:
+    """The best point of every algorithm; writes `trials.csv` and `best.json`.
+
+    Returns
+    -------
+    dict
+        By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
+        `std_seeds` and `seeds`. Empty where no run has the metric.
+    """
+    scores: dict[tuple[str, str], list[float]] = {}
+    by_label = {o.job.point.label: o.job.point for o in outcomes}
+    for outcome in outcomes:
+        for folder in outcome.folders:
+            value = score(load_summary(folder), select)
+            if value is not None:
+                scores.setdefault((outcome.job.point.label, folder.name), []).append(value)
+    rows: list[dict[str, Any]] = []
+    best: dict[str, dict[str, Any]] = {}
+    sign = -1.0 if is_loss(select) else 1.0
+    for (label, algorithm), values in scores.items():
+        point, mean = by_label[label], statistics.fmean(values)
+        spread = statistics.stdev(values) if len(values) > 1 else None
+        found: dict[str, Any] = {"score": mean, "std_seeds": spread, "seeds": len(values)}
+        shown_values = {
+            k: v if isinstance(v, int | float | str) else shown(v) for k, v in point.values.items()
+        }
+        rows.append({"point": label, "algorithm": algorithm, **shown_values, **found})
+        if algorithm not in best or sign * mean > sign * best[algorithm]["score"]:
+            best[algorithm] = {"point": label, "values": point.values, **found}
+    if rows:
+        write_csv(out / "trials.csv", rows)
+        (out / "best.json").write_text(json.dumps(best, indent=2) + "\n", encoding="utf-8")
+    return best
