@@ -11,6 +11,7 @@ is free; one that is busy misses it.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,6 @@ class _Stretch:
 
     snr: float
     per: float
-    rate_bps: float
     attempt_ns: float
     length_ns: int | None
     attempts: int | None
@@ -91,16 +91,16 @@ class Air(Link):
         recorder: Recorder,
         streams: Streams,
     ) -> None:
-        super().__init__(env, recorder, to_ns(radio.ttl_s) if radio.ttl_s else None)
+        nodes = len(budget.tx_power_w)
+        super().__init__(env, recorder, nodes, to_ns(radio.ttl_s) if radio.ttl_s else None)
         self.acknowledged = radio.arq.acknowledged
         self.control_bits = radio.control_bits
         self.discovery = radio.discovery
         self.probe_window_s = radio.probe_window_s
-        self.radiated_j = [0.0] * len(budget.tx_power_w)
         self._radio, self._budget = radio, budget
         self._held_since, self._streams = held_since, streams
         self._coherence_ns = to_ns(radio.fading.coherence_s)
-        self._free = [True] * len(budget.tx_power_w)
+        self._free = [True] * nodes
         self._waiting: list[deque[_Queued]] = [deque() for _ in self._free]
         self._order = 0
         self._serial: dict[tuple[int, int], int] = {}
@@ -140,9 +140,12 @@ class Air(Link):
             attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0
             if rate <= 0:
                 attempts, per = (None, 1.0) if length_ns is None else (0, 1.0)
-            else:
-                attempts = None if length_ns is None else int(length_ns / attempt_ns)
-            yield _Stretch(snr, per, rate, attempt_ns, length_ns, attempts)
+            elif length_ns is None:
+                attempts = None
+            else:  # an attempt belongs to the block in which it begins
+                attempts = math.ceil(length_ns / attempt_ns)
+                length_ns = math.ceil(attempts * attempt_ns)
+            yield _Stretch(snr, per, attempt_ns, length_ns, attempts)
             if length_ns is None:
                 return
             time_ns += length_ns
@@ -200,12 +203,10 @@ class Air(Link):
 
     # -- transmission ----------------------------------------------------------------------------
 
-    def _packets(self, bits: int) -> tuple[int, int, float]:
-        """Packets of a message, bits of a whole one, share of it that the last one lacks."""
+    def _packets(self, bits: int) -> tuple[int, int]:
+        """How many packets a message is cut into, and the size of each in bits."""
         packets = -(-bits // self._payload_bits)
-        payload = bits if packets == 1 else self._payload_bits
-        packet_bits = payload + self._header_bits
-        return packets, packet_bits, (packets * payload - bits) / packet_bits
+        return packets, -(-bits // packets) + self._header_bits
 
     def _rng_serial(self, tx: Transmission) -> int:
         """How many messages this pair has had: keys the draws of the next one."""
@@ -214,7 +215,7 @@ class Air(Link):
         return serial
 
     def _unicast_now(self, tx: Transmission) -> None:
-        packets, packet_bits, missing = self._packets(tx.bits)
+        packets, packet_bits = self._packets(tx.bits)
         met: list[_Stretch] = []
 
         def segments() -> Iterator[Segment]:
@@ -229,8 +230,6 @@ class Air(Link):
         last = len(transfer.attempts) - 1
         duration_ns = sum(s.length_ns or 0 for s in met[:last])
         duration_ns += round(transfer.attempts[last] * met[last].attempt_ns) if last >= 0 else 0
-        if transfer.complete:
-            duration_ns -= round(missing * met[last].attempt_ns)
         if transfer.complete:
             outcome = DELIVERED
         elif partial and transfer.delivered:
@@ -254,7 +253,7 @@ class Air(Link):
     def _broadcast_now(self, group: Sequence[Transmission]) -> None:
         """One airtime at the lowest rate among the receivers, one draw each, no repetition."""
         now, src = self.env.now, group[0].src
-        packets, packet_bits, missing = self._packets(group[0].bits)
+        packets, packet_bits = self._packets(group[0].bits)
         listening = [tx for tx in group if self._free[tx.dst]]
         rates = [
             self._radio.rate.bits_per_s(self.snr(src, tx.dst, now), self._radio.bandwidth_hz)
@@ -263,7 +262,7 @@ class Air(Link):
         rate_bps = min((r for r in rates if r > 0), default=0.0)
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
-        duration_ns = round((packets - missing) * attempt_ns) if rate_bps else 0
+        duration_ns = round(packets * attempt_ns) if rate_bps else 0
         heard = [
             (tx, *self._hear(tx, packets, packet_bits, rate_bps if rate > 0 else 0.0))
             for tx, rate in zip(listening, rates, strict=True)
@@ -283,7 +282,7 @@ class Air(Link):
 
     def _hear(
         self, tx: Transmission, packets: int, packet_bits: int, rate_bps: float
-    ) -> tuple[str, int, int, float, Any]:
+    ) -> tuple[str, int, int, float | None, Any]:
         """What one receiver of a broadcast gets: outcome, attempts, lost, SNR in dB, mask."""
         if rate_bps <= 0:
             snr = self.snr(tx.src, tx.dst, self.env.now)
@@ -313,10 +312,10 @@ class Air(Link):
         self.radiated_j[src] += self._budget.tx_power_w[src] * duration_ns / NS_PER_S
 
 
-def _mean_snr_db(met: Sequence[_Stretch], attempts: Sequence[int]) -> float:
+def _mean_snr_db(met: Sequence[_Stretch], attempts: Sequence[int]) -> float | None:
     """Attempt-weighted linear mean of the SNR, in dB."""
     total = sum(attempts)
     if total == 0:
-        return linear_to_db(met[0].snr) if met else float("nan")
+        return linear_to_db(met[0].snr) if met else None
     weighted = sum(s.snr * n for s, n in zip(met, attempts, strict=False))
     return linear_to_db(weighted / total)

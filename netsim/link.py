@@ -68,8 +68,18 @@ class Link(ABC):
     env : simpy.Environment
         The virtual clock, in nanoseconds.
     recorder : Recorder
+    nodes : int
     ttl_ns : int or None
         A message that has not arrived this long after it was sent is given up.
+
+    Attributes
+    ----------
+    in_flight : int
+        Transmissions that have not ended.
+    bits_sent : list of int
+        Per node, counted as in the log: once per receiver, if it went on the air.
+    radiated_j : list of float
+        Per node, transmit power times airtime.
     """
 
     acknowledged: bool
@@ -81,11 +91,18 @@ class Link(ABC):
     discovery: str = "oracle"
     """`oracle`: a node knows whom it reaches; `probe`: it has to ask."""
 
+    broadcast_acknowledged: bool = False
+    """Whether it learns that of a broadcast, too."""
+
     probe_window_s: float = 0.0
 
-    def __init__(self, env: simpy.Environment, recorder: Recorder, ttl_ns: int | None) -> None:
+    def __init__(
+        self, env: simpy.Environment, recorder: Recorder, nodes: int, ttl_ns: int | None
+    ) -> None:
         self.env = env
         self.recorder = recorder
+        self.bits_sent = [0] * nodes
+        self.radiated_j = [0.0] * nodes
         self.ttl_ns = ttl_ns
         self.in_flight = 0
 
@@ -112,12 +129,14 @@ class Link(ABC):
         outcome: str,
         attempts: int = 1,
         packets_lost: int = 0,
-        snr_db: float = float("nan"),
+        snr_db: float | None = None,
         arrived: Any = None,
     ) -> None:
         """Record what became of a transmission and tell whoever waits for it."""
         now = self.env.now
         self.in_flight -= 1
+        if attempts:
+            self.bits_sent[tx.src] += tx.bits
         self.recorder.message(
             tx.sent_ns,
             now,

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,10 @@ from netsim.registry import Table
 
 RESERVED_PARAMS = ("kind", "name")
 """Keys of an [algorithm] table that are not Params: the file's name and the label."""
+
+
+PREFIX = "netsim_algorithms_"
+"""What the private packages of users' folders are called."""
 
 
 def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
@@ -50,7 +55,8 @@ def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
             try:
                 module = importlib.import_module(f"{package.__name__}.{name}")
             except Exception as error:  # whatever a user's file raises, the remedy is in the file
-                problems.append(f"{where}: cannot be imported: {type(error).__name__}: {error}")
+                at = f" ({line})" if (line := author_line(error)) else ""
+                problems.append(f"{where}: cannot be imported: {type(error).__name__}: {error}{at}")
                 continue
             problems += _contract_problems(where, module)
             found[name] = module
@@ -67,6 +73,25 @@ def schedules(module: ModuleType) -> tuple[str, ...] | None:
 def needs_values(module: ModuleType) -> bool:
     """Whether the algorithm's course depends on computed values (so not with --timing-only)."""
     return bool(getattr(module, "NEEDS_VALUES", False))
+
+
+def author_line(error: BaseException | None) -> str:
+    """`at FILE:LINE in FUNCTION: SOURCE`, the last line of an algorithm that led to an error.
+
+    An algorithm's author can do more with it than with the library line where it ended. Empty
+    where no algorithm is to blame.
+    """
+    found = ""
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            module = str(trace.tb_frame.f_globals.get("__name__", ""))
+            if module.startswith(("algorithms.", PREFIX)):
+                frame = traceback.extract_tb(trace, limit=1)[0]
+                found = f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+            trace = trace.tb_next
+        error = error.__cause__
+    return found
 
 
 def first_line(thing: object) -> str:
@@ -87,7 +112,7 @@ def _package(folder: Path) -> ModuleType:
     if not folder.is_dir():
         raise ScenarioError(f"--algorithms {folder}: is not a folder")
     digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
-    name = f"netsim_algorithms_{digest}"
+    name = f"{PREFIX}{digest}"
     if name not in sys.modules:
         package = ModuleType(name, f"The algorithms of {folder}.")
         package.__path__ = [str(folder.resolve())]

@@ -194,14 +194,11 @@ def play(
         try:
             engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
         except BaseException as error:
-            nothing = release(folder)
-            if isinstance(error, ScenarioError) and nothing:
-                raise
-            if not isinstance(error, NetsimError):
-                if not nothing:
-                    error.add_note(f"what was written stays readable: {folder}")
-                raise
-            kept = "" if nothing else f"\nwhat was written stays readable: {folder}"
-            raise RunFailedError(f"{entry.name}: {error}{kept}") from error
+            if release(folder):
+                raise  # refused before anything was written
+            error.add_note(f"what was written stays readable: {folder}")
+            if isinstance(error, ScenarioError):  # too late to be bad input
+                raise RunFailedError(str(error)) from error
+            raise
         done.append(own)
     return done

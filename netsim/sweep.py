@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import re
 import statistics
-import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -18,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netsim import plugins, runner
-from netsim.errors import NetsimError, ScenarioError
+from netsim import plugins, runner, terminal
+from netsim.errors import ScenarioError
 from netsim.results.compare import write_csv
 from netsim.results.metrics import is_loss
 from netsim.results.summary import load as load_summary
@@ -157,10 +156,9 @@ def run_job(job: Job) -> Outcome:
         folders = runner.play(
             scenario, make_folder, job.draft.path, job.timing_only, sub_folders=True
         )
-    except NetsimError as error:
-        return Outcome(job, (), f"{where}: {error}", isinstance(error, ScenarioError))
-    except Exception:  # one run's crash is that run's outcome; the others go on
-        return Outcome(job, (), f"{where}: {traceback.format_exc()}")
+    except Exception as error:  # one run's crash is that run's outcome; the others go on
+        bad_input = isinstance(error, ScenarioError)
+        return Outcome(job, (), f"{where}: {terminal.crash(error)}", bad_input)
     return Outcome(job, tuple(folders))
 
 

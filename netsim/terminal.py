@@ -3,13 +3,12 @@
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-import netsim
+from netsim import plugins
 from netsim.errors import NetsimError, ScenarioError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -35,11 +34,11 @@ def reported(debug: bool = False) -> Iterator[None]:
         _show_traceback(debug)
         raise typer.Exit(BAD_INPUT) from None
     except NetsimError as error:
-        _say("the run failed", str(error))
+        _say("the run failed", crash(error))
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt:
-        _say("interrupted", "what was written so far stays readable")
+    except KeyboardInterrupt as stop:
+        _say("interrupted", "\n".join(getattr(stop, "__notes__", []) or ["nothing was written"]))
         raise typer.Exit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
@@ -50,19 +49,14 @@ def reported(debug: bool = False) -> Iterator[None]:
 
 
 def crash(error: Exception) -> str:
-    """An unforeseen error in short: what, where in the code, and how to see more."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = str(Path(netsim.__file__).parent)
-    # An algorithm's own line says more than the library's line that it led to.
-    theirs = [f for f in frames if "algorithms" in f.filename and not f.filename.startswith(own)]
-    frame = (theirs or frames)[-1]
-    lines = [
-        f"{type(error).__name__}: {error}",
-        f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}",
-        *getattr(error, "__notes__", []),
-        "--debug shows the whole traceback",
-    ]
-    return "\n".join(lines)
+    """An error of a run in short: what, the algorithm's line that led to it, what remains."""
+    text, line = str(error), plugins.author_line(error)
+    if not isinstance(error, NetsimError):
+        text = f"{type(error).__name__}: {text}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+    notes = getattr(error, "__notes__", [])
+    return "\n".join([text, *([line] if line else []), *notes])
 
 
 def problems(lines: list[str]) -> None:

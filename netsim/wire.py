@@ -36,19 +36,21 @@ class Wire(Table):
     control_bits: Count = 256
     arq: choice("netsim.channels.arq") = {"kind": "none"}  # type: ignore[valid-type]
 
-    def open(self, env: simpy.Environment, recorder: Recorder, streams: Streams) -> "WiredLink":
-        """The link at work on one virtual clock."""
-        return WiredLink(self, env, recorder, streams)
-
 
 class WiredLink(Link):
     """`Wire` at work."""
 
     def __init__(
-        self, wire: Wire, env: simpy.Environment, recorder: Recorder, streams: Streams
+        self,
+        wire: Wire,
+        nodes: int,
+        env: simpy.Environment,
+        recorder: Recorder,
+        streams: Streams,
     ) -> None:
-        super().__init__(env, recorder, to_ns(wire.ttl_s) if wire.ttl_s else None)
+        super().__init__(env, recorder, nodes, to_ns(wire.ttl_s) if wire.ttl_s else None)
         self.acknowledged = wire.acknowledged
+        self.broadcast_acknowledged = True
         self.control_bits = wire.control_bits
         self._wire = wire
         self._arq: Arq = wire.arq
@@ -89,12 +91,4 @@ class WiredLink(Link):
         outcome = DELIVERED if complete else PARTIAL if arrived is not None else RETRIES
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
-        nan = float("nan")
-        self.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, nan, arrived))
-
-
-def ideal() -> Wire:
-    """The network that a scenario without `[radio]` and `[link]` has: no delay, no loss."""
-    return Wire()
-
-
+        self.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, None, arrived))

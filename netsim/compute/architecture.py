@@ -34,12 +34,20 @@ class Architecture:
         With submodules `features` and `head`; its own numbers are never used.
     device, dtype
         Where and in what precision rows are computed.
+    num_outputs : int
+        Classes L.
     """
 
     def __init__(
-        self, name: str, module: nn.Module, device: torch.device, dtype: torch.dtype
+        self,
+        name: str,
+        module: nn.Module,
+        device: torch.device,
+        dtype: torch.dtype,
+        num_outputs: int,
     ) -> None:
         self.name = name
+        self.num_outputs = num_outputs
         self.module = module.to(device=device, dtype=dtype)
         self.device, self.dtype = device, dtype
         self._slices: list[Slice] = []
@@ -119,7 +127,7 @@ class Architecture:
 
 
 def build_architecture(
-    name: str, module: nn.Module, device: torch.device, dtype: torch.dtype
+    name: str, module: nn.Module, device: torch.device, dtype: torch.dtype, num_outputs: int
 ) -> Architecture:
     """Lay out `module`, refusing what cannot be simulated.
 
@@ -131,4 +139,4 @@ def build_architecture(
     for part in ("features", "head"):
         if not hasattr(module, part):
             raise ScenarioError(f"[model] {name}: a model needs submodules `features` and `head`")
-    return Architecture(name, module, device, dtype)
+    return Architecture(name, module, device, dtype, num_outputs)

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from netsim.compute import optimizers
+from netsim.compute.functions import fill
 from netsim.compute.jobs import (
     Apply,
     BatchKey,
@@ -19,7 +20,6 @@ from netsim.compute.jobs import (
     Outputs,
     ReplaceColumns,
     Select,
-    Slot,
     Train,
 )
 from netsim.compute.select import greedy
@@ -190,16 +190,3 @@ def evaluate(model: nn.Module, x: Tensor) -> Tensor:
 def _model(ref: Any) -> nn.Module:
     """The model of a Ref, bound for reading; valid until the next one is bound."""
     return ref.architecture.bind(ref.tensor()).eval()  # type: ignore[no-any-return]
-
-
-def fill(args: Any, values: Sequence[Any]) -> Any:
-    """Arguments with every `Slot` replaced by its value."""
-    if isinstance(args, Slot):
-        return values[args.index]
-    if isinstance(args, tuple):
-        return tuple(fill(a, values) for a in args)
-    if isinstance(args, list):
-        return [fill(a, values) for a in args]
-    if isinstance(args, dict):
-        return {k: fill(a, values) for k, a in args.items()}
-    return args

@@ -80,8 +80,12 @@ class Shards:
         return len(self.rows[node].train)
 
     def batches_per_epoch(self, node: int) -> int:
-        """How many minibatches one pass over the node's training samples takes."""
-        return max(1, -(-self.train_size(node) // self.batch_size))
+        """How many minibatches one pass over the node's training samples takes.
+
+        A single sample left over is dropped: BatchNorm has no variance of one.
+        """
+        full, rest = divmod(self.train_size(node), self.batch_size)
+        return full + (rest > 1 or full == 0)
 
     def _draw_order(self, node: int, stream: str, epoch: int) -> NDArray[np.int64]:
         rows = self.rows[node].train

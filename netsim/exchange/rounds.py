@@ -9,10 +9,15 @@ from netsim.rng import Streams
 
 
 class Rounds(Schedule):
-    """All nodes wake together; a round ends when all are done or `deadline_s` after its start."""
+    """All nodes wake together; a round ends when all are done or `deadline_s` after its start.
+
+    A round lasts at least `interval_s`, so that over an ideal network `horizon_s / interval_s`
+    rounds are played.
+    """
 
     barrier: ClassVar[bool] = True
     schedule: Literal["rounds"] = "rounds"
+    interval_s: Positive = 1.0
     deadline_s: Positive | None = None
 
     def clock(self, streams: Streams, nodes: int) -> Clock:

@@ -1,0 +1,143 @@
+"""The star exchange that KD-PDFL and its FedAvg baselines share (KD-PDFL, Algorithm 1).
+
+A node that wakes asks the peers in reach for their models (line 5), combines them with its own as
+its method says (lines 6-13), and broadcasts the result to the peers that answered (lines 14-18).
+All other slots are local steps (lines 20-22). Methods differ in `combine` alone, so a comparison
+between them differs in nothing else.
+
+What the paper leaves open, as `StarParams`: whether nodes that take no part in an exchange train
+during its two slots (printed: nobody does), what a peer does with the model broadcast to it
+(printed: overwrites its own), what a peer that is absent or late means.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netsim.api import Count, Held, Message, Node, Params, Positive, Process, Received, Ref
+
+SCHEDULES = ("star", "poisson", "periodic")
+
+
+class StarParams(Params):
+    """Parameters of the exchange itself.
+
+    `broadcast = "overwrite"` is Algorithm 1, line 18; with `"cache"` the peer keeps the model as a
+    footprint and mixes it in when it wakes itself. `absent` says what a peer means that was in
+    reach but did not answer: left out (`renormalise`), its share stays with the node's own model
+    (`self`), or its last known model stands in (`last`). Models older than `max_age_s` are not
+    used.
+    """
+
+    timeout_s: Positive = 1.0
+    tries: Count = 1
+    broadcast: Literal["overwrite", "cache"] = "overwrite"
+    uninvolved_train: bool = False
+    absent: Literal["renormalise", "self", "last"] = "renormalise"
+    max_age_s: Positive | None = None
+
+
+@dataclass(frozen=True)
+class Request(Message):
+    """Send me your model."""
+
+
+@dataclass(frozen=True)
+class Model(Message):
+    """A whole model."""
+
+    theta: Ref
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a star has to mix: `peers[k]` sent `thetas[k]`; `missing` did not answer and count."""
+
+    peers: list[int]
+    thetas: list[Ref]
+    missing: list[int]
+
+
+@dataclass
+class State:
+    """One node's state; `on_slot`, `on_wakeup` and `on_model` all work on the model held."""
+
+    model: Held
+    exchanging: bool = False
+    footprints: dict[int, Received[Model]] = field(default_factory=dict)
+
+
+Combine = Callable[[Heard], Ref]
+
+
+def star_processes(node: Node, params: StarParams, combine: Combine, state: State) -> list[Process]:
+    """The processes of one node."""
+    node.serve(Request, lambda _: Model(state.model.theta))
+    return [
+        on_slot(node, params, state),
+        on_wakeup(node, params, combine, state),
+        on_model(node, params, state),
+    ]
+
+
+def trains_in(node: Node, params: StarParams, slot: int) -> bool:
+    """Whether nodes that take no part in an exchange train in this slot."""
+    period = node.slots_per_exchange
+    return params.uninvolved_train or period is None or slot % period not in (0, 1)
+
+
+def on_slot(node: Node, params: StarParams, state: State) -> Process:  # lines 20-22
+    """One local step a slot."""
+    while True:
+        slot = yield node.tick()
+        if not state.exchanging and trains_in(node, params, slot):
+            yield state.model.train(steps=1)
+            node.publish(state.model.theta, "trained")
+
+
+def on_wakeup(node: Node, params: StarParams, combine: Combine, state: State) -> Process:
+    """The star's part of an exchange."""
+    while True:
+        yield node.wakeup()
+        state.exchanging = True
+        yield state.model.settled()
+        in_reach = yield node.reachable()
+        answers = yield node.ask(in_reach, Request(), Model, params.timeout_s, params.tries)  # 5
+        state.model.replace(combine(choose(params, state, in_reach, answers, node.now_s)))  # 6-13
+        node.publish(state.model.theta, "mixed")
+        if node.slots_per_exchange is not None:
+            yield node.tick()  # t = 1 mod T_ex
+        yield node.broadcast(Model(state.model.theta), to=list(answers))  # lines 14-16
+        state.exchanging = False
+
+
+def on_model(node: Node, params: StarParams, state: State) -> Process:  # lines 17-18
+    """A star's broadcast arrives."""
+    while True:
+        received = yield node.receive(Model, timeout_s=None)
+        if params.broadcast == "overwrite":
+            state.model.replace(received.msg.theta)
+            node.publish(state.model.theta, "received")
+        else:
+            state.footprints[received.sender] = received
+
+
+def choose(
+    params: StarParams,
+    state: State,
+    in_reach: list[int],
+    answers: dict[int, Received[Model]],
+    now_s: float,
+) -> Heard:
+    """The models to mix: the answers, and footprints where the parameters say so."""
+    usable = dict(answers)
+    for j, footprint in state.footprints.items():
+        wanted = params.broadcast == "cache" or (params.absent == "last" and j in in_reach)
+        usable.setdefault(j, footprint) if wanted else None
+    if params.max_age_s is not None:
+        usable = {j: r for j, r in usable.items() if now_s - r.sent_s <= params.max_age_s}
+    if params.absent == "last":
+        state.footprints.update(answers)
+    peers = sorted(usable)
+    missing = [j for j in in_reach if j not in usable] if params.absent == "self" else []
+    return Heard(peers, [usable[j].msg.theta for j in peers], missing)

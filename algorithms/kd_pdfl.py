@@ -1,0 +1,240 @@
+"""KD-PDFL: weigh each peer's model by how closely its outputs match ours on our own data.
+
+Source: Jeong and Kountouris, "Personalized decentralized federated learning with knowledge
+distillation", ICC 2023 (arXiv:2302.12156), Algorithm 1 and Eqs. (1)-(4).
+
+Symbols: theta_i model, w_i weights on peers, N_i the peers that answered, d_ij distance between
+outputs, c_i confidence in the own model, M nodes, T_ex slots per exchange.
+
+Readings where the paper is silent or contradicts itself (each an option where one is listed):
+- Eq. (3), called a Wasserstein distance, is a batch mean of squared L2 distances between outputs:
+  `distance = "squared_l2"`; true Wasserstein distances are `"wasserstein1"` and `"wasserstein2"`.
+- p are softmax outputs (`outputs = "softmax"`), on a training batch; `"logits"` for raw ones.
+- g(w) = -log(sum_j w_ij + delta), as in Zantedeschi et al. 2020, over all j != i.
+- eta = 1./|h| is elementwise (`step = "elementwise"`: each weight moves by 1), or h / ||h||.
+- Only weights of peers heard in this exchange change.
+- theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j with w^ = w / sum of w over N_i; the printed
+  c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
+- All nodes start from a common random model; the printed theta = 0 would only train a bias.
+- Who trains in exchange slots, what a peer does with the star's model: see `_star.StarParams`.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment, linprog
+from torch import Tensor
+
+from algorithms._star import SCHEDULES as SCHEDULES
+from algorithms._star import Heard, StarParams, State, star_processes
+from netsim.api import NonNegative, Node, Positive, Process, Ref
+
+Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
+Step = Literal["elementwise", "norm"]
+
+
+class Params(StarParams):
+    """What the paper leaves open: mu1, mu2 and c_base have no published values."""
+
+    mu1: NonNegative = 1.0
+    mu2: NonNegative = 0.5
+    c_base: Positive = 300.0
+    delta: Positive = 1e-6
+    distance: Distance = "squared_l2"
+    cost: tuple[tuple[NonNegative, ...], ...] | None = None
+    outputs: Literal["softmax", "logits"] = "softmax"
+    step: Step = "elementwise"
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """The star exchange with Eqs. (1)-(4) as its rule."""
+    state = State(node.hold(node.initial()))
+    weights = [node.compute(first_weights, node.num_nodes, node.id)]  # w_i, private
+
+    def combine(heard: Heard) -> Ref:
+        if not heard.peers:
+            return state.model.theta
+        theta, peers = state.model.theta, tuple(heard.peers)
+        outputs = node.outputs([theta, *heard.thetas], node.batch())  # line 6
+        d = node.compute(
+            distances, outputs, params.distance, params.outputs, params.cost, like=(len(peers),)
+        )  # line 7, Eq. (3)
+        weights[0] = node.compute(
+            step_on_heard, weights[0], d, peers, *_constants(params), like=weights[0]
+        )  # lines 8-11, Eq. (2)
+        c = confidence(node.train_size, params.c_base, len(peers))  # line 12, Eq. (4)
+        shares = node.compute(
+            own_and_peer_shares, weights[0], peers, tuple(heard.missing), c, like=(len(peers) + 1,)
+        )
+        node.log_weights(range(node.num_nodes), weights[0])
+        return node.mix([theta, *heard.thetas], shares)  # line 13
+
+    return star_processes(node, params, combine, state)
+
+
+def _constants(params: Params) -> tuple[float, float, float, Step]:
+    return params.mu1, params.mu2, params.delta, params.step
+
+
+def first_weights(num_nodes: int, node: int) -> Tensor:
+    """w_ij(0) = 1/M for j != i and w_ii(0) = 0: (M,)."""
+    w = torch.full((num_nodes,), 1.0 / num_nodes)
+    w[node] = 0.0
+    return w
+
+
+def output_distance(
+    self_outputs: Tensor,
+    peer_outputs: Tensor,
+    kind: Distance = "squared_l2",
+    cost: Sequence[Sequence[float]] | None = None,
+) -> Tensor:
+    """d_ij, Eq. (3), or a Wasserstein distance in its place.
+
+    Parameters
+    ----------
+    self_outputs : torch.Tensor
+        (n, L) outputs of theta_i on a batch.
+    peer_outputs : torch.Tensor
+        (m, n, L) outputs of each theta_j on the same batch.
+    kind : str
+        `squared_l2`: (1/n) sum over samples of ||p_i - p_j||^2. `wasserstein1`: mean over samples
+        of W1 between the two distributions over labels. `wasserstein2`: squared W2 between the two
+        clouds of n outputs, by optimal assignment; the identity assignment gives Eq. (3), so it is
+        never above it.
+    cost : (L, L), optional
+        Cost of moving mass between labels for `wasserstein1`; None is 0 for staying, 1 otherwise.
+
+    Returns
+    -------
+    torch.Tensor
+        (m,)
+    """
+    if kind == "squared_l2":
+        return (self_outputs - peer_outputs).square().sum(-1).mean(-1)
+    per_peer = _wasserstein1 if kind == "wasserstein1" else _squared_wasserstein2
+    values = [per_peer(self_outputs, other, cost) for other in peer_outputs]
+    return torch.stack(values)
+
+
+def _wasserstein1(
+    p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None = None
+) -> Tensor:
+    """Mean over samples of W1 between rows of p and q, (n, L) each, under a label cost (L, L)."""
+    if cost is None:  # with 0/1 cost W1 is the total variation
+        return 0.5 * (p - q).abs().sum(-1).mean()
+    c = np.asarray(cost, dtype=float)
+    if (c == np.abs(np.subtract.outer(np.arange(len(c)), np.arange(len(c))))).all():
+        return (p - q).cumsum(-1)[:, :-1].abs().sum(-1).mean()  # labels on a line
+    labels = len(c)
+    leaves = np.kron(np.eye(labels), np.ones(labels))
+    arrives = np.kron(np.ones(labels), np.eye(labels))
+    constraints = np.vstack([leaves, arrives])
+    total = 0.0
+    for a, b in zip(p.double().cpu().numpy(), q.double().cpu().numpy(), strict=True):
+        masses = np.concatenate([a / a.sum(), b / b.sum()])
+        total += linprog(c.ravel(), A_eq=constraints, b_eq=masses, method="highs").fun
+    return p.new_tensor(total / len(p))
+
+
+def _squared_wasserstein2(p: Tensor, q: Tensor, cost: object = None) -> Tensor:
+    """Squared W2 between two clouds of n equally likely points, rows of p and q."""
+    squares = (p[:, None, :] - q[None, :, :]).square().sum(-1)
+    rows, columns = linear_sum_assignment(squares.double().cpu().numpy())
+    return squares[rows, columns].mean()
+
+
+def distances(
+    outputs: Tensor,
+    kind: Distance,
+    form: str,
+    cost: tuple[tuple[float, ...], ...] | None = None,
+) -> Tensor:
+    """Distances (m,) of m peers from the node itself, whose outputs (1 + m, n, L) come first."""
+    p = outputs.softmax(-1) if form == "softmax" else outputs
+    return output_distance(p[0], p[1:], kind, cost)
+
+
+def connectivity_step(
+    w: Tensor, d: Tensor, mu1: float, mu2: float, delta: float, step: Step = "elementwise"
+) -> Tensor:
+    """One step on the weights, Eq. (2): w <- max(0, w - eta h).
+
+    h_j = mu1 d_j + mu2 dg/dw_j with g(w) = -log(sum w + delta).
+
+    Parameters
+    ----------
+    w, d : torch.Tensor
+        (m,) weights and distances.
+    mu1, mu2, delta : float
+    step : str
+        `elementwise`: eta_j = 1/|h_j|, every weight moves by 1 (0 where h_j = 0); `norm`: h / ||h||.
+
+    Returns
+    -------
+    torch.Tensor
+        (m,)
+    """
+    h = mu1 * d - mu2 / (w.sum() + delta)
+    if step == "elementwise":
+        return (w - h.sign()).clamp(min=0)
+    norm = h.norm()
+    return (w - h / norm.clamp(min=torch.finfo(h.dtype).tiny)).clamp(min=0)
+
+
+def step_on_heard(
+    w: Tensor, d: Tensor, peers: tuple[int, ...], mu1: float, mu2: float, delta: float, step: Step
+) -> Tensor:
+    """Eq. (2) on the weights of peers heard; the degree in g counts all peers. w (M,), d (m,)."""
+    heard = w[list(peers)]
+    rest = float(w.sum() - heard.sum())
+    after = w.clone()
+    after[list(peers)] = connectivity_step(heard, d.to(w), mu1, mu2, delta + max(rest, 0.0), step)
+    return after
+
+
+def confidence(train_size: int, c_base: float, num_neighbors: int) -> float:
+    """c_i = min(|X_i| / c_base, 1 / (|N_i| + 1)), Eq. (4)."""
+    return min(train_size / c_base, 1.0 / (num_neighbors + 1))
+
+
+def own_and_peer_shares(
+    w: Tensor, peers: tuple[int, ...], missing: tuple[int, ...], c: float
+) -> Tensor:
+    """Shares (1 + m,) of the own and the received models; missing peers' stay with the own."""
+    shares = mixing_shares(w[[*peers, *missing]], c)
+    heard = len(peers) + 1
+    own = shares[:1] + shares[heard:].sum()
+    return torch.cat([own, shares[1:heard]])
+
+
+def mixing_shares(w: Tensor, c: float) -> Tensor:
+    """(c, (1 - c) w / sum w), or (1, 0, ...) where w sums to 0: (1 + m,)."""
+    total = w.sum()
+    if total <= 0:
+        return torch.cat([torch.ones_like(w[:1]), torch.zeros_like(w)])
+    return torch.cat([torch.full_like(w[:1], c), (1.0 - c) * w / total])
+
+
+def mix(theta_self: Tensor, thetas: Tensor, w: Tensor, confidence: float) -> Tensor:
+    """theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j (line 13).
+
+    Parameters
+    ----------
+    theta_self : torch.Tensor
+        (P,)
+    thetas : torch.Tensor
+        (m, P)
+    w : torch.Tensor
+        (m,), normalised here; where it sums to 0 the own model stays.
+    confidence : float
+
+    Returns
+    -------
+    torch.Tensor
+        (P,)
+    """
+    shares = mixing_shares(w, confidence).to(theta_self)
+    return shares[0] * theta_self + shares[1:] @ thetas

@@ -1,0 +1,41 @@
+"""All that an algorithm may import of netsim.
+
+An algorithm module exports frozen `Params`, its message classes, and
+`processes(node, params) -> list of generators`; `SCHEDULES` names the schedules it runs under if
+it does not run under all of them. `yield` is the only way virtual time passes; nobody touches
+another node's tensors except through a message.
+"""
+
+from netsim.compute import project_to_simplex
+from netsim.compute.held import Held
+from netsim.compute.jobs import BatchKey
+from netsim.compute.learner import Trained
+from netsim.compute.refs import Ref
+from netsim.compute.shards import Batch
+from netsim.exchange import Wake
+from netsim.message import Message, Received
+from netsim.node import Condition, Node, Process
+from netsim.registry import Count, Finite, Fraction, Index, NonNegative, Positive
+from netsim.registry import Table as Params
+
+__all__ = [
+    "Batch",
+    "BatchKey",
+    "Condition",
+    "Count",
+    "Finite",
+    "Fraction",
+    "Held",
+    "Index",
+    "Message",
+    "Node",
+    "NonNegative",
+    "Params",
+    "Positive",
+    "Process",
+    "Received",
+    "Ref",
+    "Trained",
+    "Wake",
+    "project_to_simplex",
+]

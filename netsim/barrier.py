@@ -1,0 +1,161 @@
+"""The barrier of the `rounds` schedule.
+
+A round starts when every node waits for it; an exchange ends when every node has joined it or
+ended its round and all its messages have been delivered or given up. Either ends at the round's
+deadline, too. Nodes that only listen or serve, and nodes whose processes have ended, are not
+waited for.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import simpy
+
+from netsim.exchange import Wake
+from netsim.link import LATE
+from netsim.mailbox import Stored
+
+
+@dataclass(eq=False)
+class Meeting:
+    """One exchange of one (kind, phase) in one round."""
+
+    joined: dict[int, tuple[simpy.Event, frozenset[int]]] = field(default_factory=dict)
+    delivered: dict[int, dict[int, Stored]] = field(default_factory=dict)
+    in_flight: int = 0
+    over: bool = False
+
+
+class Barrier:
+    """Rounds of one run.
+
+    Parameters
+    ----------
+    nodes : int
+    interval_ns : int
+        How long a round lasts at least.
+    deadline_ns : int or None
+        How long a round lasts at most.
+    in_flight : callable
+        How many messages the link still has to deliver or give up.
+    idle : callable
+        Whether a node has nothing left to do but listen.
+    started : callable
+        Called with (node, Wake) when a node starts a round.
+    skipped : callable
+        Called with (node, round) for a node that a new round found at work.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        nodes: int,
+        interval_ns: int,
+        deadline_ns: int | None,
+        slot_ns: int,
+        in_flight: Callable[[], int],
+        idle: Callable[[int], bool],
+        started: Callable[[int, Wake], None],
+        skipped: Callable[[int, int], None],
+    ) -> None:
+        self._env, self._nodes, self._slot_ns = env, nodes, slot_ns
+        self._interval_ns, self._deadline_ns = interval_ns, deadline_ns
+        self._in_flight, self._idle = in_flight, idle
+        self._started, self._skipped = started, skipped
+        self.round = 0
+        self._earliest_ns = 0
+        self._waiting: dict[int, simpy.Event] = {}
+        self._meetings: dict[tuple[type, int], Meeting] = {}
+        self._past_deadline = False
+        self._check_due = False
+        self._takes_part: set[int] = set()
+
+    def wakeup(self, node: int) -> simpy.Event:
+        """Event: the node's next round starts; until then its current one has ended."""
+        event = self._waiting[node] = self._env.event()
+        self._takes_part.add(node)
+        self.look()
+        return event
+
+    def join(
+        self, node: int, kind: type, phase: int, expect: Collection[int]
+    ) -> tuple[simpy.Event, Meeting]:
+        """Event: the exchange is over; its value is {sender: Stored} of what came from `expect`."""
+        meeting = self._meetings.setdefault((kind, phase), Meeting())
+        event = self._env.event()
+        meeting.joined[node] = (event, frozenset(expect))
+        self._takes_part.add(node)
+        self.look()
+        return event, meeting
+
+    def resolved(self, meeting: Meeting, receiver: int, stored: Stored | None) -> bool:
+        """A message of an exchange has ended; False if it came after the exchange was over."""
+        meeting.in_flight -= 1
+        if meeting.over:
+            return False
+        if stored is not None:
+            meeting.delivered.setdefault(receiver, {})[stored.sender] = stored
+        self.look()
+        return True
+
+    def look(self) -> None:
+        """Look, once this instant's other events are over, whether anything can go on."""
+        if not self._check_due:
+            self._check_due = True
+            event = self._env.event()
+            event._ok, event._value = True, None
+            event.callbacks.append(lambda _: self._check())
+            self._env.schedule(event, priority=LATE)
+
+    def _check(self) -> None:
+        self._check_due = False
+        for key, meeting in list(self._meetings.items()):
+            settled = meeting.in_flight == 0 and self._all_in(meeting.joined)
+            if meeting.joined and (settled or self._past_deadline):
+                del self._meetings[key]
+                self._end(meeting)
+        done = self._past_deadline or (self._in_flight() == 0 and self._all_in(()))
+        if self._waiting and done:
+            self._start_round_in_time()
+
+    def _all_in(self, joined: Collection[int]) -> bool:
+        """Whether every node has joined, ended its round, or only listens."""
+        return all(
+            i in joined or i in self._waiting or self._idle(i) for i in range(self._nodes)
+        )
+
+    def _end(self, meeting: Meeting) -> None:
+        meeting.over = True
+        for node, (event, expect) in sorted(meeting.joined.items()):
+            got = meeting.delivered.get(node, {})
+            event.succeed({i: s for i, s in sorted(got.items()) if i in expect})
+        self.look()
+
+    def _start_round_in_time(self) -> None:
+        wait_ns = self._earliest_ns - self._env.now
+        if wait_ns > 0:
+            self._env.timeout(wait_ns).callbacks.append(lambda _: self.look())
+        else:
+            self._start_round()
+
+    def _start_round(self) -> None:
+        self.round += 1
+        self._earliest_ns = self._env.now + self._interval_ns
+        self._past_deadline = False
+        waiting, self._waiting = self._waiting, {}
+        for node in sorted(self._takes_part - waiting.keys()):
+            if not self._idle(node):
+                self._skipped(node, self.round)
+        for node, event in sorted(waiting.items()):
+            wake = Wake(self.round, self._env.now // self._slot_ns)
+            self._started(node, wake)
+            event.succeed(wake)
+        if self._deadline_ns is not None:
+            this_round = self.round
+            timeout = self._env.timeout(self._deadline_ns)
+            timeout.callbacks.append(lambda _: self._deadline(this_round))
+
+    def _deadline(self, round_number: int) -> None:
+        if round_number == self.round:
+            self._past_deadline = True
+            self.look()

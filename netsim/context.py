@@ -1,0 +1,69 @@
+"""What the parts of one running simulation share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from netsim.compute.architecture import Architecture
+from netsim.compute.jobs import Optimizer
+from netsim.compute.refs import Cell
+from netsim.compute.scheduler import Scheduler
+from netsim.compute.shards import Shards
+from netsim.compute.speed import Speed
+from netsim.exchange import Clock, Schedule
+from netsim.link import Link
+from netsim.results.log import Recorder
+from netsim.rng import Streams
+
+if TYPE_CHECKING:
+    from netsim.barrier import Barrier
+    from netsim.node import Node
+
+
+@dataclass(eq=False)
+class Context:
+    """One run.
+
+    Attributes
+    ----------
+    initial : list of Cell
+        Each node's initial model.
+    barrier : Barrier or None
+        Set under `rounds`; `clock` otherwise.
+    weights_due : list of (time_ns, node, ids, Ref or numbers)
+        Collaboration weights that are to be logged once they are computed.
+    counts : Counter
+        Things worth a line in the summary: skipped wake-ups, late replies, overwritten steps.
+    """
+
+    env: simpy.Environment
+    streams: Streams
+    recorder: Recorder
+    scheduler: Scheduler
+    link: Link
+    schedule: Schedule
+    clock: Clock | None
+    slot_ns: int
+    shards: Shards
+    speed: Speed
+    speed_factor: tuple[float, ...]
+    roles: tuple[str, ...]
+    neighbours: list[tuple[int, ...]]
+    architectures: list[Architecture]
+    initial: list[Cell]
+    optimizer: Optimizer
+    parameter_bits: int
+    on_arrival: str
+    barrier: Barrier | None = None
+    nodes: list[Node] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    weights_due: list[Any] = field(default_factory=list)
+
+    @property
+    def timing_only(self) -> bool:
+        """Whether the network is played without learning."""
+        return self.scheduler.backend is None

@@ -1,0 +1,402 @@
+"""The SimPy run: processes of all nodes to the horizon, then the run folder."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import simpy
+import torch
+
+from netsim.air import Air
+from netsim.barrier import Barrier
+from netsim.compute.jobs import Optimizer
+from netsim.compute.refs import Cell
+from netsim.compute.scheduler import Scheduler
+from netsim.compute.sequential import Sequential
+from netsim.context import Context
+from netsim.errors import DeadlockError, NetsimError
+from netsim.evaluation import Evaluator, parameters_sha256
+from netsim.link import Link
+from netsim.node import Node, Process
+from netsim.results import summary
+from netsim.results.log import Recorder
+from netsim.scenario import to_toml
+from netsim.scenario_tables import AlgorithmEntry, Scenario
+from netsim.units import NS_PER_S, to_ns, to_s
+from netsim.wire import WiredLink
+from netsim.world import World
+
+PROGRESS_EVERY = 4096
+"""Events between two looks at the wall clock."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    virtual_s: float
+    horizon_s: float
+    events: int
+    node_steps: int
+    accuracy: float | None
+    wall_s: float
+
+
+Watcher = Callable[[Progress], None]
+
+
+def play(
+    world: World,
+    entry: AlgorithmEntry,
+    folder: Path | None = None,
+    timing_only: bool = False,
+    on_progress: Watcher | None = None,
+) -> dict[str, Any]:
+    """Play one algorithm on a world.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+        Names the algorithm and holds its Params.
+    folder : Path or None
+        The run folder; None keeps nothing but the summary.
+    timing_only : bool
+        Without tensor work: what is asked is in seconds, bits and losses.
+    on_progress : callable
+        Told now and then.
+
+    Returns
+    -------
+    dict
+        The summary.
+
+    Raises
+    ------
+    NetsimError
+        If the run fails; what was written stays readable.
+    """
+    torch.set_num_threads(world.scenario.run.threads)
+    run = Simulation(world, entry, folder, timing_only, on_progress)
+    status = {"state": "running"}
+    try:
+        if folder is not None:
+            run.write_inputs(folder)
+            summary.write_json(folder / "status.json", status)
+        run.to_horizon()
+        status = {"state": "done"}
+        return run.finish(folder)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
+        raise
+    finally:
+        run.ctx.recorder.close()
+        if folder is not None and folder.exists():
+            status |= {"virtual_s": to_s(run.ctx.env.now)}
+            summary.write_json(folder / "status.json", status)
+
+
+class Simulation:
+    """One run in progress."""
+
+    def __init__(
+        self,
+        world: World,
+        entry: AlgorithmEntry,
+        folder: Path | None,
+        timing_only: bool,
+        on_progress: Watcher | None,
+    ) -> None:
+        self.world, self.entry = world, entry
+        self.on_progress = on_progress
+        self.ctx = _context(world, folder, timing_only)
+        self.evaluator = Evaluator(self.ctx, world.scenario.metrics.stages)
+        self.events = 0
+        self.accuracy: float | None = None
+        self.started_s = time.perf_counter()
+        self._processes: list[list[tuple[str, simpy.Process]]] = []
+        self._start_nodes()
+
+    def _start_nodes(self) -> None:
+        ctx = self.ctx
+        module = importlib.import_module(type(self.entry.params).__module__)
+        ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
+        for node in ctx.nodes:
+            generators = module.processes(node, self.entry.params)
+            self._processes.append(
+                [(g.__name__, ctx.env.process(_named(ctx, node.id, g))) for g in generators]
+            )
+        if ctx.schedule.barrier:
+            deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
+            ctx.barrier = Barrier(
+                ctx.env,
+                len(ctx.nodes),
+                to_ns(ctx.schedule.interval_s),  # type: ignore[attr-defined]
+                None if deadline_s is None else to_ns(deadline_s),
+                ctx.slot_ns,
+                lambda: ctx.link.in_flight,
+                self._is_idle,
+                lambda i, wake: ctx.nodes[i].started(wake),
+                self._skipped,
+            )
+
+    def _is_idle(self, node: int) -> bool:
+        """Whether all that a node does is listen, and nothing has come."""
+        for _, process in self._processes[node]:
+            if process.is_alive:
+                target = process.target
+                if target.triggered or not getattr(target, "listener", False):
+                    return False
+        return True
+
+    def _skipped(self, node: int, number: int) -> None:
+        self.ctx.counts["wakeups_skipped"] += 1
+        self.ctx.recorder.wake(self.ctx.env.now, node, number, "skipped")
+
+    def to_horizon(self) -> None:
+        """Play until the horizon, evaluating on the way.
+
+        Raises
+        ------
+        DeadlockError
+            If nothing is left to happen while processes wait.
+        """
+        env, scenario = self.ctx.env, self.world.scenario
+        horizon_ns, every_ns = to_ns(scenario.horizon_s), to_ns(scenario.evaluate_every_s)
+        next_evaluation_ns, events, step, peek = 0, 0, env.step, env.peek
+        while True:
+            next_ns = peek()
+            while next_evaluation_ns < next_ns and next_evaluation_ns <= horizon_ns:
+                self._evaluate(next_evaluation_ns)
+                next_evaluation_ns += every_ns
+            if next_ns > horizon_ns:
+                break
+            step()
+            events += 1
+            if events % PROGRESS_EVERY == 0:
+                self.events = events
+                self._tell()
+        self.events = events
+        if next_ns == float("inf"):
+            self._require_nobody_waits()
+        self._evaluate(horizon_ns, last=True)
+        self._tell()
+
+    def _require_nobody_waits(self) -> None:
+        waiting = [
+            f"node {i} in {name} (waits for {_target(process)})"
+            for i, processes in enumerate(self._processes)
+            for name, process in processes
+            if process.is_alive and not getattr(process.target, "listener", False)
+        ]
+        if waiting:
+            more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+            raise DeadlockError(
+                f"deadlock at {to_s(self.ctx.env.now):g} s: nothing is left to happen, but these "
+                f"wait: {'; '.join(waiting[:8])}{more}"
+            )
+
+    def _evaluate(self, time_ns: int, last: bool = False) -> None:
+        if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
+            self.accuracy = self.evaluator.run(time_ns)
+        if self.world.scenario.metrics.weights:
+            self.evaluator.log_weights()
+        self.ctx.recorder.checkpoint()
+
+    def _tell(self) -> None:
+        if self.on_progress is not None:
+            self.on_progress(
+                Progress(
+                    to_s(min(self.ctx.env.now, to_ns(self.world.scenario.horizon_s))),
+                    self.world.scenario.horizon_s,
+                    self.events,
+                    self.ctx.recorder.local_steps,
+                    self.accuracy,
+                    time.perf_counter() - self.started_s,
+                )
+            )
+
+    # -- run folder ------------------------------------------------------------------------------
+
+    def write_inputs(self, folder: Path) -> None:
+        """What the run was made of: scenario, environment, nodes."""
+        folder.mkdir(parents=True, exist_ok=True)
+        scenario = self.world.scenario
+        (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
+        summary.write_json(folder / "environment.json", self._environment())
+        self.ctx.recorder.nodes(_node_table(self.world))
+
+    def _environment(self) -> dict[str, Any]:
+        world = self.world
+        device = world.shards.x.device
+        return {
+            "netsim": _version("netsim-dfl"),
+            "python": platform.python_version(),
+            "packages": {n: _version(n) for n in ("torch", "numpy", "scipy", "simpy", "pyarrow")},
+            "machine": platform.machine(),
+            "device": str(device),
+            "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+            "backend": self._backend_name(),
+            "threads": world.scenario.run.threads,
+            "dtype": world.scenario.training.dtype,
+            "seed": world.scenario.seed,
+            "timing_only": self.ctx.timing_only,
+            "data": {"name": world.samples.name, "notes": world.samples.notes},
+            "model_parameters": sorted({a.num_parameters for a in world.architectures}),
+            "threshold_db": world.threshold_db,
+            "tx_power_dbm": sorted(set(world.tx_power_dbm)),
+            "discovery": self.ctx.link.discovery,
+            "on_arrival": self.ctx.on_arrival,
+        }
+
+    def _backend_name(self) -> str:
+        return "none" if self.ctx.timing_only else self.ctx.scheduler.backend.name  # type: ignore[union-attr]
+
+    def finish(self, folder: Path | None) -> dict[str, Any]:
+        """Close the log and sum up."""
+        ctx, scenario = self.ctx, self.world.scenario
+        wall_s = time.perf_counter() - self.started_s
+        unread = sum(node.unread() for node in ctx.nodes)
+        totals = ctx.recorder.close()
+        extra = {
+            "name": scenario.name,
+            "algorithm": self.entry.name,
+            "seed": scenario.seed,
+            "nodes": len(ctx.nodes),
+            "virtual_s": scenario.horizon_s,
+            "wall_s": wall_s,
+            **totals,
+            "energy_j": sum(ctx.link.radiated_j),
+            "counts": {"messages_unread": unread, **ctx.counts},
+            "engine": {
+                "events": self.events,
+                "events_per_s": self.events / wall_s,
+                "node_steps_per_s": totals["local_steps"] / wall_s,
+                "mean_batch_width": ctx.scheduler.mean_batch_width,
+                "flushes": ctx.scheduler.flushes,
+                "backend": self._backend_name(),
+                "device": str(self.world.shards.x.device),
+            },
+            "parameters_sha256": parameters_sha256(ctx),
+        }
+        if folder is None:
+            return summary.summarise(ctx.recorder.metric_rows(), extra)
+        return summary.write(folder, extra)
+
+
+def _context(world: World, folder: Path | None, timing_only: bool) -> Context:
+    scenario = world.scenario
+    env = simpy.Environment(initial_time=0)
+    recorder = Recorder(folder, log_messages=scenario.run.log_messages)
+    backend = None if timing_only else Sequential(world.shards, world.streams)
+    num_nodes = scenario.nodes.count
+    scheduler = Scheduler(backend, num_nodes, lambda: env.now)
+    schedule = scenario.exchange
+    clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
+    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    ctx = Context(
+        env=env,
+        streams=world.streams,
+        recorder=recorder,
+        scheduler=scheduler,
+        link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
+        schedule=schedule,
+        clock=clock,
+        slot_ns=to_ns(slot_s),
+        shards=world.shards,
+        speed=scenario.compute,
+        speed_factor=world.speed_factor,
+        roles=world.roles,
+        neighbours=world.neighbours,
+        architectures=list(world.architectures),
+        initial=[
+            Cell(scheduler, tuple(row.shape), architecture, row)
+            for row, architecture in zip(world.initial, world.architectures, strict=True)
+        ],
+        optimizer=_optimizer(scenario),
+        parameter_bits=scenario.training.parameter_bits,
+        on_arrival=scenario.training.on_arrival,
+    )
+    ctx.link = _open_link(world, ctx)
+    return ctx
+
+
+def _optimizer(scenario: Scenario) -> Optimizer:
+    t = scenario.training
+    return Optimizer(
+        t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2
+    )
+
+
+def _open_link(world: World, ctx: Context) -> Link:
+    scenario = world.scenario
+    if scenario.radio is None:
+        assert scenario.link is not None
+        return WiredLink(
+            scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams
+        )
+    assert world.budget is not None
+
+    def held_since(low: int, high: int, time_ns: int) -> tuple[int, ...]:
+        """The last wake-up of either end: its fading draw holds until the next."""
+        if ctx.barrier is not None:
+            return (ctx.barrier.round,)
+        assert ctx.clock is not None
+        (t_low, n_low), (t_high, n_high) = (
+            ctx.clock.last_wakeup(i, time_ns) for i in (low, high)
+        )
+        return (low, n_low) if t_low >= t_high else (high, n_high)
+
+    return Air(
+        scenario.radio, world.budget, held_since, ctx.env, ctx.recorder, world.streams
+    )
+
+
+def _named(ctx: Context, node: int, generator: Process) -> Iterator[Any]:
+    """The process, its crash told with node, virtual time and process."""
+    try:
+        yield from generator
+    except Exception as error:
+        where = f"node {node} at {ctx.env.now / NS_PER_S:g} s in {generator.__name__}"
+        if isinstance(error, NetsimError):
+            raise type(error)(f"{where}: {error}") from error
+        raise NetsimError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _target(process: simpy.Process) -> str:
+    return getattr(process.target, "what", type(process.target).__name__)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _node_table(world: World) -> dict[str, list[Any]]:
+    labels, rows = world.samples.y, world.shards.rows
+    classes = range(world.samples.num_classes)
+    ids = range(len(rows))
+    table: dict[str, list[Any]] = {
+        "node": list(ids),
+        "role": list(world.roles),
+        "speed": list(world.speed_factor),
+        "train_samples": [len(r.train) for r in rows],
+        "validation_samples": [len(r.validation) for r in rows],
+        "test_samples": [len(r.test) for r in rows],
+        "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
+        "parameters": [a.num_parameters for a in world.architectures],
+    }
+    if world.positions_m is not None:
+        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    if world.tx_power_dbm:
+        table["tx_power_dbm"] = list(world.tx_power_dbm)
+    return table

@@ -1,0 +1,119 @@
+"""Measuring the models that nodes have published, at fixed virtual times and at no cost."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from netsim.compute.learner import Publication
+from netsim.compute.refs import Ref
+from netsim.compute.shards import Batch
+from netsim.context import Context
+
+_SPLITS = (
+    ("accuracy", "test"),
+    ("accuracy_all_classes", "common_test"),
+    ("accuracy_validation", "validation"),
+)
+
+
+class Evaluator:
+    """Measures every node, nodes that are off included.
+
+    Accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
+    that all nodes share (`accuracy_all_classes`) and on its validation samples
+    (`accuracy_validation`); `loss` is the mean cross-entropy on its own test samples.
+
+    Parameters
+    ----------
+    stages : sequence of str
+        Stages to measure; empty: what each node published last.
+    """
+
+    def __init__(self, ctx: Context, stages: Sequence[str]) -> None:
+        self._ctx, self._stages = ctx, stages
+        self._splits: dict[tuple[int, str], Batch] = {}
+
+    def run(self, time_ns: int) -> float | None:
+        """Measure now; returns the mean accuracy over nodes, if any model was published."""
+        ctx = self._ctx
+        if ctx.timing_only:
+            return None
+        ctx.scheduler.flush()
+        accuracies = []
+        for node in ctx.nodes:
+            if not ctx.shards.train_size(node.id):
+                continue
+            for publication in self._published(node.published):
+                measured = self._measure(node.id, publication)
+                for metric, value in measured.items():
+                    ctx.recorder.metric(
+                        time_ns,
+                        node.id,
+                        metric,
+                        publication.stage,
+                        value,
+                        node.local_steps,
+                        ctx.link.bits_sent[node.id],
+                        ctx.link.radiated_j[node.id],
+                    )
+                if "accuracy" in measured:
+                    accuracies.append(measured["accuracy"])
+        return sum(accuracies) / len(accuracies) if accuracies else None
+
+    def log_weights(self) -> None:
+        """Write the collaboration weights that have been computed since the last call."""
+        ctx = self._ctx
+        ctx.scheduler.flush()
+        due, ctx.weights_due = ctx.weights_due, []
+        for time_ns, node, ids, weights in due:
+            lazy = isinstance(weights, Ref)
+            if lazy and ctx.timing_only:
+                continue
+            numbers = weights.tensor().tolist() if lazy else weights
+            for peer, weight in zip(ids, numbers, strict=True):
+                ctx.recorder.graph(time_ns, node, peer, float(weight))
+
+    def _published(self, published: dict[str, Publication]) -> list[Publication]:
+        if not self._stages:
+            return list(published.values())[-1:]
+        return [published[s] for s in self._stages if s in published]
+
+    def _measure(self, node: int, publication: Publication) -> dict[str, float]:
+        architecture = publication.ref.architecture
+        assert architecture is not None
+        model = architecture.bind(publication.ref.tensor()).eval()
+        predict: Callable[..., Any] = publication.predict or type(model).__call__
+        found = {}
+        for metric, split in _SPLITS:
+            batch = self._split(node, split)
+            if len(batch.y) == 0:
+                continue
+            with torch.no_grad():
+                logits = predict(model, batch.x)
+            found[metric] = float((logits.argmax(1) == batch.y).double().mean())
+            if metric == "accuracy":
+                found["loss"] = float(F.cross_entropy(logits, batch.y))
+        return found
+
+    def _split(self, node: int, name: str) -> Batch:
+        key = (-1 if name == "common_test" else node, name)
+        if key not in self._splits:
+            self._splits[key] = self._ctx.shards.split(node, name)
+        return self._splits[key]
+
+
+def parameters_sha256(ctx: Context) -> str | None:
+    """Digest of the models published last, node by node; None if there are none."""
+    if ctx.timing_only:
+        return None
+    ctx.scheduler.flush()
+    digest = hashlib.sha256()
+    rows = 0
+    for node in ctx.nodes:
+        for publication in list(node.published.values())[-1:]:
+            digest.update(publication.ref.tensor().detach().cpu().contiguous().numpy().tobytes())
+            rows += 1
+    return digest.hexdigest() if rows else None

@@ -1,0 +1,153 @@
+"""Pull: asking peers and answering them.
+
+A reply carries its request's number, so a late one can't be taken for the answer to a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from netsim.context import Context
+from netsim.errors import ProtocolError
+from netsim.link import Transmission
+from netsim.mailbox import Stored
+from netsim.message import Message
+from netsim.units import to_ns
+
+if TYPE_CHECKING:
+    from netsim.node import Node
+
+
+@dataclass(frozen=True)
+class Probe(Message):
+    """Who hears me?"""
+
+
+@dataclass(frozen=True)
+class ProbeReply(Message):
+    """I do."""
+
+
+@dataclass(eq=False)
+class _Pending:
+    """One `ask` under way."""
+
+    event: simpy.Event
+    peers: tuple[int, ...]
+    reply: type[Message]
+    tries_left: int
+    got: dict[int, Stored] = field(default_factory=dict)
+
+
+class Requests:
+    """The asking and serving half of one node."""
+
+    def __init__(self, node: Node, ctx: Context) -> None:
+        self._node, self._ctx = node, ctx
+        self._handlers: dict[type, Callable[[Any], Any]] = {}
+        self._pending: dict[int, _Pending] = {}
+        self._number = 0
+
+    def serve(self, request: type[Message], handler: Callable[[Any], Any]) -> None:
+        """Register the handler of a kind of request."""
+        if request in self._handlers:
+            raise ProtocolError(f"node {self._node.id} serves {request.__name__} already")
+        self._handlers[request] = handler
+
+    def ask(
+        self,
+        peers: Sequence[int],
+        msg: Message,
+        reply: type[Message],
+        timeout_s: float,
+        tries: int = 1,
+        broadcast: bool = False,
+    ) -> simpy.Event:
+        """Event: {peer: Received}."""
+        event = self._ctx.env.event()
+        if not peers:
+            return event.succeed({})
+        self._number += 1
+        number, pending = self._number, _Pending(event, tuple(peers), reply, tries)
+        self._pending[number] = pending
+
+        def attempt() -> None:
+            if event.triggered:
+                return
+            if pending.tries_left == 0:
+                self._close(number)
+                return
+            pending.tries_left -= 1
+            missing = [j for j in pending.peers if j not in pending.got]
+            group = [self._node.transmission(j, msg, self._done) for j in missing]
+            for tx in group:
+                tx.request = (self._node.id, number)
+            if broadcast:
+                self._ctx.link.broadcast(group)
+            else:
+                for tx in group:
+                    self._ctx.link.unicast(tx)
+            self._ctx.link.after(to_ns(timeout_s), attempt)
+
+        attempt()
+        return event
+
+    def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
+        """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
+        answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
+        event = self._ctx.env.event()
+        answered.callbacks.append(lambda e: event.succeed(sorted(e.value)))
+        return event
+
+    def arrived(self, tx: Transmission, stored: Stored) -> None:
+        """A request or a reply has been delivered to this node."""
+        assert tx.request is not None
+        number = tx.request[1]
+        if not tx.reply:
+            self._answer(tx, stored)
+        elif number in self._pending and tx.src not in self._pending[number].got:
+            pending = self._pending[number]
+            if not isinstance(stored.msg, pending.reply):
+                raise ProtocolError(
+                    f"node {tx.src} answered with {type(stored.msg).__name__}, "
+                    f"node {self._node.id} asked for {pending.reply.__name__}"
+                )
+            pending.got[tx.src] = stored
+            if len(pending.got) == len(pending.peers):
+                self._close(number)
+        else:
+            self._ctx.counts["late_replies"] += 1
+
+    def _close(self, number: int) -> None:
+        pending = self._pending.pop(number)
+        now = self._ctx.env.now
+        got = sorted(pending.got.items())
+        pending.event.succeed({j: stored.handed(now) for j, stored in got})
+
+    def _done(self, tx: Transmission, outcome: str, arrived: Any) -> None:
+        self._ctx.nodes[tx.dst].deliver(tx, outcome, arrived)
+
+    def _answer(self, tx: Transmission, stored: Stored) -> None:
+        kind = type(stored.msg)
+        if kind not in self._handlers:
+            raise ProtocolError(
+                f"node {tx.src} asked node {self._node.id} (role {self._node.role}) for "
+                f"{kind.__name__}, which it does not serve"
+            )
+        result = self._handlers[kind](stored.handed(self._ctx.env.now))
+        if isinstance(result, Generator):
+            process = self._ctx.env.process(result)
+            process.callbacks.append(lambda e: self._reply(tx, e.value))
+        else:
+            self._reply(tx, result)
+
+    def _reply(self, tx: Transmission, msg: Message | None) -> None:
+        if msg is None:
+            return
+        reply = self._node.transmission(tx.src, msg, self._done)
+        reply.request, reply.reply = tx.request, True
+        self._ctx.link.unicast(reply)
