@@ -13,8 +13,8 @@ Readings where the paper is silent or contradicts itself (each an option where o
 - g(w) = -log(sum_j w_ij + delta), as in Zantedeschi et al. 2020, over all j != i.
 - eta = 1./|h| is elementwise (`step = "elementwise"`: each weight moves by 1), or h / ||h||.
 - Only weights of peers heard in this exchange change.
-- theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j with w^ = w / sum of w over N_i; the printed
-  c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
+- theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j with w^ = w / sum of w over N_i; the
+  printed c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
 - All nodes start from a common random model; the printed theta = 0 would only train a bias.
 - Who trains in exchange slots, what a peer does with the star's model: see `_star.StarParams`.
 """
@@ -29,7 +29,7 @@ from torch import Tensor
 
 from algorithms._star import SCHEDULES as SCHEDULES
 from algorithms._star import Heard, StarParams, State, star_processes
-from netsim.api import NonNegative, Node, Positive, Process, Ref
+from netsim.api import Node, NonNegative, Positive, Process, Ref
 
 Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
 Step = Literal["elementwise", "norm"]
@@ -119,9 +119,7 @@ def output_distance(
     return torch.stack(values)
 
 
-def _wasserstein1(
-    p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None = None
-) -> Tensor:
+def _wasserstein1(p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None = None) -> Tensor:
     """Mean over samples of W1 between rows of p and q, (n, L) each, under a label cost (L, L)."""
     if cost is None:  # with 0/1 cost W1 is the total variation
         return 0.5 * (p - q).abs().sum(-1).mean()
@@ -170,7 +168,7 @@ def connectivity_step(
         (m,) weights and distances.
     mu1, mu2, delta : float
     step : str
-        `elementwise`: eta_j = 1/|h_j|, every weight moves by 1 (0 where h_j = 0); `norm`: h / ||h||.
+        `elementwise`: eta_j = 1/|h_j|, each weight moves by 1 (0 where h_j = 0); `norm`: h/||h||.
 
     Returns
     -------

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import simpy
-
 from netsim.channels.arq import Segment
 from netsim.channels.arq.none import NoArq
+from netsim.clock import Clock
 from netsim.link import BUSY, DEADLINE, DELIVERED, OUTAGE, PARTIAL, RETRIES, Link, Transmission
 from netsim.radio import Radio
 from netsim.results.log import Recorder
@@ -87,7 +86,7 @@ class Air(Link):
         radio: Radio,
         budget: Budget,
         held_since: Callable[[int, int, int], tuple[int, ...]],
-        env: simpy.Environment,
+        env: Clock,
         recorder: Recorder,
         streams: Streams,
     ) -> None:
@@ -171,7 +170,7 @@ class Air(Link):
         for radio in radios:
             self._waiting[radio].append(queued)
         if self.ttl_ns is not None:
-            self.after(self.ttl_ns, lambda: self._expire(queued))
+            self.env.after(self.ttl_ns, lambda: self._expire(queued))
 
     def _expire(self, queued: _Queued) -> None:
         """Give up what has not even started when its time to live ends."""
@@ -248,7 +247,7 @@ class Air(Link):
             self.finish(tx, outcome, attempts, transfer.lost, snr_db, arrived)
             self._release((tx.src, tx.dst))
 
-        self.after(duration_ns, end)
+        self.env.after(duration_ns, end)
 
     def _broadcast_now(self, group: Sequence[Transmission]) -> None:
         """One airtime at the lowest rate among the receivers, one draw each, no repetition."""
@@ -278,7 +277,7 @@ class Air(Link):
                 self.finish(tx, BUSY, 0)
             self._release(radios)
 
-        self.after(duration_ns, end)
+        self.env.after(duration_ns, end)
 
     def _hear(
         self, tx: Transmission, packets: int, packet_bits: int, rate_bps: float

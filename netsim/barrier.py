@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import simpy
 
+from netsim.clock import LAST, Clock, then
 from netsim.exchange import Wake
-from netsim.link import LATE
 from netsim.mailbox import Stored
 
 
@@ -48,7 +48,7 @@ class Barrier:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        env: Clock,
         nodes: int,
         interval_ns: int,
         deadline_ns: int | None,
@@ -102,10 +102,7 @@ class Barrier:
         """Look, once this instant's other events are over, whether anything can go on."""
         if not self._check_due:
             self._check_due = True
-            event = self._env.event()
-            event._ok, event._value = True, None
-            event.callbacks.append(lambda _: self._check())
-            self._env.schedule(event, priority=LATE)
+            then(self._env.due(0, LAST), lambda _: self._check())
 
     def _check(self) -> None:
         self._check_due = False
@@ -120,9 +117,7 @@ class Barrier:
 
     def _all_in(self, joined: Collection[int]) -> bool:
         """Whether every node has joined, ended its round, or only listens."""
-        return all(
-            i in joined or i in self._waiting or self._idle(i) for i in range(self._nodes)
-        )
+        return all(i in joined or i in self._waiting or self._idle(i) for i in range(self._nodes))
 
     def _end(self, meeting: Meeting) -> None:
         meeting.over = True
@@ -134,7 +129,7 @@ class Barrier:
     def _start_round_in_time(self) -> None:
         wait_ns = self._earliest_ns - self._env.now
         if wait_ns > 0:
-            self._env.timeout(wait_ns).callbacks.append(lambda _: self.look())
+            self._env.after(wait_ns, self.look)
         else:
             self._start_round()
 
@@ -152,8 +147,7 @@ class Barrier:
             event.succeed(wake)
         if self._deadline_ns is not None:
             this_round = self.round
-            timeout = self._env.timeout(self._deadline_ns)
-            timeout.callbacks.append(lambda _: self._deadline(this_round))
+            self._env.after(self._deadline_ns, lambda: self._deadline(this_round))
 
     def _deadline(self, round_number: int) -> None:
         if round_number == self.round:

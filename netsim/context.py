@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import simpy
-
+from netsim.clock import Clock as VirtualClock
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
@@ -40,7 +39,7 @@ class Context:
         Things worth a line in the summary: skipped wake-ups, late replies, overwritten steps.
     """
 
-    env: simpy.Environment
+    env: VirtualClock
     streams: Streams
     recorder: Recorder
     scheduler: Scheduler

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
+import importlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,17 @@ from typing import Any
 import simpy
 import torch
 
-from netsim.air import Air
+from netsim.assembly import open_context
 from netsim.barrier import Barrier
-from netsim.compute.jobs import Optimizer
-from netsim.compute.refs import Cell
-from netsim.compute.scheduler import Scheduler
-from netsim.compute.sequential import Sequential
 from netsim.context import Context
 from netsim.errors import DeadlockError, NetsimError
 from netsim.evaluation import Evaluator, parameters_sha256
-from netsim.link import Link
 from netsim.node import Node, Process
+from netsim.provenance import backend_name, environment, node_table
 from netsim.results import summary
-from netsim.results.log import Recorder
 from netsim.scenario import to_toml
-from netsim.scenario_tables import AlgorithmEntry, Scenario
-from netsim.units import NS_PER_S, to_ns, to_s
-from netsim.wire import WiredLink
+from netsim.scenario_tables import AlgorithmEntry
+from netsim.units import to_ns, to_s
 from netsim.world import World
 
 PROGRESS_EVERY = 4096
@@ -84,7 +77,7 @@ def play(
     """
     torch.set_num_threads(world.scenario.run.threads)
     run = Simulation(world, entry, folder, timing_only, on_progress)
-    status = {"state": "running"}
+    status: dict[str, Any] = {"state": "running"}
     try:
         if folder is not None:
             run.write_inputs(folder)
@@ -116,7 +109,7 @@ class Simulation:
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
-        self.ctx = _context(world, folder, timing_only)
+        self.ctx = open_context(world, folder, timing_only)
         self.evaluator = Evaluator(self.ctx, world.scenario.metrics.stages)
         self.events = 0
         self.accuracy: float | None = None
@@ -230,34 +223,8 @@ class Simulation:
         folder.mkdir(parents=True, exist_ok=True)
         scenario = self.world.scenario
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
-        summary.write_json(folder / "environment.json", self._environment())
-        self.ctx.recorder.nodes(_node_table(self.world))
-
-    def _environment(self) -> dict[str, Any]:
-        world = self.world
-        device = world.shards.x.device
-        return {
-            "netsim": _version("netsim-dfl"),
-            "python": platform.python_version(),
-            "packages": {n: _version(n) for n in ("torch", "numpy", "scipy", "simpy", "pyarrow")},
-            "machine": platform.machine(),
-            "device": str(device),
-            "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-            "backend": self._backend_name(),
-            "threads": world.scenario.run.threads,
-            "dtype": world.scenario.training.dtype,
-            "seed": world.scenario.seed,
-            "timing_only": self.ctx.timing_only,
-            "data": {"name": world.samples.name, "notes": world.samples.notes},
-            "model_parameters": sorted({a.num_parameters for a in world.architectures}),
-            "threshold_db": world.threshold_db,
-            "tx_power_dbm": sorted(set(world.tx_power_dbm)),
-            "discovery": self.ctx.link.discovery,
-            "on_arrival": self.ctx.on_arrival,
-        }
-
-    def _backend_name(self) -> str:
-        return "none" if self.ctx.timing_only else self.ctx.scheduler.backend.name  # type: ignore[union-attr]
+        summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
+        self.ctx.recorder.nodes(node_table(self.world))
 
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up."""
@@ -281,7 +248,7 @@ class Simulation:
                 "node_steps_per_s": totals["local_steps"] / wall_s,
                 "mean_batch_width": ctx.scheduler.mean_batch_width,
                 "flushes": ctx.scheduler.flushes,
-                "backend": self._backend_name(),
+                "backend": backend_name(ctx),
                 "device": str(self.world.shards.x.device),
             },
             "parameters_sha256": parameters_sha256(ctx),
@@ -291,80 +258,12 @@ class Simulation:
         return summary.write(folder, extra)
 
 
-def _context(world: World, folder: Path | None, timing_only: bool) -> Context:
-    scenario = world.scenario
-    env = simpy.Environment(initial_time=0)
-    recorder = Recorder(folder, log_messages=scenario.run.log_messages)
-    backend = None if timing_only else Sequential(world.shards, world.streams)
-    num_nodes = scenario.nodes.count
-    scheduler = Scheduler(backend, num_nodes, lambda: env.now)
-    schedule = scenario.exchange
-    clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
-    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
-    ctx = Context(
-        env=env,
-        streams=world.streams,
-        recorder=recorder,
-        scheduler=scheduler,
-        link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
-        schedule=schedule,
-        clock=clock,
-        slot_ns=to_ns(slot_s),
-        shards=world.shards,
-        speed=scenario.compute,
-        speed_factor=world.speed_factor,
-        roles=world.roles,
-        neighbours=world.neighbours,
-        architectures=list(world.architectures),
-        initial=[
-            Cell(scheduler, tuple(row.shape), architecture, row)
-            for row, architecture in zip(world.initial, world.architectures, strict=True)
-        ],
-        optimizer=_optimizer(scenario),
-        parameter_bits=scenario.training.parameter_bits,
-        on_arrival=scenario.training.on_arrival,
-    )
-    ctx.link = _open_link(world, ctx)
-    return ctx
-
-
-def _optimizer(scenario: Scenario) -> Optimizer:
-    t = scenario.training
-    return Optimizer(
-        t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2
-    )
-
-
-def _open_link(world: World, ctx: Context) -> Link:
-    scenario = world.scenario
-    if scenario.radio is None:
-        assert scenario.link is not None
-        return WiredLink(
-            scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams
-        )
-    assert world.budget is not None
-
-    def held_since(low: int, high: int, time_ns: int) -> tuple[int, ...]:
-        """The last wake-up of either end: its fading draw holds until the next."""
-        if ctx.barrier is not None:
-            return (ctx.barrier.round,)
-        assert ctx.clock is not None
-        (t_low, n_low), (t_high, n_high) = (
-            ctx.clock.last_wakeup(i, time_ns) for i in (low, high)
-        )
-        return (low, n_low) if t_low >= t_high else (high, n_high)
-
-    return Air(
-        scenario.radio, world.budget, held_since, ctx.env, ctx.recorder, world.streams
-    )
-
-
-def _named(ctx: Context, node: int, generator: Process) -> Iterator[Any]:
+def _named(ctx: Context, node: int, generator: Process) -> Process:
     """The process, its crash told with node, virtual time and process."""
     try:
         yield from generator
     except Exception as error:
-        where = f"node {node} at {ctx.env.now / NS_PER_S:g} s in {generator.__name__}"
+        where = f"node {node} at {to_s(ctx.env.now):g} s in {generator.__name__}"
         if isinstance(error, NetsimError):
             raise type(error)(f"{where}: {error}") from error
         raise NetsimError(f"{where}: {type(error).__name__}: {error}") from error
@@ -372,31 +271,3 @@ def _named(ctx: Context, node: int, generator: Process) -> Iterator[Any]:
 
 def _target(process: simpy.Process) -> str:
     return getattr(process.target, "what", type(process.target).__name__)
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _node_table(world: World) -> dict[str, list[Any]]:
-    labels, rows = world.samples.y, world.shards.rows
-    classes = range(world.samples.num_classes)
-    ids = range(len(rows))
-    table: dict[str, list[Any]] = {
-        "node": list(ids),
-        "role": list(world.roles),
-        "speed": list(world.speed_factor),
-        "train_samples": [len(r.train) for r in rows],
-        "validation_samples": [len(r.validation) for r in rows],
-        "test_samples": [len(r.test) for r in rows],
-        "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
-        "parameters": [a.num_parameters for a in world.architectures],
-    }
-    if world.positions_m is not None:
-        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
-    if world.tx_power_dbm:
-        table["tx_power_dbm"] = list(world.tx_power_dbm)
-    return table

@@ -84,7 +84,7 @@ class Evaluator:
     def _measure(self, node: int, publication: Publication) -> dict[str, float]:
         architecture = publication.ref.architecture
         assert architecture is not None
-        model = architecture.bind(publication.ref.tensor()).eval()
+        model = architecture.bind(publication.ref.tensor())
         predict: Callable[..., Any] = publication.predict or type(model).__call__
         found = {}
         for metric, split in _SPLITS:

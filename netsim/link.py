@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import simpy
-
+from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
 
@@ -23,9 +22,6 @@ RETRIES = "retries"
 DEADLINE = "deadline"
 BUSY = "busy"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
-
-LATE = 2
-"""Event priority after everything else that happens at the same instant."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +61,7 @@ class Link(ABC):
 
     Parameters
     ----------
-    env : simpy.Environment
+    env : Clock
         The virtual clock, in nanoseconds.
     recorder : Recorder
     nodes : int
@@ -96,9 +92,7 @@ class Link(ABC):
 
     probe_window_s: float = 0.0
 
-    def __init__(
-        self, env: simpy.Environment, recorder: Recorder, nodes: int, ttl_ns: int | None
-    ) -> None:
+    def __init__(self, env: Clock, recorder: Recorder, nodes: int, ttl_ns: int | None) -> None:
         self.env = env
         self.recorder = recorder
         self.bits_sent = [0] * nodes
@@ -117,11 +111,6 @@ class Link(ABC):
     @abstractmethod
     def reaches(self, src: int, dst: int) -> bool:
         """Whether `dst` is in reach of `src` at this instant."""
-
-    def after(self, delay_ns: int, action: Callable[[], None]) -> None:
-        """Do something `delay_ns` from now."""
-        timeout = self.env.timeout(delay_ns)
-        timeout.callbacks.append(lambda _: action())
 
     def finish(
         self,

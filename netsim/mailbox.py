@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from netsim.clock import Clock
 from netsim.message import Message, Received
 from netsim.units import to_s
 
@@ -25,9 +26,7 @@ class Stored(NamedTuple):
     def handed(self, now_ns: int) -> Received[Any]:
         """As the algorithm sees it, aged to this instant."""
         age_s = to_s(now_ns - self.sent_ns)
-        return Received(
-            self.msg, self.sender, to_s(self.sent_ns), age_s, self.round, self.arrived
-        )
+        return Received(self.msg, self.sender, to_s(self.sent_ns), age_s, self.round, self.arrived)
 
 
 class _Waiter:
@@ -48,7 +47,7 @@ class _Waiter:
 class Mailbox:
     """Queues of one node, one per message class."""
 
-    def __init__(self, env: simpy.Environment) -> None:
+    def __init__(self, env: Clock) -> None:
         self._env = env
         self._queues: dict[type, deque[Stored]] = {}
         self._waiters: dict[type, list[_Waiter]] = {}
@@ -73,9 +72,7 @@ class Mailbox:
             self._wait(kind, waiter, timeout_ns)
         return waiter.event
 
-    def gather(
-        self, kind: type, senders: Collection[int], timeout_ns: int | None
-    ) -> simpy.Event:
+    def gather(self, kind: type, senders: Collection[int], timeout_ns: int | None) -> simpy.Event:
         """Event: {sender: Received}, complete or what had come by the time-out."""
         waiter = _Waiter(self._env.event(), set(senders), one=False)
         waiter.event.listener = timeout_ns is None
@@ -97,8 +94,7 @@ class Mailbox:
     def _wait(self, kind: type, waiter: _Waiter, timeout_ns: int | None) -> None:
         self._waiters.setdefault(kind, []).append(waiter)
         if timeout_ns is not None:
-            timeout = self._env.timeout(timeout_ns)
-            timeout.callbacks.append(lambda _: self._give_up(kind, waiter))
+            self._env.after(timeout_ns, lambda: self._give_up(kind, waiter))
 
     def _give(self, kind: type, waiter: _Waiter, stored: Stored) -> None:
         waiter.got[stored.sender] = stored

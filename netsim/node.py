@@ -12,11 +12,13 @@ from weakref import WeakKeyDictionary
 
 import simpy
 
+from netsim.clock import LAST, then
+from netsim.clock import Clock as VirtualClock
 from netsim.compute.learner import Learner
 from netsim.context import Context
 from netsim.errors import ProtocolError
 from netsim.exchange import Wake
-from netsim.link import ARRIVED, LATE, Transmission
+from netsim.link import ARRIVED, Transmission
 from netsim.mailbox import Mailbox, Stored
 from netsim.message import Message, Received, handed_to, require_own, size_bits
 from netsim.requests import Probe, ProbeReply, Requests
@@ -38,7 +40,7 @@ class _Progress:
 class Condition:
     """Lets processes of one node wait for each other."""
 
-    def __init__(self, env: simpy.Environment) -> None:
+    def __init__(self, env: VirtualClock) -> None:
         self._env = env
         self._waiting: list[simpy.Event] = []
 
@@ -116,8 +118,7 @@ class Node(Learner):
         ctx, mine = self._ctx, self._mine()
         if ctx.barrier is not None:
             event = ctx.barrier.wakeup(self.id)
-            event.callbacks.append(lambda e: self._note_slot(mine, e.value))
-            return event
+            return then(event, lambda e: self._note_slot(mine, e.value))
         assert ctx.clock is not None
         time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
         while time_ns < ctx.env.now:
@@ -127,8 +128,12 @@ class Node(Learner):
         mine.wake = number
         wake = Wake(number, time_ns // ctx.slot_ns)
         event = ctx.env.timeout(time_ns - ctx.env.now, wake)
-        event.callbacks.append(lambda _: (self.started(wake), self._note_slot(mine, wake)))
-        return event
+
+        def woke(_: simpy.Event) -> None:
+            self._note_slot(mine, wake)
+            self.started(wake)
+
+        return then(event, woke)
 
     def started(self, wake: Wake) -> None:
         """A round of this node starts."""
@@ -145,10 +150,7 @@ class Node(Learner):
         slot = max(mine.slot + 1, -(-ctx.env.now // ctx.slot_ns))
         mine.slot = slot
         # What else happens at this instant, instantaneous exchanges included, comes first.
-        event = ctx.env.event()
-        event._ok, event._value = True, slot
-        ctx.env.schedule(event, priority=LATE, delay=slot * ctx.slot_ns - ctx.env.now)
-        return event
+        return ctx.env.due(slot * ctx.slot_ns - ctx.env.now, LAST, slot)
 
     def sleep(self, duration_s: float) -> simpy.Event:
         """Event: so many seconds have passed."""
@@ -298,8 +300,7 @@ class Node(Learner):
             now = self._ctx.env.now
             event._value = {j: stored.handed(now) for j, stored in event._value.items()}
 
-        over.callbacks.append(hand)
-        return over
+        return then(over, hand)
 
     # -- randomness ------------------------------------------------------------------------------
 

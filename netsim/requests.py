@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
+from netsim.clock import then
 from netsim.context import Context
 from netsim.errors import ProtocolError
 from netsim.link import Transmission
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Probe(Message):
-    """Who hears me?"""
+    """Whoever hears this is in reach."""
 
 
 @dataclass(frozen=True)
 class ProbeReply(Message):
-    """I do."""
+    """The answer to a probe."""
 
 
 @dataclass(eq=False)
@@ -91,7 +92,7 @@ class Requests:
             else:
                 for tx in group:
                     self._ctx.link.unicast(tx)
-            self._ctx.link.after(to_ns(timeout_s), attempt)
+            self._ctx.env.after(to_ns(timeout_s), attempt)
 
         attempt()
         return event
@@ -100,7 +101,7 @@ class Requests:
         """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
         answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
         event = self._ctx.env.event()
-        answered.callbacks.append(lambda e: event.succeed(sorted(e.value)))
+        then(answered, lambda e: event.succeed(sorted(e.value)))
         return event
 
     def arrived(self, tx: Transmission, stored: Stored) -> None:
@@ -141,7 +142,7 @@ class Requests:
         result = self._handlers[kind](stored.handed(self._ctx.env.now))
         if isinstance(result, Generator):
             process = self._ctx.env.process(result)
-            process.callbacks.append(lambda e: self._reply(tx, e.value))
+            then(process, lambda e: self._reply(tx, e.value))
         else:
             self._reply(tx, result)
 

@@ -7,9 +7,8 @@ last one is still on its way.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import simpy
-
 from netsim.channels.arq import Segment
+from netsim.clock import Clock
 from netsim.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Transmission
 from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
 from netsim.results.log import Recorder
@@ -44,7 +43,7 @@ class WiredLink(Link):
         self,
         wire: Wire,
         nodes: int,
-        env: simpy.Environment,
+        env: Clock,
         recorder: Recorder,
         streams: Streams,
     ) -> None:
@@ -91,4 +90,4 @@ class WiredLink(Link):
         outcome = DELIVERED if complete else PARTIAL if arrived is not None else RETRIES
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
-        self.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, None, arrived))
+        self.env.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, None, arrived))

@@ -82,7 +82,9 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     samples = _load(scenario, data_folder)
     shards = _share(scenario, samples, roles, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
-    budget, threshold_db, powers = None, None, ()
+    budget: Budget | None = None
+    threshold_db: float | None = None
+    powers: tuple[float, ...] = ()
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = _budget(scenario, positions, given)
@@ -194,7 +196,7 @@ def _models(
     for which, kind in enumerate(kinds):
         module, row = draw(which)
         layouts.append(
-            build_architecture(kind.kind, module, device, dtype, samples.num_classes)
+            build_architecture(str(kind.kind), module, device, dtype, samples.num_classes)
         )
         common.append(row.to(device))
     for node in range(scenario.nodes.count):
@@ -257,7 +259,8 @@ def _budget(
 def _edge_loss_db(scenario: Scenario) -> float:
     """Path loss at the distance where the mean SNR is to fall to the threshold."""
     radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None and radio.reachable is not None
+    assert radio is not None
+    assert radio.reachable is not None
     exponent = getattr(radio.path_loss, "exponent", 2.0)
     if nodes.placement != "disc" or radio.fading.kind != "rayleigh":
         raise ScenarioError(

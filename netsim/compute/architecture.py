@@ -108,7 +108,9 @@ class Architecture:
         """The numbers that the module holds now, as a new row (num_values,)."""
         return torch.cat([t.detach().reshape(-1) for t in self._bound])
 
-    def bind(self, row: Tensor, gradient: Tensor | None = None) -> nn.Module:
+    def bind(
+        self, row: Tensor, gradient: Tensor | None = None, training: bool = False
+    ) -> nn.Module:
         """The module with its tensors laid over `row` (num_values,), without copying.
 
         Parameters
@@ -117,7 +119,11 @@ class Architecture:
             (num_values,); a forward pass in training mode updates its buffer columns in place.
         gradient : torch.Tensor, optional
             (num_parameters,); `backward` adds to it.
+        training : bool
+            Mode of the module.
         """
+        if self.module.training != training:  # walking a deep module costs as much as a step
+            self.module.train(training)
         for tensor, s in zip(self._bound, self._slices, strict=True):
             tensor.data = row[s.start : s.stop].view(s.shape)
         if gradient is not None:

@@ -77,7 +77,9 @@ def _thawed(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def inferred_shapes(fn: Callable[..., Any], frozen: Any, shapes: tuple[tuple[int, ...], ...]) -> Any:
+def inferred_shapes(
+    fn: Callable[..., Any], frozen: Any, shapes: tuple[tuple[int, ...], ...]
+) -> Any:
     """Shapes of the results, from running `fn` on tensors without data."""
     metas = [torch.empty(s, device="meta") for s in shapes]
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
+from netsim.clock import then
 from netsim.compute.refs import Ref
 from netsim.errors import ProtocolError
 
@@ -52,7 +53,7 @@ class Held:
         before = self.theta
         job = self._node.train(before, **how)
         done = self._in_flight = self._ctx.env.event()
-        job.callbacks.append(lambda event: self._ended(done, before, event.value))
+        then(job, lambda event: self._ended(done, before, event.value))
         return done
 
     def replace(self, arrived: Ref) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import simpy
 
+from netsim.clock import FIRST, then
 from netsim.compute import optimizers
 from netsim.compute.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
 from netsim.compute.held import Held
@@ -151,7 +152,9 @@ class Learner:
             None if anchor is None else anchor[1],
             optimizer is not None,
         )
-        extras = ([] if anchor is None else [anchor[0]]) + ([] if optimizer is None else [optimizer])
+        extras = ([] if anchor is None else [anchor[0]]) + (
+            [] if optimizer is None else [optimizer]
+        )
         inputs = (theta, *given, *learn.values(), *extras)
         learned_values = sum(r.num_values for r in learn.values())
         size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
@@ -169,12 +172,7 @@ class Learner:
         ctx.recorder.job(ctx.env.now, self.id, steps)
         start_ns = max(ctx.env.now, self._processor_free_ns)
         self._processor_free_ns = start_ns + to_ns(duration_s)
-        event = ctx.env.event()
-        event._ok, event._value = True, result
-        # What ends at an instant has ended before anything else happens at that instant.
-        delay_ns = self._processor_free_ns - ctx.env.now
-        ctx.env.schedule(event, priority=simpy.events.URGENT, delay=delay_ns)
-        return event
+        return ctx.env.due(self._processor_free_ns - ctx.env.now, FIRST, result)
 
     def free_processor(self) -> None:
         """Drop what the processor is at: it is free from now on."""
@@ -346,14 +344,12 @@ class Learner:
             numbers = [r.tensor().detach().cpu().double().numpy() for r in refs]
             event.succeed(fill(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
 
-        ctx.env.timeout(to_ns(duration_s)).callbacks.append(due)
+        then(ctx.env.timeout(to_ns(duration_s)), due)
         return event
 
     # -- showing ---------------------------------------------------------------------------------
 
-    def publish(
-        self, ref: Ref, stage: str, predict: Callable[..., Any] | None = None
-    ) -> None:
+    def publish(self, ref: Ref, stage: str, predict: Callable[..., Any] | None = None) -> None:
         """The model this node would predict with now; `stage` names it in the metrics.
 
         `predict(model, x) -> (n, L)` replaces the plain forward pass.

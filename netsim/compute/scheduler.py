@@ -38,9 +38,7 @@ class Scheduler:
         The virtual clock.
     """
 
-    def __init__(
-        self, backend: Backend | None, num_nodes: int, now_ns: Callable[[], int]
-    ) -> None:
+    def __init__(self, backend: Backend | None, num_nodes: int, now_ns: Callable[[], int]) -> None:
         self.backend = backend
         self._limit = max(16, num_nodes // 2)
         self._now_ns = now_ns

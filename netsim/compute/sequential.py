@@ -77,7 +77,7 @@ class Sequential:
         size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
         state = rest[-1].clone() if work.has_state else row.new_zeros(size)
         loss_of = work.loss or cross_entropy
-        model = architecture.bind(row, gradient).train()
+        model = architecture.bind(row, gradient, training=True)
         for key, batch in zip(
             work.batches,
             self._shards.batches(work.batches, getattr(work.loss, "uniforms", 0)),
@@ -124,8 +124,8 @@ class Sequential:
         batch = self._shards.split(work.node, work.split)
         row = job.inputs[0].tensor().clone()
         gradient = torch.zeros_like(row)
-        model = architecture.bind(row, gradient[: architecture.num_parameters]).eval()
-        F.cross_entropy(model(batch.x), batch.y).backward()
+        model = architecture.bind(row, gradient[: architecture.num_parameters])
+        F.cross_entropy(model(batch.x), batch.y).backward()  # type: ignore[no-untyped-call]
         return [gradient]
 
     def _apply(self, work: Apply, job: Job) -> Sequence[Tensor]:
@@ -167,7 +167,7 @@ class Sequential:
         assert architecture is not None
 
         def loss(row: Tensor) -> float:
-            logits = evaluate(architecture.bind(row).eval(), batch.x)
+            logits = evaluate(architecture.bind(row), batch.x)
             return float(F.cross_entropy(logits, batch.y))
 
         return greedy(
@@ -189,4 +189,4 @@ def evaluate(model: nn.Module, x: Tensor) -> Tensor:
 
 def _model(ref: Any) -> nn.Module:
     """The model of a Ref, bound for reading; valid until the next one is bound."""
-    return ref.architecture.bind(ref.tensor()).eval()  # type: ignore[no-any-return]
+    return ref.architecture.bind(ref.tensor())  # type: ignore[no-any-return]

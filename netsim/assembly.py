@@ -1,0 +1,87 @@
+"""World -> Context: a fresh clock, log, scheduler and link for one run."""
+
+from pathlib import Path
+
+from netsim.air import Air
+from netsim.clock import Clock
+from netsim.compute.jobs import Optimizer
+from netsim.compute.refs import Cell
+from netsim.compute.scheduler import Scheduler
+from netsim.compute.sequential import Sequential
+from netsim.context import Context
+from netsim.link import Link
+from netsim.results.log import Recorder
+from netsim.scenario_tables import Scenario
+from netsim.units import to_ns
+from netsim.wire import WiredLink
+from netsim.world import World
+
+
+def open_context(world: World, folder: Path | None, timing_only: bool) -> Context:
+    """Everything that one run changes, new; the world is only read.
+
+    Parameters
+    ----------
+    world : World
+    folder : Path or None
+        Where the log goes.
+    timing_only : bool
+        Without a backend for tensor work.
+    """
+    scenario = world.scenario
+    env = Clock()
+    recorder = Recorder(folder, log_messages=scenario.run.log_messages)
+    backend = None if timing_only else Sequential(world.shards, world.streams)
+    num_nodes = scenario.nodes.count
+    scheduler = Scheduler(backend, num_nodes, lambda: env.now)
+    schedule = scenario.exchange
+    clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
+    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    ctx = Context(
+        env=env,
+        streams=world.streams,
+        recorder=recorder,
+        scheduler=scheduler,
+        link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
+        schedule=schedule,
+        clock=clock,
+        slot_ns=to_ns(slot_s),
+        shards=world.shards,
+        speed=scenario.compute,
+        speed_factor=world.speed_factor,
+        roles=world.roles,
+        neighbours=world.neighbours,
+        architectures=list(world.architectures),
+        initial=[
+            Cell(scheduler, tuple(row.shape), architecture, row)
+            for row, architecture in zip(world.initial, world.architectures, strict=True)
+        ],
+        optimizer=_optimizer(scenario),
+        parameter_bits=scenario.training.parameter_bits,
+        on_arrival=scenario.training.on_arrival,
+    )
+    ctx.link = _open_link(world, ctx)
+    return ctx
+
+
+def _optimizer(scenario: Scenario) -> Optimizer:
+    t = scenario.training
+    return Optimizer(t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2)
+
+
+def _open_link(world: World, ctx: Context) -> Link:
+    scenario = world.scenario
+    if scenario.radio is None:
+        assert scenario.link is not None
+        return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
+    assert world.budget is not None
+
+    def held_since(low: int, high: int, time_ns: int) -> tuple[int, ...]:
+        """The last wake-up of either end: its fading draw holds until the next."""
+        if ctx.barrier is not None:
+            return (ctx.barrier.round,)
+        assert ctx.clock is not None
+        (t_low, n_low), (t_high, n_high) = (ctx.clock.last_wakeup(i, time_ns) for i in (low, high))
+        return (low, n_low) if t_low >= t_high else (high, n_high)
+
+    return Air(scenario.radio, world.budget, held_since, ctx.env, ctx.recorder, world.streams)

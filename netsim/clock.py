@@ -1,0 +1,46 @@
+"""The virtual clock: SimPy's environment, in whole nanoseconds and with three ranks per instant.
+
+What happens at one instant happens in this order: work that ends (`FIRST`), messages and wake-ups
+(SimPy's normal rank), what waits for the instant to be over (`LAST`: slots, barriers). Within a
+rank, in the order in which it was scheduled.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import simpy
+from simpy.events import EventPriority
+
+FIRST = EventPriority(0)
+LAST = EventPriority(2)
+
+
+class Clock(simpy.Environment):
+    """Virtual time of one run."""
+
+    def __init__(self) -> None:
+        super().__init__(initial_time=0)
+
+    @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        return cast(int, self._now)
+
+    def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> simpy.Event:
+        """Event: `delay_ns` from now, at its rank of that instant."""
+        event = self.event()
+        event._ok, event._value = True, value
+        self.schedule(event, priority=rank, delay=delay_ns)
+        return event
+
+    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
+        """Do something `delay_ns` from now."""
+        then(self.timeout(delay_ns), lambda _: action())
+
+
+def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:
+    """Do something when an event happens, before whoever is told later; returns the event."""
+    callbacks = event.callbacks
+    assert callbacks is not None, "the event has not happened yet"
+    callbacks.append(cast(Callable[[simpy.Event], None], action))
+    return event

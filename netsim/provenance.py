@@ -1,0 +1,69 @@
+"""What a run was made of: `environment.json` and `nodes.parquet`."""
+
+import importlib.metadata
+import platform
+from typing import Any
+
+import torch
+
+from netsim.context import Context
+from netsim.world import World
+
+
+def environment(world: World, ctx: Context) -> dict[str, Any]:
+    """Versions, device, and what the scenario's calibration and data came to."""
+    device = world.shards.x.device
+    return {
+        "netsim": _version("netsim-dfl"),
+        "python": platform.python_version(),
+        "packages": {n: _version(n) for n in ("torch", "numpy", "scipy", "simpy", "pyarrow")},
+        "machine": platform.machine(),
+        "device": str(device),
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "backend": backend_name(ctx),
+        "threads": world.scenario.run.threads,
+        "dtype": world.scenario.training.dtype,
+        "seed": world.scenario.seed,
+        "timing_only": ctx.timing_only,
+        "data": {"name": world.samples.name, "notes": world.samples.notes},
+        "model_parameters": sorted({a.num_parameters for a in world.architectures}),
+        "threshold_db": world.threshold_db,
+        "tx_power_dbm": sorted(set(world.tx_power_dbm)),
+        "discovery": ctx.link.discovery,
+        "on_arrival": ctx.on_arrival,
+    }
+
+
+def backend_name(ctx: Context) -> str:
+    """The backend that does the tensor work; `none` under `--timing-only`."""
+    backend = ctx.scheduler.backend
+    return "none" if backend is None else backend.name
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def node_table(world: World) -> dict[str, list[Any]]:
+    """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed."""
+    labels, rows = world.samples.y, world.shards.rows
+    classes = range(world.samples.num_classes)
+    ids = range(len(rows))
+    table: dict[str, list[Any]] = {
+        "node": list(ids),
+        "role": list(world.roles),
+        "speed": list(world.speed_factor),
+        "train_samples": [len(r.train) for r in rows],
+        "validation_samples": [len(r.validation) for r in rows],
+        "test_samples": [len(r.test) for r in rows],
+        "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
+        "parameters": [a.num_parameters for a in world.architectures],
+    }
+    if world.positions_m is not None:
+        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    if world.tx_power_dbm:
+        table["tx_power_dbm"] = list(world.tx_power_dbm)
+    return table
