@@ -124,7 +124,7 @@ class Simulation:
         for node in ctx.nodes:
             generators = module.processes(node, self.entry.params)
             self._processes.append(
-                [(g.__name__, ctx.env.process(_named(ctx, node.id, g))) for g in generators]
+                [(_name(g), ctx.env.process(_named(ctx, node.id, g))) for g in generators]
             )
         if ctx.schedule.barrier:
             deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
@@ -263,10 +263,14 @@ def _named(ctx: Context, node: int, generator: Process) -> Process:
     try:
         yield from generator
     except Exception as error:
-        where = f"node {node} at {to_s(ctx.env.now):g} s in {generator.__name__}"
+        where = f"node {node} at {to_s(ctx.env.now):g} s in {_name(generator)}"
         if isinstance(error, NetsimError):
             raise type(error)(f"{where}: {error}") from error
         raise NetsimError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _name(generator: Process) -> str:
+    return getattr(generator, "__name__", "a process")
 
 
 def _target(process: simpy.Process) -> str:

@@ -64,7 +64,7 @@ class Mailbox:
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this kind as `Received`, or None after the time-out."""
         waiter = _Waiter(self._env.event(), None, one=True)
-        waiter.event.listener = timeout_ns is None
+        waiter.event.listener = timeout_ns is None  # type: ignore[attr-defined]
         queue = self._queues.get(kind)
         if queue:
             waiter.event.succeed(queue.popleft().handed(self._env.now))
@@ -75,7 +75,7 @@ class Mailbox:
     def gather(self, kind: type, senders: Collection[int], timeout_ns: int | None) -> simpy.Event:
         """Event: {sender: Received}, complete or what had come by the time-out."""
         waiter = _Waiter(self._env.event(), set(senders), one=False)
-        waiter.event.listener = timeout_ns is None
+        waiter.event.listener = timeout_ns is None  # type: ignore[attr-defined]
         queue = self._queues.get(kind, deque())
         for stored in list(queue):
             if waiter.wants(stored.sender):

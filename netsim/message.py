@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -59,13 +58,18 @@ class Received(Generic[M]):
     arrived: Any = None
 
 
-@cache
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
 def _field_names(kind: type) -> tuple[str, ...]:
-    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        raise ProtocolError(
-            f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
-        )
-    return tuple(f.name for f in fields(kind))
+    """Names of a message class's fields, looked up once per class."""
+    if kind not in _FIELDS:
+        if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:
+            raise ProtocolError(
+                f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
+            )
+        _FIELDS[kind] = tuple(f.name for f in fields(kind))
+    return _FIELDS[kind]
 
 
 def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
@@ -82,10 +86,8 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     if isinstance(value, tuple | frozenset):
         return sum(_value_bits(v, where, parameter_bits) for v in value)
     if isinstance(value, Mapping):
-        return sum(
-            _value_bits(k, where, parameter_bits) + _value_bits(v, where, parameter_bits)
-            for k, v in value.items()
-        )
+        entries = (*value.keys(), *value.values())
+        return sum(_value_bits(v, where, parameter_bits) for v in entries)
     raise ProtocolError(
         f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
         "and tuples or dicts of them"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import simpy
@@ -118,7 +118,7 @@ class Node(Learner):
         ctx, mine = self._ctx, self._mine()
         if ctx.barrier is not None:
             event = ctx.barrier.wakeup(self.id)
-            return then(event, lambda e: self._note_slot(mine, e.value))
+            return then(event, lambda e: self._note_slot(mine, cast(Wake, e.value)))
         assert ctx.clock is not None
         time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
         while time_ns < ctx.env.now:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.text import Text
 
 from netsim.scenario import AlgorithmEntry, Scenario
 
@@ -44,51 +45,66 @@ def watched(
     if quiet:
         yield None
     elif console.is_terminal:
-        yield from _live(console)
+        with _bars(console) as bars:
+            yield _Live(bars)
     else:
-        yield _Plain(console)
+        lines = _Plain(console)
+        yield lines
+        lines.end()
 
 
-def _live(console: Console) -> Iterator[Callable[[AlgorithmEntry, "Step"], None]]:
-    columns = (
+def _bars(console: Console) -> Progress:
+    return Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[words]}"),
+        console=console,
+        refresh_per_second=8,
     )
-    with Progress(*columns, console=console, refresh_per_second=8) as bars:
-        tasks: dict[str, TaskID] = {}
 
-        def show(entry: AlgorithmEntry, step: "Step") -> None:
-            if entry.name not in tasks:
-                tasks[entry.name] = bars.add_task(entry.name, total=step.horizon_s, words="")
-            bars.update(
-                tasks[entry.name], completed=min(step.virtual_s, step.horizon_s), words=_words(step)
+
+class _Live:
+    """A bar for every algorithm, the running one last."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
+        if entry.name not in self._tasks:
+            self._tasks[entry.name] = self._bars.add_task(
+                entry.name, total=step.horizon_s, words=""
             )
-
-        yield show
+        self._bars.update(self._tasks[entry.name], completed=_reached_s(step), words=_words(step))
 
 
 class _Plain:
-    """A line now and then, and one at the end of each algorithm."""
+    """A line now and then, and the last word of each algorithm."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self._next_s: dict[str, float] = {}
-        self._ended: set[str] = set()
+        self._console = console
+        self._shown_s = time.monotonic()
+        self._unsaid: tuple[str, Step] | None = None
 
     def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
-        now_s = time.monotonic()
-        due_s = self._next_s.setdefault(entry.name, now_s + PLAIN_EVERY_S)
-        ended = step.virtual_s >= step.horizon_s and entry.name not in self._ended
-        if now_s < due_s and not ended:
+        if self._unsaid is not None and self._unsaid[0] != entry.name:
+            self.end()
+        self._unsaid = entry.name, step
+        if time.monotonic() >= self._shown_s + PLAIN_EVERY_S:
+            self.end()
+
+    def end(self) -> None:
+        """Say what has not been said yet."""
+        if self._unsaid is None:
             return
-        self._next_s[entry.name] = now_s + PLAIN_EVERY_S
-        if ended:
-            self._ended.add(entry.name)
-        percent = 100 * min(step.virtual_s / step.horizon_s, 1.0)
-        self.console.print(
-            f"{entry.name}  {percent:3.0f} %  {_words(step)}", soft_wrap=True, highlight=False
-        )
+        name, step = self._unsaid
+        percent = 100 * _reached_s(step) / step.horizon_s
+        self._console.print(Text(f"{name}  {percent:3.0f} %  {_words(step)}"))
+        self._unsaid, self._shown_s = None, time.monotonic()
+
+
+def _reached_s(step: "Step") -> float:
+    return min(step.virtual_s, step.horizon_s)
 
 
 def _words(step: "Step") -> str:

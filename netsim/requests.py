@@ -101,7 +101,7 @@ class Requests:
         """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
         answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
         event = self._ctx.env.event()
-        then(answered, lambda e: event.succeed(sorted(e.value)))
+        then(answered, lambda e: event.succeed(sorted(e.value or ())))
         return event
 
     def arrived(self, tx: Transmission, stored: Stored) -> None:

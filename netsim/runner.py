@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
 DATA_VARIABLE = "NETSIM_DATA"
+RUNS = Path("runs")
 
 
 class RunFailedError(NetsimError):
@@ -90,7 +91,7 @@ def claim(out: Path | None, name: str) -> Path:
         return _made(out, exist_ok=True)
     number = 1
     while True:
-        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
+        folder = RUNS / (name if number == 1 else f"{name}-{number}")
         try:
             return _made(folder, exist_ok=False)
         except FileExistsError:
@@ -108,11 +109,14 @@ def _made(folder: Path, exist_ok: bool) -> Path:
 
 
 def release(folder: Path) -> bool:
-    """Remove a claimed folder that nothing was written into; whether it is gone."""
-    try:
-        folder.rmdir()
-    except OSError:
+    """Remove a claimed folder that no file was written into; whether it is gone."""
+    inside = sorted(folder.rglob("*"), reverse=True)
+    if not all(path.is_dir() for path in inside):
         return False
+    for path in (*inside, folder):
+        path.rmdir()
+    if folder.parent == RUNS and not any(RUNS.iterdir()):
+        RUNS.rmdir()
     return True
 
 

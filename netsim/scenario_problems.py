@@ -86,7 +86,8 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
         what = f"{words} {context[bound]:g}"
     elif kind in ("too_short", "too_long"):
         side, key = ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
-        what = f"must have {side} {context[key]} entries, not {context['actual_length']}"
+        entries = "entry" if context[key] == 1 else "entries"
+        what = f"must have {side} {context[key]} {entries}, not {context['actual_length']}"
     elif kind == "string_pattern_mismatch":
         what = "may hold letters, digits, and . _ - = after the first (it names a folder)"
     elif kind in ("value_error", "assertion_error"):

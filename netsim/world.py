@@ -196,7 +196,7 @@ def _models(
     for which, kind in enumerate(kinds):
         module, row = draw(which)
         layouts.append(
-            build_architecture(str(kind.kind), module, device, dtype, samples.num_classes)
+            build_architecture(type(kind).__name__, module, device, dtype, samples.num_classes)
         )
         common.append(row.to(device))
     for node in range(scenario.nodes.count):

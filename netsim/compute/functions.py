@@ -97,7 +97,7 @@ def inferred_shapes(
 def fill(args: Any, values: Sequence[Any]) -> Any:
     """Arguments with every `Slot` replaced by its value."""
     if isinstance(args, Slot):
-        return values[args.index]
+        return values[args.number]
     if isinstance(args, tuple):
         return tuple(fill(a, values) for a in args)
     if isinstance(args, list):

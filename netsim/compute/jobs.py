@@ -78,9 +78,9 @@ class Apply:
 
 
 class Slot(NamedTuple):
-    """Placeholder of input `index` among the arguments of `Apply`."""
+    """Placeholder of input `number` among the arguments of `Apply`."""
 
-    index: int
+    number: int
 
 
 @dataclass(frozen=True)

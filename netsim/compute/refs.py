@@ -9,7 +9,7 @@ message in flight holds the model as it was sent and nobody touches a stranger's
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netsim.errors import ProtocolError
 
@@ -135,7 +135,7 @@ class Ref:
 
     def tensor(self) -> Tensor:
         """The computed value; for backends, after the job that fills the cell has run."""
-        value: Any = self.cell.value
+        value = self.cell.value
         assert value is not None, "the scheduler runs jobs in order, so inputs are there"
         return value if self._columns is None else value[self._columns[0] : self._columns[1]]
 

@@ -116,7 +116,7 @@ class Shards:
                 ).to(self.x)
                 for k, n in zip(keys, sizes, strict=True)
             ]
-        xs, ys = self.x[index].split(sizes), self.y[index].split(sizes)
+        xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
         return [Batch(x, y, u) for x, y, u in zip(xs, ys, draws, strict=True)]
 
     def split(self, node: int, name: str) -> Batch:
