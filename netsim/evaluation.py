@@ -16,6 +16,7 @@ _SPLITS = (
     ("accuracy", "test"),
     ("accuracy_all_classes", "common_test"),
     ("accuracy_validation", "validation"),
+    ("accuracy_all_classes_validation", "common_validation"),
 )
 
 
@@ -23,8 +24,9 @@ class Evaluator:
     """Measures every node, nodes that are off included.
 
     Accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
-    that all nodes share (`accuracy_all_classes`) and on its validation samples
-    (`accuracy_validation`); `loss` is the mean cross-entropy on its own test samples.
+    that all nodes share (`accuracy_all_classes`), and on validation samples of both sorts
+    (`accuracy_validation`, `accuracy_all_classes_validation`); `loss` is the mean cross-entropy
+    on its own test samples.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class Evaluator:
         return found
 
     def _split(self, node: int, name: str) -> Batch:
-        key = (-1 if name == "common_test" else node, name)
+        key = (-1 if name in self._ctx.shards.common else node, name)
         if key not in self._splits:
             self._splits[key] = self._ctx.shards.split(node, name)
         return self._splits[key]

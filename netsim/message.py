@@ -64,7 +64,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 def _field_names(kind: type) -> tuple[str, ...]:
     """Names of a message class's fields, looked up once per class."""
     if kind not in _FIELDS:
-        if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:
+        if not is_dataclass(kind) or not vars(kind)["__dataclass_params__"].frozen:
             raise ProtocolError(
                 f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
             )

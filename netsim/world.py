@@ -19,6 +19,7 @@ from netsim.channels import calibration
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
+from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.scenario_tables import Scenario
@@ -151,22 +152,20 @@ def _share(
     parts = scenario.data.partition.split(
         samples.y, samples.train, samples.test, samples.num_classes, len(learners), streams
     )
+    split, held_out = cut_validation(parts, scenario.data.validation, streams)
     none = np.zeros(0, dtype=np.int64)
     rows = [NodeRows(none, none, none) for _ in roles]
-    for node, part in zip(learners, parts, strict=True):
-        cut = 0
-        if scenario.data.validation > 0:
-            cut = max(1, round(len(part.train) * scenario.data.validation))
-        if cut >= len(part.train):
-            raise ScenarioError(
-                f"[data] validation = {scenario.data.validation}: node {node} has "
-                f"{len(part.train)} training samples and would keep none"
-            )
-        order = part.train[streams.permutation("validation", node, n=len(part.train))]
-        rows[node] = NodeRows(np.sort(order[cut:]), np.sort(order[:cut]), part.test)
-    limit = scenario.metrics.common_test_samples
-    order = samples.test[streams.permutation("common test", n=len(samples.test))]
-    common = np.sort(order[:limit])
+    for node, part, (train, validation) in zip(learners, parts, split, strict=True):
+        rows[node] = NodeRows(train, validation, part.test)
+
+    def limited(pool: np.ndarray, purpose: str) -> np.ndarray:
+        order = pool[streams.permutation(purpose, n=len(pool))]
+        return np.sort(order[: scenario.metrics.common_test_samples])
+
+    common = {
+        "common_test": limited(samples.test, "common test"),
+        "common_validation": limited(held_out, "common validation"),
+    }
     x = torch.from_numpy(samples.x).to(device=device, dtype=dtype)
     y = torch.from_numpy(samples.y).to(device)
     return Shards(x, y, rows, common, scenario.training.batch_size, streams)

@@ -5,7 +5,7 @@ gather. Which rows make up batch b of a stream follows from (seed, node, stream,
 epoch visits every row once in an order of its own, the last batch may be smaller.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -55,8 +55,8 @@ class Shards:
         (n, ...) inputs and (n,) labels of the whole data set, on the device.
     rows : sequence of NodeRows
         One per node; a server's are empty.
-    common_test : numpy.ndarray
-        Rows of the test set that all nodes share (all classes).
+    common : mapping of str to numpy.ndarray
+        Rows of the splits that all nodes share: `common_test` and `common_validation`.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class Shards:
         x: Tensor,
         y: Tensor,
         rows: Sequence[NodeRows],
-        common_test: NDArray[np.int64],
+        common: Mapping[str, NDArray[np.int64]],
         batch_size: int,
         streams: Streams,
     ) -> None:
         self.x, self.y = x, y
         self.rows = rows
-        self.common_test = common_test
+        self.common = common
         self.batch_size = batch_size
         self._streams = streams
         self._order = lru_cache(maxsize=4 * len(rows) + 16)(self._draw_order)
@@ -120,7 +120,7 @@ class Shards:
         return [Batch(x, y, u) for x, y, u in zip(xs, ys, draws, strict=True)]
 
     def split(self, node: int, name: str) -> Batch:
-        """All samples of a node's `train`, `validation` or `test` split, or of `common_test`."""
-        rows = self.common_test if name == "common_test" else getattr(self.rows[node], name)
+        """All samples of a node's `train`, `validation` or `test` split, or of a common one."""
+        rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
         index = torch.from_numpy(rows).to(self.x.device)
         return Batch(self.x[index], self.y[index])
