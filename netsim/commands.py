@@ -34,12 +34,12 @@ def run(
         _sweep(draft, scenario, out, algorithms, timing_only, quiet)
         return
     console = terminal.err()
-    if not quiet:
-        _announce(console, scenario)
     made: list[Path] = []
 
     def make_folder() -> Path:
         made.append(runner.claim(out, scenario.name))
+        if not quiet:
+            _announce(console, scenario)
         return made[0]
 
     with progress.watched(console, quiet) as watch:

@@ -68,7 +68,7 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
         name: entries
         for name, entries in groups.items()
         if word in ("all", name, name.replace(".", ""), *name.split("."))
-        or word.rstrip("s") in [part.rstrip("s") for part in name.split(".")]
+        or _stem(word) in [_stem(part) for part in name.split(".")]
     }
     if not chosen:
         words = sorted({part for name in groups for part in (name, *name.split("."))})
@@ -77,6 +77,11 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
             + did_you_mean(what, words)
         )
     return chosen
+
+
+def _stem(word: str) -> str:
+    """The word without its plural: `topologies` finds `topology`."""
+    return word.removesuffix("s").removesuffix("ie").removesuffix("y")
 
 
 def _about(component: type[Component]) -> str:

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 from netsim.scenario import AlgorithmEntry, Scenario
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY_S = 10.0
 """Wall time between plain lines; log files stay readable."""
+WIDE = 100
+"""Columns from which there is room for a bar beside the numbers."""
 
 
 def headline(scenario: Scenario) -> str:
@@ -46,7 +50,9 @@ def watched(
         yield None
     elif console.is_terminal:
         with _bars(console) as bars:
-            yield _Live(bars)
+            live = _Live(bars)
+            yield live
+            live.end()
     else:
         lines = _Plain(console)
         yield lines
@@ -54,57 +60,64 @@ def watched(
 
 
 def _bars(console: Console) -> Progress:
+    words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True))
+    bar = [BarColumn(bar_width=20)] if console.width >= WIDE else []
     return Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[words]}"),
-        console=console,
-        refresh_per_second=8,
+        TextColumn("[bold]{task.description}"), *bar, words, console=console, refresh_per_second=8
     )
 
 
-class _Live:
-    """A bar for every algorithm, the running one last."""
+class _Watcher:
+    """Knows which algorithm is being played and what was last heard of it."""
+
+    def __init__(self) -> None:
+        self.last: tuple[str, Step] | None = None
+
+    def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
+        if self.last is not None and self.last[0] != entry.name:
+            self.end()
+        self.last = entry.name, step
+        self.show(entry.name, step)
+
+    def end(self) -> None:
+        """The algorithm that was being played has reached the horizon."""
+        if self.last is not None:
+            name, step = self.last
+            self.show(name, replace(step, virtual_s=step.horizon_s))
+        self.last = None
+
+    def show(self, name: str, step: "Step") -> None:
+        raise NotImplementedError
+
+
+class _Live(_Watcher):
+    """A line for every algorithm, the running one last."""
 
     def __init__(self, bars: Progress) -> None:
+        super().__init__()
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
 
-    def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
-        if entry.name not in self._tasks:
-            self._tasks[entry.name] = self._bars.add_task(
-                entry.name, total=step.horizon_s, words=""
-            )
-        self._bars.update(self._tasks[entry.name], completed=_reached_s(step), words=_words(step))
+    def show(self, name: str, step: "Step") -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=step.horizon_s, words="")
+        self._bars.update(self._tasks[name], completed=step.virtual_s, words=_words(step))
 
 
-class _Plain:
-    """A line now and then, and the last word of each algorithm."""
+class _Plain(_Watcher):
+    """A line now and then, and one when an algorithm is done."""
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
         self._shown_s = time.monotonic()
-        self._unsaid: tuple[str, Step] | None = None
 
-    def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
-        if self._unsaid is not None and self._unsaid[0] != entry.name:
-            self.end()
-        self._unsaid = entry.name, step
-        if time.monotonic() >= self._shown_s + PLAIN_EVERY_S:
-            self.end()
-
-    def end(self) -> None:
-        """Say what has not been said yet."""
-        if self._unsaid is None:
-            return
-        name, step = self._unsaid
-        percent = 100 * _reached_s(step) / step.horizon_s
-        self._console.print(Text(f"{name}  {percent:3.0f} %  {_words(step)}"))
-        self._unsaid, self._shown_s = None, time.monotonic()
-
-
-def _reached_s(step: "Step") -> float:
-    return min(step.virtual_s, step.horizon_s)
+    def show(self, name: str, step: "Step") -> None:
+        now_s = time.monotonic()
+        if now_s >= self._shown_s + PLAIN_EVERY_S or step.virtual_s >= step.horizon_s:
+            percent = 100 * step.virtual_s / step.horizon_s
+            self._console.print(Text(f"{name}  {percent:3.0f} %  {_words(step)}"))
+            self._shown_s = now_s
 
 
 def _words(step: "Step") -> str:
@@ -118,7 +131,7 @@ def _words(step: "Step") -> str:
     if step.accuracy is not None:
         parts.append(f"accuracy {100 * step.accuracy:.1f} %")
     if 0 < step.virtual_s < step.horizon_s:
-        parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} to go")
+        parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} left")
     else:
         parts.append(f"in {duration(step.wall_s)}")
     return " · ".join(parts)

@@ -200,7 +200,7 @@ def play(
         except BaseException as error:
             if release(folder):
                 raise  # refused before anything was written
-            error.add_note(f"what was written stays readable: {folder}")
+            error.add_note(f"what was written stays readable: {own if own.exists() else folder}")
             if isinstance(error, ScenarioError):  # too late to be bad input
                 raise RunFailedError(str(error)) from error
             raise

@@ -14,6 +14,7 @@ from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.scenario_draft import LISTS, Draft, parse_assignment
 from netsim.scenario_problems import described, line
+from netsim.scenario_schema import with_default_kinds
 from netsim.scenario_sweep import Draw, Sweep
 from netsim.scenario_tables import (
     AlgorithmEntry,
@@ -118,9 +119,9 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     ScenarioError
         With every problem found, one a line.
     """
-    raw = _one_form(draft.raw)
-    single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     model, schema = _model(tuple(modules.items()))
+    raw = with_default_kinds(_one_form(draft.raw), schema)
+    single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
     try:

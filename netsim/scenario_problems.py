@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from netsim.registry import did_you_mean
 from netsim.scenario_draft import TAGS, Draft, KeyPath
+from netsim.scenario_schema import at, properties, tags
 
 _TO_SI: dict[str, dict[str, float]] = {
     "s": {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1, "seconds": 1, "min": 60, "h": 3600},
@@ -71,11 +72,11 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     elif kind == "union_tag_not_found":
         tag = context["discriminator"].strip("'")
         path = (*path, tag)
-        what = f"is required: one of {', '.join(_tags(path[:-1], draft.raw, schema))}"
+        what = f"is required: one of {', '.join(tags(path[:-1], draft.raw, schema))}"
     elif kind == "union_tag_invalid":
         tag = context["discriminator"].strip("'")
         path = (*path, tag)
-        known = _tags(path[:-1], draft.raw, schema)
+        known = tags(path[:-1], draft.raw, schema)
         what = f"must be one of {', '.join(known)}" + did_you_mean(str(context["tag"]), known)
     elif kind == "literal_error":
         what = f"must be {context['expected']}"
@@ -193,7 +194,7 @@ def _number_in_text(path: KeyPath, value: Any) -> str:
 
 def _unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
     key, value = str(path[-1]), at(raw, path)
-    known = _properties(path[:-1], raw, schema)
+    known = properties(path[:-1], raw, schema)
     what = "is not a key that netsim knows" if len(path) == 1 else "is not a key of this table"
     stem, _, unit = key.rpartition("_")
     for candidate in known:
@@ -216,72 +217,15 @@ def _unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
 
 def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
     """Where a key that exists elsewhere should stand."""
-    top = _properties((), raw, schema)
+    top = properties((), raw, schema)
     if here and key in top and not isinstance(raw.get(key), dict):
         return f"at the top of the file, before the first [table]: {key}"
     for table in top:
         value = raw.get(table)
         if isinstance(value, dict) and (table,) != here:
-            if key in _properties((table,), raw, schema):
+            if key in properties((table,), raw, schema):
                 return f"in [{table}]"
             for inner, deep in value.items():
-                if isinstance(deep, dict) and key in _properties((table, inner), raw, schema):
+                if isinstance(deep, dict) and key in properties((table, inner), raw, schema):
                     return f"in [{table}.{inner}]"
     return ""
-
-
-def at(raw: Any, path: KeyPath) -> Any:
-    """The value at a key path, or None."""
-    for key in path:
-        try:
-            raw = raw[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return raw
-
-
-def _properties(path: KeyPath, raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    """The keys that the table at `path` knows, given the kinds chosen in `raw`."""
-    found: dict[str, Any] = _subschema(path, raw, schema).get("properties", {})
-    return found
-
-
-def _tags(path: KeyPath, raw: Any, schema: dict[str, Any]) -> list[str]:
-    """The kinds that the component table at `path` may have."""
-    node = _subschema(path, raw, schema, choose_last=False)
-    return sorted(node.get("discriminator", {}).get("mapping", {}))
-
-
-def _subschema(
-    path: KeyPath, raw: Any, root: dict[str, Any], choose_last: bool = True
-) -> dict[str, Any]:
-    node = _choose(root, raw, root, True)
-    for i, key in enumerate(path):
-        raw = at(raw, (key,))
-        if isinstance(key, int):
-            node = node.get("items", {})
-        else:
-            node = node.get("properties", {}).get(key) or node.get("additionalProperties") or {}
-        node = node if isinstance(node, dict) else {}
-        node = _choose(node, raw, root, choose_last or i + 1 < len(path))
-    return node
-
-
-def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool) -> dict[str, Any]:
-    """Follow references, and the branch of a union that `raw` means."""
-    while True:
-        if node.get("type") == "array" and isinstance(raw, dict):
-            node = node["items"]  # one table stands for a list of one
-        elif "$ref" in node:
-            node = root["$defs"][node["$ref"].rpartition("/")[2]]
-        elif "anyOf" in node:
-            wanted = "array" if isinstance(raw, list) else "object"
-            branches = [_choose(b, raw, root, by_kind) for b in node["anyOf"]]
-            fits = [b for b in branches if b.get("type") == wanted or "discriminator" in b]
-            return fits[0] if fits else {}
-        elif "discriminator" in node and by_kind:
-            tag = raw.get(node["discriminator"]["propertyName"]) if isinstance(raw, dict) else None
-            chosen = node["discriminator"]["mapping"].get(tag) if isinstance(tag, str) else None
-            node = {"$ref": chosen} if chosen else {}
-        else:
-            return node

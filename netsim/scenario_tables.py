@@ -34,8 +34,8 @@ Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_lengt
 Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
-def _default(package: str, kind: str) -> Any:
-    return family(package)[kind]()
+def _default(kind: str) -> Any:
+    return Field(default={"kind": kind})
 
 
 class Group(Table):
@@ -154,7 +154,7 @@ if TYPE_CHECKING:
 else:
     _partition = (
         choice("netsim.data.partitions"),
-        Field(default_factory=family("netsim.data.partitions")["iid"]),
+        _default("iid"),
     )
     Data = Annotated[
         Union[  # noqa: UP007 - built at run time
@@ -193,16 +193,14 @@ class Scenario(Table):
     seed: Index = 0
     horizon_s: Positive
     nodes: Nodes
-    topology: TopologyChoice = Field(
-        default_factory=lambda: _default("netsim.topology", "complete")
-    )
+    topology: TopologyChoice = _default("complete")
     radio: Radio | None = None
     link: Wire | None = None
     exchange: ScheduleChoice
     data: Data
     model: Annotated[tuple[ModelChoice, ...], Field(min_length=1)]
     training: Training = Training()
-    compute: SpeedChoice = Field(default_factory=lambda: _default("netsim.compute.speed", "fixed"))
+    compute: SpeedChoice = _default("fixed")
     algorithm: Annotated[tuple[AlgorithmEntry, ...], Field(min_length=1)]
     metrics: Metrics = Metrics()
     run: Run = Run()

@@ -1,0 +1,184 @@
+"""Bad input: exit code 2, every problem named on standard error, nothing written."""
+# ruff: noqa: E501 - one case a line reads better than a tidy margin
+
+import os
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def refused(netsim, written):
+    """The lines on standard error of a command that is refused."""
+
+    def lines(*arguments: str) -> list[str]:
+        result = netsim(*arguments)
+        assert result.exit_code == 2, result.output
+        assert written() == set()
+        assert result.stdout == ""
+        return result.stderr.splitlines()
+
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("assignment", "expected"),
+    [
+        ("training.lerning_rate=1", '[training] lerning_rate = 1: is not a key of this table; did you mean "learning_rate"?'),
+        ("horizon_ms=5000", "horizon_ms = 5000: is not a key that netsim knows; the unit of this quantity is s: write horizon_s = 5"),
+        ("horizon_s=long", 'horizon_s = "long": must be a number'),
+        ("horizon_s=-1", "horizon_s = -1: must be greater than 0"),
+        ("horizon_s=nan", "horizon_s = nan: must be a finite number"),
+        ("nodes.count=0", "[nodes] count = 0: must be at least 1"),
+        ("algorithm.kind=alon", 'did you mean "alone"?'),
+        ("algorithm.kind=picky", '[exchange] schedule = "poisson": algorithm "picky" does not run under this schedule; it runs under rounds'),
+        ("algorithm.local_step=1", '[algorithm] local_step = 1: is not a key of this table; did you mean "local_steps"?'),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["run", "validate", "sweep"])
+def test_a_wrong_key_or_value(refused, command, assignment, expected):
+    more = ["--seeds", "0:2"] if command == "sweep" else []
+    [line] = refused(command, "s.toml", "--set", assignment, *more)
+    assert line.endswith(expected)
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_all_problems_of_all_kinds_at_once(refused, here, command):
+    (here / "s.toml").write_text((here / "s.toml").read_text() + "[radio]\n[link]\nloss = 2\n")
+    out = ["--out", "s.toml", "--seed", "1"] if command == "run" else []
+    *lines, count = refused(command, "s.toml", "--set", "nodes.count=0", *out)
+    assert len(lines) == 3 + bool(out)
+    assert count == f"{len(lines)} problems; nothing was written"
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_more_samples_than_the_data_has(refused, command):
+    [line] = refused(command, "s.toml", "--set", "data.partition.train_samples=1000")
+    assert line.startswith('s.toml: [data.partition] kind = "iid": 4 nodes with 1000 train samples')
+    assert "need 4000 rows, the data has 1258" in line
+
+
+def test_a_sweep_over_too_many_samples(refused):
+    lines = refused(
+        "sweep", "s.toml", "--over", "data.partition.train_samples=1000,2000", "--jobs", "1", "-q"
+    )
+    assert "need 4000 rows" in lines[0]
+    assert "need 8000 rows" in lines[1]
+
+
+def test_data_files_that_are_not_there(refused, here):
+    (here / "empty").mkdir()
+    text = (here / "s.toml").read_text().replace('"digits"', '"mnist"\npath = "empty"')
+    (here / "s.toml").write_text(text)
+    (here / "empty").rmdir()
+    lines = refused("run", "s.toml")
+    assert "mnist" in lines[0]
+    assert str(here / "empty") in "\n".join(lines)
+
+
+def test_an_extends_loop(netsim, here, written):
+    (here / "a.toml").write_text("extends = 's.toml'\n")
+    (here / "s.toml").write_text("extends = 'a.toml'\n")
+    result = netsim("run", "s.toml")
+    assert result.exit_code == 2
+    assert result.stderr == "s.toml: extends forms a loop: s.toml -> a.toml -> s.toml\n"
+    assert written() == {"a.toml"}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"horizon_s: 4\n", "s.toml: is not valid TOML: Expected '=' after a key"),
+        (b"\x7fELF\x00\x01\xff", "s.toml: is a binary file; a scenario is a text file in TOML"),
+    ],
+)
+def test_a_file_that_is_no_scenario(refused, here, content, expected):
+    (here / "s.toml").write_bytes(content)
+    [line] = refused("run", "s.toml")
+    assert line.startswith(expected)
+
+
+def test_a_missing_file(refused):
+    [line] = refused("run", "t.toml")
+    assert line.startswith("t.toml: no such file")
+    assert line.endswith('did you mean "s.toml"?')
+
+
+def test_an_output_folder_that_is_not_empty(refused, here):
+    [line] = refused("run", "s.toml", "--out", "algorithms")
+    assert line.startswith("--out algorithms: is not empty")
+
+
+def test_an_output_folder_that_is_a_file(refused):
+    assert refused("run", "s.toml", "--out", "s.toml") == ["--out s.toml: is not a folder"]
+
+
+def test_an_output_folder_beneath_a_file(refused):
+    [line] = refused("run", "s.toml", "--out", "s.toml/deeper")
+    assert line == "--out s.toml/deeper: cannot be created: s.toml is not a folder"
+
+
+def test_an_output_folder_without_permission(refused, monkeypatch):
+    real = os.access  # stood in for, because root may write anywhere
+    monkeypatch.setattr(
+        os, "access", lambda path, *a, **k: str(path) != "." and real(path, *a, **k)
+    )
+    [line] = refused("run", "s.toml", "--out", "results")
+    assert line == "--out results: cannot be written: no permission in ."
+
+
+def test_an_output_folder_that_cannot_be_made_after_all(refused, monkeypatch):
+    from pathlib import Path
+
+    def mkdir(self, *args, **kwargs):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    [line] = refused("run", "s.toml", "-q", "--out", "results")
+    assert line == "--out results: cannot be created: Read-only file system"
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "expected"),
+    [
+        (0, "cuda", "this machine has no CUDA device that torch can use"),
+        (1, "cuda:1", "this machine has 1 CUDA device, the last is cuda:0"),
+        (2, "cuda:7", "this machine has 2 CUDA devices, the last is cuda:1"),
+    ],
+)
+def test_a_cuda_device_that_is_not_there(refused, monkeypatch, there, wanted, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: there)
+    [line] = refused("run", "s.toml", "--device", wanted)
+    assert line.startswith(f's.toml: [run] device = "{wanted}": {expected}')
+
+
+def test_timing_only_with_an_algorithm_that_needs_values(refused):
+    sets = ("--set", "algorithm.kind=picky", "--set", "exchange.schedule=rounds")
+    [line] = refused("run", "s.toml", "--timing-only", *sets)
+    assert "cannot run with --timing-only" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--seeds", "5"), None),
+        (("--seeds", "0:x"), "--seeds 0:x: is neither a range such as 0:5 nor a list such as 0,3,7"),
+        (("--seeds", "3:3"), "--seeds 3:3: is neither a range such as 0:5 nor a list such as 0,3,7"),
+        (("--over", "seed"), "--over seed: is not of the form key.path=value,value"),
+        (("--draw", "seed=1"), "--draw seed=1: is not of the form key.path=low:high[:log] or =a,b,c"),
+        ((), "s.toml: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"),
+        (("--trials", "2"), "command line: [sweep]: trials (how many) and draw (of what) go together"),
+        (("--over", "nodes.cont=1,2"), 's.toml: [sweep] nodes.cont = 1: [nodes] cont = 1: is not a key of this table; did you mean "count"?'),
+        (("--over", "nodes.count=3,0"), "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1"),
+        (("--trials", "1", "--draw", "training.learning_rate=0.1:1", "--set", "data.validation=0"), 's.toml: [sweep] select = "accuracy_validation": needs samples set aside; set [data] validation, such as 0.2'),
+    ],
+)  # fmt: skip
+def test_a_sweep_that_makes_no_sense(refused, arguments, expected):
+    if expected is not None:
+        assert expected in refused("sweep", "s.toml", *arguments)
+
+
+def test_a_word_that_lists_nothing(refused):
+    [line] = refused("list", "chanels")
+    assert line.endswith('did you mean "channels"?')

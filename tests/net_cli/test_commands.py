@@ -1,0 +1,219 @@
+"""The commands on a real, small run."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+TWO = """\
+extends = "s.toml"
+[[algorithm]]
+kind = "alone"
+[[algorithm]]
+kind = "alone"
+name = "eager"
+local_steps = 4
+"""
+
+
+@pytest.fixture
+def ok(netsim):
+    def call(*arguments: str):
+        result = netsim(*arguments)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return call
+
+
+def test_a_run_writes_its_folder_and_says_where(ok, here):
+    result = ok("run", "s.toml", "--no-figures")
+    assert "results in runs/s" in result.stdout
+    assert "4 nodes · complete · ideal links · poisson" in result.stderr
+    assert "alone  100 %" in result.stderr
+    summary = json.loads((here / "runs" / "s" / "summary.json").read_text())
+    assert summary["algorithm"] == "alone"
+    assert len(pd.read_parquet(here / "runs" / "s" / "metrics")) > 0
+
+
+def test_a_second_run_takes_the_next_free_folder(ok, here):
+    for _ in range(3):
+        ok("run", "s.toml", "-q", "--no-figures")
+    assert sorted(p.name for p in (here / "runs").iterdir()) == ["s", "s-2", "s-3"]
+
+
+def test_the_resolved_scenario_gives_the_same_run(ok, here):
+    ok("run", "s.toml", "-q", "--no-figures", "--out", "first", "--seed", "3")
+    ok("run", "first/scenario.toml", "-q", "--no-figures", "--out", "second")
+    first, second = (
+        json.loads((here / f / "summary.json").read_text()) for f in ("first", "second")
+    )
+    assert first["seed"] == 3
+    for key in ("event_log_sha256", "parameters_sha256", "accuracy", "name"):
+        assert first[key] == second[key]
+
+
+def test_several_algorithms_get_sub_folders_and_a_comparison(ok, netsim, here):
+    (here / "two.toml").write_text(TWO)
+    result = ok("run", "two.toml")
+    top = here / "runs" / "two"
+    assert {p.name for p in top.iterdir()} == {"alone", "eager", "comparison.csv", "figures"}
+    assert (top / "eager" / "figures" / "accuracy_vs_time.png").stat().st_size > 1000
+    assert list(pd.read_csv(top / "comparison.csv").algorithm) == ["alone", "eager"]
+    assert "eager" in result.stdout
+    inner = tomllib.loads((top / "eager" / "scenario.toml").read_text())
+    assert inner["algorithm"]["name"] == "eager"
+    assert "eager" in netsim("compare", "runs/two", algorithms=False).stdout
+
+
+def test_quiet_says_nothing(ok):
+    result = ok("run", "s.toml", "-q", "--no-figures")
+    assert result.output == ""
+
+
+def test_timing_only_runs_without_learning(ok, here):
+    ok("run", "s.toml", "-q", "--no-figures", "--timing-only", "--out", "timed")
+    ok("run", "s.toml", "-q", "--no-figures", "--out", "full")
+    timed, full = (json.loads((here / f / "summary.json").read_text()) for f in ("timed", "full"))
+    assert timed["event_log_sha256"] == full["event_log_sha256"]
+    assert "accuracy" not in timed
+
+
+def test_a_failing_run_names_the_algorithms_line_and_keeps_its_folder(netsim, here):
+    result = netsim("run", "s.toml", "--set", "algorithm.trouble=error")
+    assert result.exit_code == 1
+    assert "the run failed: node " in result.stderr
+    assert "ValueError: on purpose" in result.stderr
+    assert 'alone.py:18 in on_wakeup: raise ValueError("on purpose")' in result.stderr
+    assert "what was written stays readable: runs/s" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert json.loads((here / "runs/s/status.json").read_text())["state"] == "failed"
+
+
+def test_debug_shows_the_traceback(netsim):
+    result = netsim("run", "s.toml", "--set", "algorithm.trouble=error", "--debug")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+
+
+def test_an_interrupted_run_ends_with_130_and_says_what_remains(netsim, here):
+    result = netsim("run", "s.toml", "--set", "algorithm.trouble=interrupt")
+    assert result.exit_code == 130
+    assert "interrupted: what was written stays readable: runs/s" in result.stderr
+    assert json.loads((here / "runs/s/status.json").read_text())["state"] == "interrupted"
+
+
+def test_a_sweep_runs_every_point_and_seed(ok, here):
+    result = ok(
+        "sweep", "s.toml", "--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "2",
+        "--out", "swept",
+    )  # fmt: skip
+    found = {str(p.parent.relative_to(here / "swept")) for p in here.glob("swept/**/summary.json")}
+    assert found == {f"local_steps={n}/seed-{s}/alone" for n in (1, 2) for s in (0, 1)}
+    rows = pd.read_csv(here / "swept" / "sweep.csv")
+    assert list(rows.point) == ["local_steps=1", "local_steps=2"]
+    assert list(rows.seeds) == [2, 2]
+    assert "4 of 4" in result.stderr
+    assert "results in swept" in result.stdout
+
+
+def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
+    text = (here / "s.toml").read_text()
+    (here / "s.toml").write_text(
+        text + "[sweep]\njobs = 2\ntrials = 3\nseeds = [1]\n[sweep.draw]\n"
+        "training.learning_rate = {low = 0.001, high = 1.0, log = true}\n"
+    )
+    result = ok("run", "s.toml", "--out", "first")
+    best = json.loads((here / "first" / "best.json").read_text())["alone"]
+    assert best["score"] == pytest.approx(pd.read_csv(here / "first" / "trials.csv").score.max())
+    rate = best["values"]["training.learning_rate"]
+    assert f"--set training.learning_rate={rate}" in result.stdout
+    ok("run", "first/scenario.toml", "-q", "--out", "second")
+    assert (here / "second" / "trials.csv").read_text() == (
+        here / "first" / "trials.csv"
+    ).read_text()
+
+
+def test_one_failing_point_leaves_the_others_and_ends_with_1(netsim, here):
+    result = netsim(
+        "sweep", "s.toml", "--over", "algorithm.trouble=none,error", "--jobs", "2", "--out", "swept"
+    )
+    assert result.exit_code == 1
+    assert "1 of 2 runs; the others are in swept" in result.stderr
+    assert "trouble=error, seed 0: node " in result.stderr
+    assert (here / "swept" / "sweep.csv").is_file()
+
+
+def test_validate_says_what_it_found(ok, written):
+    result = ok("validate", "s.toml")
+    assert result.stdout.startswith("ok s.toml: 4 nodes")
+    assert written() == set()
+
+
+def test_validate_goes_on_after_a_bad_file(netsim, here):
+    (here / "bad.toml").write_text("x = 1\n")
+    result = netsim("validate", "bad.toml", "s.toml", "--no-world")
+    assert result.exit_code == 2
+    assert "ok s.toml" in result.stdout
+    assert "bad.toml: x = 1" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "absent"),
+    [
+        ("algorithms", "Alone: trains at every wake-up.", "rayleigh"),
+        ("channels", "rayleigh", "digits"),
+        ("fading", "rayleigh", "log_distance"),
+        ("datasets", "digits", "dirichlet"),
+        ("models", "lenet", "ring"),
+        ("topologies", "ring", "lenet"),
+        ("exchange", "star", "lenet"),
+        ("all", "class_mix", "no such thing"),
+    ],
+)
+def test_list_shows_families_with_a_line_each(ok, what, expected, absent):
+    text = ok("list", what).stdout
+    assert expected in text
+    assert absent not in text
+
+
+def test_list_shows_keys_and_defaults(ok):
+    assert 'local_steps = 1, trouble = ""' in ok("list", "algorithms", "--keys").stdout
+
+
+def test_the_schema_knows_every_table_and_the_users_algorithms(ok):
+    schema = json.loads(ok("schema").stdout)
+    assert {"nodes", "radio", "link", "exchange", "algorithm", "sweep", "extends"} <= set(
+        schema["properties"]
+    )
+    assert schema["$defs"]["alone_algorithm"]["properties"]["local_steps"]["minimum"] == 1
+    text = json.dumps(schema)
+    for name in ("rayleigh", "class_mix", "poisson", "picky_algorithm"):
+        assert name in text
+
+
+def test_python_m_netsim_is_the_command(here):
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    for arguments, code in ((["--help"], 0), (["run", "nowhere.toml"], 2), (["fly"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", "netsim", *arguments],
+            capture_output=True,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+
+
+def test_help_does_not_wait_for_torch(here):
+    root = str(Path(__file__).parents[2])
+    code = "import sys, netsim.cli; sys.exit('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": root}, check=False
+    )
+    assert done.returncode == 0

@@ -1,0 +1,207 @@
+"""What a file, its base and --set make together."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from netsim import scenario_file
+from netsim.errors import ScenarioError
+from netsim.scenario import from_dict, load, to_toml
+from netsim.scenario_draft import parse_assignment, split_values
+
+
+@pytest.fixture
+def get(algorithms):
+    return lambda path, *sets: load(path, sets, algorithms)
+
+
+def test_defaults_fill_what_the_file_leaves_out(get, write):
+    s = get(write())
+    assert s.name == "s"
+    assert s.seed == 0
+    assert s.topology.kind == "complete"
+    assert s.link is not None
+    assert s.radio is None
+    assert s.data.partition.kind == "iid"
+    assert s.data.validation == 0.0
+    assert s.compute.kind == "fixed"
+    assert [m.kind for m in s.model] == ["mlp"]
+    assert s.evaluate_every_s == 5.0
+    [entry] = s.algorithm
+    assert (entry.kind, entry.name, entry.params.mu1) == ("plain", "plain", 0.1)
+
+
+def test_a_radio_leaves_no_ideal_link_beside_it(get, write, base):
+    s = get(write(base + "[radio.fading]\nkind = 'none'\n"))
+    assert s.link is None
+    assert s.radio.fading.kind == "none"
+
+
+def test_several_algorithms_keep_their_order_and_labels(get, write, base):
+    text = base.replace('[algorithm]\nkind = "plain"', "") + (
+        "[[algorithm]]\nkind = 'plain'\nname = 'strong'\nmu1 = 2\n[[algorithm]]\nkind = 'plain'\n"
+    )
+    s = get(write(text))
+    assert [(e.name, e.params.mu1) for e in s.algorithm] == [("strong", 2.0), ("plain", 0.1)]
+
+
+def test_extends_merges_tables_key_by_key_and_replaces_arrays(get, write, base):
+    write(base + "mu1 = 0.5\nwidths = [1, 2, 3]\n", "base.toml")
+    s = get(write("extends = 'base.toml'\nhorizon_s = 7\n[algorithm]\nwidths = [9]\n"))
+    assert s.horizon_s == 7.0
+    assert s.nodes.count == 5
+    assert s.algorithm[0].params.mu1 == 0.5
+    assert s.algorithm[0].params.widths == (9,)
+
+
+def test_another_kind_replaces_the_whole_table(get, write, base):
+    text = base.replace('"star"', '"star"\nslots_per_exchange = 4')
+    write(text, "base.toml")
+    s = get(write("extends = 'base'\n[exchange]\nschedule = 'rounds'\n"))
+    assert s.exchange.schedule == "rounds"
+
+
+def test_another_data_set_keeps_the_partition(get, write, base):
+    text = base.replace('"digits"', '"digits"\ntest_fraction = 0.2\nvalidation = 0.25')
+    write(text + "[data.partition]\nkind = 'dirichlet'\nbeta = 0.5\n", "base.toml")
+    s = get(write("extends = 'base'\n[data]\nkind = 'mnist'\n"))
+    assert (s.data.kind, s.data.validation, s.data.partition.beta) == ("mnist", 0.25, 0.5)
+
+
+def test_the_file_names_the_scenario_not_its_base(get, write, base):
+    write("name = 'other'\n" + base, "base.toml")
+    assert get(write("extends = 'base.toml'\n", "mine.toml")).name == "mine"
+
+
+def test_a_shipped_scenario_is_found_by_name_and_as_a_base(get, write, base, tmp_path, monkeypatch):
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "tiny.toml").write_text(base)
+    (shipped / "_world.toml").write_text(base)
+    monkeypatch.setattr(scenario_file, "_shipped_folder", lambda: shipped)
+    assert list(scenario_file.shipped()) == ["tiny"]
+    assert get("tiny").name == "tiny"
+    assert get(write("extends = '_world'\nseed = 3\n")).seed == 3
+
+
+@pytest.mark.parametrize(
+    ("assignment", "path", "expected"),
+    [
+        ("seed=4", "seed", 4),
+        ("training.optimizer=adam", "training.optimizer", "adam"),
+        ("algorithm.mu1=0.7", "algorithm.0.params.mu1", 0.7),
+        ("algorithm.plain.mu1=0.7", "algorithm.0.params.mu1", 0.7),
+        ("algorithm.0.mu1=0.7", "algorithm.0.params.mu1", 0.7),
+        ("model.hidden=[8, 8]", "model.0.hidden", (8, 8)),
+        ("radio.fading.kind=none", "radio.fading.kind", "none"),
+        ("radio.rate.rate_bps=1e6", "radio.rate.rate_bps", 1e6),
+        ("data.partition.train_samples=9", "data.partition.train_samples", 9),
+        ("compute.step_s=0.5", "compute.step_s", 0.5),
+        ("link.arq={}", "link.arq.kind", "none"),
+        ("metrics.weights=false", "metrics.weights", False),
+        ('data.partition={kind = "iid"}', "data.partition.kind", "iid"),
+    ],
+)
+def test_set_changes_one_key(get, write, assignment, path, expected):
+    found = get(write(), assignment)
+    for key in path.split("."):
+        found = found[int(key)] if key.isdigit() else getattr(found, key)
+    assert found == expected
+
+
+def test_set_addresses_list_entries_by_name(get, write, base):
+    text = base.replace('[algorithm]\nkind = "plain"', "") + (
+        "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'b'\n"
+    )
+    s = get(write(text), "algorithm.b.mu1=3", "algorithm.0.steps=9")
+    assert [(e.params.mu1, e.params.steps) for e in s.algorithm] == [(0.1, 9), (3.0, 3)]
+
+
+def test_the_order_of_set_does_not_matter_for_a_new_kind(get, write):
+    sets = ("exchange.rate_hz=0.5", "exchange.schedule=poisson")
+    assert get(write(), *sets) == get(write(), *reversed(sets))
+    assert get(write(), *sets).exchange.rate_hz == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a=1", 1),
+        ("a=1.5", 1.5),
+        ("a=true", True),
+        ("a=star", "star"),
+        ("a=cuda:0", "cuda:0"),
+        ("a='x y'", "x y"),
+        ("a=[1, 2]", [1, 2]),
+        ("a=b=c", "b=c"),
+        ("a=", ""),
+    ],
+)
+def test_an_assigned_value_is_toml_or_a_word(text, value):
+    assert parse_assignment(text) == ("a", value)
+
+
+def test_an_assigned_value_cannot_smuggle_in_further_keys():
+    assert parse_assignment("a=1\nb = 2") == ("a", "1\nb = 2")
+
+
+def test_values_split_at_commas_outside_brackets():
+    assert split_values("1,2.5,x,[3, 4],'a,b'") == [1, 2.5, "x", [3, 4], "a,b"]
+
+
+def test_the_resolved_scenario_runs_again_as_it_is(get, write, base, algorithms):
+    text = base + (
+        "[radio]\nmean_snr_db = 12\nreachable = 3.5\n[radio.arq]\nkind = 'hole'\n"
+        "[nodes.x]\n".replace("[nodes.x]\n", "")
+        + "[[nodes.groups]]\nname = 'slow'\ncount = 2\nspeed = 0.5\n"
+        "[sweep]\nseeds = [0, 1]\ntrials = 2\n[sweep.over]\nseed = [1]\n'nodes.count' = [4, 5]\n"
+        "[sweep.draw]\n'algorithm.mu1' = {low = 0.1, high = 1.0, log = true}\n"
+        "algorithm.steps = [1, 2]\n"
+    )
+    first = get(write(text))
+    again = get(write(to_toml(first), "again.toml"))
+    assert again == first
+    assert again.model_dump() == first.model_dump()
+
+
+def test_the_resolved_scenario_of_one_algorithm_holds_only_that(get, write, base):
+    text = base.replace('[algorithm]\nkind = "plain"', "") + (
+        "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'b'\n"
+        "[[model]]\nkind = 'mlp'\n"
+    ).replace("[[model]]\nkind = 'mlp'\n", "")
+    both = get(write(text))
+    alone = get(write(to_toml(both, both.algorithm[1]), "alone.toml"))
+    assert alone.algorithm == (both.algorithm[1],)
+    assert alone.name == both.name
+
+
+def test_the_data_path_is_relative_to_the_file_that_says_it(get, write, base, tmp_path):
+    write(base.replace('"digits"', '"digits"\npath = "sets"'), "base.toml")
+    other = tmp_path / "deeper"
+    other.mkdir()
+    (other / "s.toml").write_text("extends = '../base.toml'\n")
+    assert Path(get(str(other / "s.toml")).data.path).resolve() == tmp_path / "sets"
+
+
+def test_tables_given_as_a_dict_are_checked_alike(algorithms):
+    tables = {
+        "horizon_s": 10,
+        "nodes": {"count": 2},
+        "exchange": {"schedule": "rounds"},
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp"},
+        "algorithm": {"kind": "picky"},
+    }
+    assert from_dict(tables, algorithms_folder=algorithms).name == "scenario"
+    with pytest.raises(ScenarioError, match=r"scenario: \[nodes\] count = 0: must be at least 1"):
+        from_dict({**tables, "nodes": {"count": 0}}, algorithms_folder=algorithms)
+
+
+def test_user_algorithms_may_import_helpers_beside_them(get, write, base, algorithms):
+    (algorithms / "_helper.py").write_text("DEFAULT = 0.25\n")
+    text = (algorithms / "plain.py").read_text()
+    text = "from ._helper import DEFAULT\n" + text.replace("= 0.1", "= DEFAULT")
+    (algorithms / "third.py").write_text(text)
+    assert get(write(base.replace("plain", "third"))).algorithm[0].params.mu1 == 0.25
+    shutil.rmtree(algorithms)
