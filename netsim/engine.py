@@ -14,10 +14,10 @@ import torch
 
 from netsim.assembly import open_context
 from netsim.barrier import Barrier
-from netsim.context import Context
-from netsim.errors import DeadlockError, NetsimError
+from netsim.blame import blamed, name_of, named
+from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
-from netsim.node import Node, Process
+from netsim.node import Node
 from netsim.provenance import backend_name, environment, node_table
 from netsim.results import summary
 from netsim.scenario import to_toml
@@ -122,9 +122,12 @@ class Simulation:
         module = importlib.import_module(type(self.entry.params).__module__)
         ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
         for node in ctx.nodes:
-            generators = module.processes(node, self.entry.params)
+            try:
+                generators = list(module.processes(node, self.entry.params))
+            except Exception as error:
+                raise blamed(ctx.env, node.id, "processes", error) from error
             self._processes.append(
-                [(_name(g), ctx.env.process(_named(ctx, node.id, g))) for g in generators]
+                [(name_of(g), ctx.env.process(named(ctx.env, node.id, g))) for g in generators]
             )
         if ctx.schedule.barrier:
             deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
@@ -241,7 +244,12 @@ class Simulation:
             "wall_s": wall_s,
             **totals,
             "energy_j": sum(ctx.link.radiated_j),
-            "counts": {"messages_unread": unread, **ctx.counts},
+            "counts": {
+                "messages_unread": unread,
+                "messages_in_flight": ctx.link.in_flight,
+                "messages_superseded": sum(node.superseded() for node in ctx.nodes),
+                **ctx.counts,
+            },
             "engine": {
                 "events": self.events,
                 "events_per_s": self.events / wall_s,
@@ -256,21 +264,6 @@ class Simulation:
         if folder is None:
             return summary.summarise(ctx.recorder.metric_rows(), extra)
         return summary.write(folder, extra)
-
-
-def _named(ctx: Context, node: int, generator: Process) -> Process:
-    """The process, its crash told with node, virtual time and process."""
-    try:
-        yield from generator
-    except Exception as error:
-        where = f"node {node} at {to_s(ctx.env.now):g} s in {_name(generator)}"
-        if isinstance(error, NetsimError):
-            raise type(error)(f"{where}: {error}") from error
-        raise NetsimError(f"{where}: {type(error).__name__}: {error}") from error
-
-
-def _name(generator: Process) -> str:
-    return getattr(generator, "__name__", "a process")
 
 
 def _target(process: simpy.Process) -> str:

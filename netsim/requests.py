@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
+from netsim.blame import blamed, name_of, named
 from netsim.clock import then
 from netsim.context import Context
 from netsim.errors import ProtocolError
 from netsim.link import Transmission
 from netsim.mailbox import Stored
 from netsim.message import Message
-from netsim.units import to_ns
+from netsim.units import to_ns, to_s
 
 if TYPE_CHECKING:
     from netsim.node import Node
@@ -70,10 +71,12 @@ class Requests:
     ) -> simpy.Event:
         """Event: {peer: Received}."""
         event = self._ctx.env.event()
+        event.what = f"replies to {type(msg).__name__}"  # type: ignore[attr-defined]
+        peers = tuple(dict.fromkeys(peers))
         if not peers:
             return event.succeed({})
         self._number += 1
-        number, pending = self._number, _Pending(event, tuple(peers), reply, tries)
+        number, pending = self._number, _Pending(event, peers, reply, tries)
         self._pending[number] = pending
 
         def attempt() -> None:
@@ -87,6 +90,7 @@ class Requests:
             group = [self._node.transmission(j, msg, self._done) for j in missing]
             for tx in group:
                 tx.request = (self._node.id, number)
+                tx.patience_ns = to_ns(timeout_s)
             if broadcast:
                 self._ctx.link.broadcast(group)
             else:
@@ -114,7 +118,8 @@ class Requests:
             pending = self._pending[number]
             if not isinstance(stored.msg, pending.reply):
                 raise ProtocolError(
-                    f"node {tx.src} answered with {type(stored.msg).__name__}, "
+                    f"node {tx.src} answered with {type(stored.msg).__name__} at "
+                    f"{to_s(self._ctx.env.now):g} s, "
                     f"node {self._node.id} asked for {pending.reply.__name__}"
                 )
             pending.got[tx.src] = stored
@@ -133,22 +138,32 @@ class Requests:
         self._ctx.nodes[tx.dst].deliver(tx, outcome, arrived)
 
     def _answer(self, tx: Transmission, stored: Stored) -> None:
-        kind = type(stored.msg)
+        env, node, kind = self._ctx.env, self._node, type(stored.msg)
         if kind not in self._handlers:
             raise ProtocolError(
-                f"node {tx.src} asked node {self._node.id} (role {self._node.role}) for "
+                f"node {tx.src} asked node {node.id} (role {node.role}) at {to_s(env.now):g} s for "
                 f"{kind.__name__}, which it does not serve"
             )
-        result = self._handlers[kind](stored.handed(self._ctx.env.now))
-        if isinstance(result, Generator):
-            process = self._ctx.env.process(result)
-            then(process, lambda e: self._reply(tx, e.value))
-        else:
-            self._reply(tx, result)
+        handler = self._handlers[kind]
+        try:
+            result = handler(stored.handed(env.now))
+            if not isinstance(result, Generator):
+                self._reply(tx, result)
+                return
+        except Exception as error:
+            raise blamed(env, node.id, name_of(handler), error) from error
+        env.process(named(env, node.id, self._reply_later(tx, result), name_of(handler)))
+
+    def _reply_later(
+        self, tx: Transmission, result: Generator[simpy.Event, Any, Any]
+    ) -> Generator[simpy.Event, Any, None]:
+        self._reply(tx, (yield from result))
 
     def _reply(self, tx: Transmission, msg: Message | None) -> None:
         if msg is None:
             return
+        if not isinstance(msg, Message):
+            raise ProtocolError(f"a reply is a Message or None, not {type(msg).__name__}")
         reply = self._node.transmission(tx.src, msg, self._done)
         reply.request, reply.reply = tx.request, True
         self._ctx.link.unicast(reply)
