@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import simpy
 
 from netsim.clock import LAST, Clock, then
+from netsim.errors import ProtocolError
 from netsim.exchange import Wake
 from netsim.mailbox import Stored
 
@@ -22,6 +23,7 @@ class Meeting:
 
     joined: dict[int, tuple[simpy.Event, frozenset[int]]] = field(default_factory=dict)
     delivered: dict[int, dict[int, Stored]] = field(default_factory=dict)
+    keep: dict[int, Callable[[Stored], None]] = field(default_factory=dict)
     in_flight: int = 0
     over: bool = False
 
@@ -72,7 +74,10 @@ class Barrier:
 
     def wakeup(self, node: int) -> simpy.Event:
         """Event: the node's next round starts; until then its current one has ended."""
+        if node in self._waiting:
+            raise ProtocolError("wakeup: another process of this node waits for the round already")
         event = self._waiting[node] = self._env.event()
+        event.what = "the next round"  # type: ignore[attr-defined]
         self._takes_part.add(node)
         self.look()
         return event
@@ -82,19 +87,35 @@ class Barrier:
     ) -> tuple[simpy.Event, Meeting]:
         """Event: the exchange is over; its value is {sender: Stored} of what came from `expect`."""
         meeting = self._meetings.setdefault((kind, phase), Meeting())
+        if node in meeting.joined:
+            raise ProtocolError(
+                f"exchange: another process of this node is in it already ({kind.__name__}, phase "
+                f"{phase}); give each process a phase or a kind of message of its own"
+            )
         event = self._env.event()
+        event.what = f"exchange({kind.__name__}, phase {phase})"  # type: ignore[attr-defined]
         meeting.joined[node] = (event, frozenset(expect))
         self._takes_part.add(node)
         self.look()
         return event, meeting
 
-    def resolved(self, meeting: Meeting, receiver: int, stored: Stored | None) -> bool:
-        """A message of an exchange has ended; False if it came after the exchange was over."""
+    def resolved(
+        self,
+        meeting: Meeting,
+        receiver: int,
+        stored: Stored | None,
+        keep: Callable[[Stored], None],
+    ) -> bool:
+        """A message of an exchange has ended; False if it came after the exchange was over.
+
+        `keep` gets it if the receiver turns out not to expect it.
+        """
         meeting.in_flight -= 1
         if meeting.over:
             return False
         if stored is not None:
             meeting.delivered.setdefault(receiver, {})[stored.sender] = stored
+            meeting.keep[receiver] = keep
         self.look()
         return True
 
@@ -124,7 +145,15 @@ class Barrier:
         for node, (event, expect) in sorted(meeting.joined.items()):
             got = meeting.delivered.get(node, {})
             event.succeed({i: s for i, s in sorted(got.items()) if i in expect})
+        for node, got in sorted(meeting.delivered.items()):
+            expect = meeting.joined[node][1] if node in meeting.joined else frozenset()
+            for sender in sorted(got.keys() - expect):
+                meeting.keep[node](got[sender])
         self.look()
+
+    def held(self, node: int) -> int:
+        """Messages to a node that wait for the end of their exchange."""
+        return sum(len(m.delivered.get(node, ())) for m in self._meetings.values())
 
     def _start_round_in_time(self) -> None:
         wait_ns = self._earliest_ns - self._env.now

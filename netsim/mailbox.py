@@ -5,11 +5,12 @@ A waiter that gives up is taken off the list, so a time-out never swallows a lat
 
 from collections import deque
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import simpy
 
 from netsim.clock import Clock
+from netsim.errors import ProtocolError
 from netsim.message import Message, Received
 from netsim.units import to_s
 
@@ -29,12 +30,31 @@ class Stored(NamedTuple):
         return Received(self.msg, self.sender, to_s(self.sent_ns), age_s, self.round, self.arrived)
 
 
+class Arrival(simpy.Event):
+    """What `receive` and `gather` give.
+
+    Attributes
+    ----------
+    listener : bool
+        Whether it is waited for without a time-out.
+    what : str
+        Shown when nothing is left to happen.
+    """
+
+    def __init__(self, env: Clock, what: str, listener: bool) -> None:
+        super().__init__(env)
+        self.what, self.listener = what, listener
+
+    def __or__(self, other: simpy.Event) -> NoReturn:
+        raise ProtocolError(f"{self.what} | ... would lose messages; give timeout_s instead")
+
+
 class _Waiter:
     """One process that waits for messages of one kind."""
 
     __slots__ = ("event", "got", "one", "senders")
 
-    def __init__(self, event: simpy.Event, senders: set[int] | None, one: bool) -> None:
+    def __init__(self, event: Arrival, senders: set[int] | None, one: bool) -> None:
         self.event = event
         self.senders = senders
         self.one = one
@@ -61,10 +81,14 @@ class Mailbox:
                 return
         self._queues.setdefault(kind, deque()).append(stored)
 
+    def has_listener(self, kind: type) -> bool:
+        """Whether a process waits for messages of this kind without a time-out."""
+        return any(w.event.listener for w in self._waiters.get(kind, ()))
+
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this kind as `Received`, or None after the time-out."""
-        waiter = _Waiter(self._env.event(), None, one=True)
-        waiter.event.listener = timeout_ns is None  # type: ignore[attr-defined]
+        event = Arrival(self._env, f"receive({kind.__name__})", timeout_ns is None)
+        waiter = _Waiter(event, None, one=True)
         queue = self._queues.get(kind)
         if queue:
             waiter.event.succeed(queue.popleft().handed(self._env.now))
@@ -74,14 +98,14 @@ class Mailbox:
 
     def gather(self, kind: type, senders: Collection[int], timeout_ns: int | None) -> simpy.Event:
         """Event: {sender: Received}, complete or what had come by the time-out."""
-        waiter = _Waiter(self._env.event(), set(senders), one=False)
-        waiter.event.listener = timeout_ns is None  # type: ignore[attr-defined]
+        event = Arrival(self._env, f"gather({kind.__name__})", timeout_ns is None)
+        waiter = _Waiter(event, set(senders), one=False)
         queue = self._queues.get(kind, deque())
         for stored in list(queue):
             if waiter.wants(stored.sender):
                 queue.remove(stored)
                 waiter.got[stored.sender] = stored
-        if len(waiter.got) == len(senders):
+        if len(waiter.got) == len(set(senders)):
             self._close(waiter)
         else:
             self._wait(kind, waiter, timeout_ns)

@@ -126,34 +126,42 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
     if isinstance(value, Ref):
         return change(value)
     if isinstance(value, tuple):
-        return tuple(_map_refs(v, change) for v in value)
+        mapped = [_map_refs(v, change) for v in value]
+        return type(value)(*mapped) if hasattr(value, "_fields") else tuple(mapped)
+    if isinstance(value, frozenset):
+        return frozenset(_map_refs(v, change) for v in value)
     if isinstance(value, Mapping):
         return {k: _map_refs(v, change) for k, v in value.items()}
     return value
 
 
-def handed_to(message: Message, node: int) -> Message:
-    """The message with its Refs owned by `node`: what delivery makes of it."""
+def _with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
+    """The message with every Ref changed, and with containers of its own."""
     changes = {}
     for name in _field_names(type(message)):
         value = getattr(message, name)
-        owned = _map_refs(value, lambda ref: ref.owned_by(node))
-        if owned is not value:
-            changes[name] = owned
+        changed = _map_refs(value, change)
+        if changed is not value:
+            changes[name] = changed
     return replace(message, **changes) if changes else message  # type: ignore[type-var]
 
 
-def require_own(message: Message, node: int) -> None:
-    """Refuse a message that holds another node's Refs.
+def handed_to(message: Message, node: int) -> Message:
+    """The message with its Refs owned by `node`: what delivery makes of it."""
+    return _with_refs(message, lambda ref: ref.owned_by(node))
+
+
+def sealed(message: Message, node: int) -> Message:
+    """The message as it leaves `node`, which can't change it any more (a dict is copied).
 
     Raises
     ------
     ProtocolError
+        If it holds another node's Refs.
     """
 
-    def check(ref: Ref) -> Ref:
+    def own(ref: Ref) -> Ref:
         ref.require_owner(node)
         return ref
 
-    for name in _field_names(type(message)):
-        _map_refs(getattr(message, name), check)
+    return _with_refs(message, own)

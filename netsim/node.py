@@ -18,9 +18,10 @@ from netsim.compute.learner import Learner
 from netsim.context import Context
 from netsim.errors import ProtocolError
 from netsim.exchange import Wake
+from netsim.freshest import Freshest
 from netsim.link import ARRIVED, Transmission
 from netsim.mailbox import Mailbox, Stored
-from netsim.message import Message, Received, handed_to, require_own, size_bits
+from netsim.message import Message, Received, handed_to, sealed, size_bits
 from netsim.requests import Probe, ProbeReply, Requests
 from netsim.units import to_ns, to_s
 
@@ -47,6 +48,7 @@ class Condition:
     def wait(self) -> simpy.Event:
         """Event: somebody notifies after now."""
         event = self._env.event()
+        event.what = "a condition"  # type: ignore[attr-defined]
         self._waiting.append(event)
         return event
 
@@ -80,7 +82,7 @@ class Node(Learner):
         self.round = 0
         self._mailbox = Mailbox(ctx.env)
         self._requests = Requests(self, ctx)
-        self._freshest: dict[tuple[type, int], dict[int, Stored]] = defaultdict(dict)
+        self._freshest = Freshest()
         self._progress: WeakKeyDictionary[Any, _Progress] = WeakKeyDictionary()
         self._draws: dict[str, int] = defaultdict(int)
         self._init_learner()
@@ -179,6 +181,7 @@ class Node(Learner):
     def send(self, to: int, msg: Message) -> simpy.Event:
         """Send to one node; event: the outcome, or None where the link has no acknowledgements."""
         event = self._ctx.env.event()
+        event.what = f"send({type(msg).__name__})"  # type: ignore[attr-defined]
         known = self._ctx.link.acknowledged
 
         def done(tx: Transmission, outcome: str, arrived: Any) -> None:
@@ -194,7 +197,7 @@ class Node(Learner):
         Over wired links it is one message each, and the event reports the outcomes.
         """
         ctx, event = self._ctx, self._ctx.env.event()
-        receivers = self.peers if to is None else tuple(to)
+        receivers = self.peers if to is None else tuple(dict.fromkeys(to))
         if not receivers:
             return event.succeed({})
         outcomes: dict[int, str | None] = {}
@@ -289,9 +292,7 @@ class Node(Learner):
             ctx.link.unicast(tx)
         if ctx.barrier is not None:
             return self._handed(over)
-        fresh = self._freshest[tag]
-        got = {j: fresh[j].handed(ctx.env.now) for j in sorted(senders) if j in fresh}
-        return ctx.env.event().succeed(got)
+        return ctx.env.event().succeed(self._freshest.take(tag, senders, ctx.env.now))
 
     def _handed(self, over: simpy.Event) -> simpy.Event:
         """The same event with its stored messages as `Received`."""
@@ -326,7 +327,7 @@ class Node(Learner):
         ctx = self._ctx
         if to == self.id or not 0 <= to < self.num_nodes:
             raise ProtocolError(f"node {self.id} can't send to node {to}")
-        require_own(msg, self.id)
+        msg = sealed(msg, self.id)
         bits = size_bits(msg, ctx.parameter_bits, ctx.link.control_bits)
         return Transmission(self.id, to, msg, bits, self.round, ctx.env.now, done)
 
@@ -338,7 +339,7 @@ class Node(Learner):
             stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived)
         if ctx.barrier is not None:
             if tx.tag is not None:
-                if ctx.barrier.resolved(tx.tag, self.id, stored):
+                if ctx.barrier.resolved(tx.tag, self.id, stored, self._mailbox.put):
                     return
             else:
                 ctx.barrier.look()
@@ -346,16 +347,23 @@ class Node(Learner):
             return
         if tx.request is not None:
             self._requests.arrived(tx, stored)
-        elif tx.tag is not None and ctx.barrier is None:
-            fresh = self._freshest[tx.tag]
-            if tx.src not in fresh or fresh[tx.src].sent_ns <= stored.sent_ns:
-                fresh[tx.src] = stored
-        else:
+        elif tx.tag is None or ctx.barrier is not None or self._only_listens(tx.tag):
             self._mailbox.put(stored)
+        else:
+            self._freshest.put(tx.tag, stored)
+
+    def _only_listens(self, tag: Any) -> bool:
+        """Whether the messages of an exchange in which the node takes no part are listened for."""
+        return not self._freshest.asked(tag) and self._mailbox.has_listener(tag[0])
 
     def unread(self) -> int:
         """Messages delivered that no process has asked for."""
-        return self._mailbox.unread()
+        held = self._ctx.barrier.held(self.id) if self._ctx.barrier is not None else 0
+        return self._mailbox.unread() + self._freshest.unseen() + held
+
+    def superseded(self) -> int:
+        """Messages of exchanges that nobody saw before a fresher one took their place."""
+        return self._freshest.superseded
 
 
 def _answer_probe(received: Received[Any]) -> ProbeReply:

@@ -355,11 +355,19 @@ class Learner:
         `predict(model, x) -> (n, L)` replaces the plain forward pass.
         """
         ref.require_owner(self.id)
+        self._architecture(ref)
+        if predict is not None:
+            require_module_level(predict)
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict)
 
     def log_weights(self, ids: Sequence[int], weights: Ref | Sequence[float]) -> None:
-        """The collaboration graph: this node's weights on `ids` from now on."""
+        """The collaboration graph: this node's weights on `ids` from now on, one an id."""
+        given = weights.num_values if isinstance(weights, Ref) else len(weights)
+        if given != len(ids):
+            raise ProtocolError(f"log_weights: {len(ids)} ids but {given} weights")
+        if isinstance(weights, Ref):
+            weights.require_owner(self.id)
         self._ctx.weights_due.append((self._ctx.env.now, self.id, tuple(ids), weights))
 
     # -- helpers ---------------------------------------------------------------------------------
