@@ -169,11 +169,12 @@ class Air(Link):
             return
         for radio in radios:
             self._waiting[radio].append(queued)
-        if self.ttl_ns is not None:
-            self.env.after(self.ttl_ns, lambda: self._expire(queued))
+        longest_ns = self.longest_wait_ns(group[0])
+        if longest_ns is not None:
+            self.env.after(longest_ns, lambda: self._expire(queued))
 
     def _expire(self, queued: _Queued) -> None:
-        """Give up what has not even started when its time to live ends."""
+        """Give up what has not even started when its time to live or its patience ends."""
         if not queued.gone:
             queued.gone = True
             for tx in queued.group:
@@ -216,12 +217,20 @@ class Air(Link):
     def _unicast_now(self, tx: Transmission) -> None:
         packets, packet_bits = self._packets(tx.bits)
         met: list[_Stretch] = []
+        left_ns = None if self.ttl_ns is None else max(0, tx.sent_ns + self.ttl_ns - self.env.now)
+        expired = False
 
         def segments() -> Iterator[Segment]:
+            nonlocal expired
+            passed_ns = 0
             stretches = self._stretches(tx.src, tx.dst, packet_bits)
             for stretch in islice(stretches, MAX_SEGMENTS):
                 met.append(stretch)
                 yield Segment(stretch.attempts, stretch.per)
+                passed_ns += stretch.length_ns or 0
+                if left_ns is not None and passed_ns > left_ns:
+                    expired = True
+                    return
 
         rng = self._streams.generator("packets", tx.src, tx.dst, self._rng_serial(tx))
         partial = tx.message.accepts_partial
@@ -236,9 +245,8 @@ class Air(Link):
         else:
             outcome = OUTAGE if all(s.per >= 1.0 for s in met) else RETRIES
         arrived = transfer.arrived if outcome == PARTIAL else None
-        if self.ttl_ns is not None and self.env.now + duration_ns > tx.sent_ns + self.ttl_ns:
-            duration_ns = max(0, tx.sent_ns + self.ttl_ns - self.env.now)
-            outcome, arrived = DEADLINE, None
+        if left_ns is not None and (expired or duration_ns > left_ns):
+            duration_ns, outcome, arrived = left_ns, DEADLINE, None
         attempts = sum(transfer.attempts)
         snr_db = _mean_snr_db(met, transfer.attempts)
         self._take((tx.src, tx.dst), tx.src, duration_ns)
@@ -267,6 +275,10 @@ class Air(Link):
             for tx, rate in zip(listening, rates, strict=True)
         ]
         radios = [src, *(tx.dst for tx in listening)]
+        left_ns = None if self.ttl_ns is None else group[0].sent_ns + self.ttl_ns - now
+        if left_ns is not None and duration_ns > left_ns:
+            duration_ns = left_ns
+            heard = [(tx, DEADLINE, *report[1:4], None) for tx, *report in heard]
         self._take(radios, src, duration_ns)
         missed = [tx for tx in group if tx not in listening]
 

@@ -38,6 +38,8 @@ class Transmission:
         (asking node, serial) of the request that this is, or that this answers.
     reply : bool
         Whether it answers `request`.
+    patience_ns : int or None
+        How long it may wait for radios or wires to become free; None: as long as it takes.
     tag : object
         What the exchange that it belongs to is known by; None outside exchanges.
     done : callable
@@ -53,6 +55,7 @@ class Transmission:
     done: Callable[[Transmission, str, Any], None]
     request: tuple[int, int] | None = None
     reply: bool = False
+    patience_ns: int | None = None
     tag: Any = None
 
 
@@ -99,6 +102,12 @@ class Link(ABC):
         self.radiated_j = [0.0] * nodes
         self.ttl_ns = ttl_ns
         self.in_flight = 0
+
+    def longest_wait_ns(self, tx: Transmission) -> int | None:
+        """How long a transmission may wait before it starts."""
+        if tx.patience_ns is None or self.ttl_ns is None:
+            return self.ttl_ns if tx.patience_ns is None else tx.patience_ns
+        return min(tx.patience_ns, self.ttl_ns)
 
     @abstractmethod
     def unicast(self, tx: Transmission) -> None:

@@ -79,15 +79,20 @@ class WiredLink(Link):
             transfer = self._arq.transfer(rng, packets, [Segment(None, wire.loss)], partial)
             attempts, lost, complete = sum(transfer.attempts), transfer.lost, transfer.complete
             arrived = transfer.arrived if not complete and transfer.delivered else None
-        start = now
+        queued_ns = 0
         busy_ns = 0
         if wire.rate_bps is not None:
-            start = max(now, self._free_ns.get(pair, 0))
+            queued_ns = max(0, self._free_ns.get(pair, 0) - now)
+            longest_ns = self.longest_wait_ns(tx)
+            if longest_ns is not None and 0 < queued_ns >= longest_ns:
+                self.env.after(longest_ns, lambda: self.finish(tx, DEADLINE, attempts=0))
+                return
             busy_ns = to_ns(tx.bits / wire.rate_bps * attempts / packets)
-            self._free_ns[pair] = start + busy_ns
-            self.recorder.airtime_ns += busy_ns
-        wait_ns = start - now + busy_ns + self._latency_ns
+        wait_ns = queued_ns + busy_ns + self._latency_ns
         outcome = DELIVERED if complete else PARTIAL if arrived is not None else RETRIES
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
+            busy_ns = min(busy_ns, self.ttl_ns - queued_ns)
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
+        self._free_ns[pair] = now + queued_ns + busy_ns
+        self.recorder.airtime_ns += busy_ns
         self.env.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, None, arrived))

@@ -1,5 +1,6 @@
 """One random node wakes every exchange interval (KD-PDFL, Jeong and Kountouris 2023, Alg. 1)."""
 
+from bisect import bisect_right
 from typing import Literal
 
 import numpy as np
@@ -38,9 +39,6 @@ class StarClock:
         self._streams, self._nodes, self._interval_ns = streams, nodes, interval_ns
         self._known = 0
         self._exchanges: list[list[int]] = [[] for _ in range(nodes)]
-        self._next = [0] * nodes
-        self._last = [0] * nodes
-        self._asked = [0] * nodes
 
     def _extend(self) -> None:
         numbers = np.arange(self._known + 1, self._known + _CHUNK + 1)
@@ -51,24 +49,15 @@ class StarClock:
 
     def next_wakeup(self, node: int, after: int) -> tuple[int, int]:
         mine = self._exchanges[node]
-        i = self._next[node]
-        while i >= len(mine) or mine[i] <= after:
-            if i < len(mine):
-                i += 1
-            else:
-                self._extend()
-        self._next[node] = i
-        return mine[i] * self._interval_ns, mine[i]
+        while not mine or mine[-1] <= after:
+            self._extend()
+        number = mine[bisect_right(mine, after)]
+        return number * self._interval_ns, number
 
     def last_wakeup(self, node: int, now_ns: int) -> tuple[int, int]:
         exchange = now_ns // self._interval_ns
         while self._known <= exchange:
             self._extend()
         mine = self._exchanges[node]
-        i = self._asked[node]
-        while i < len(mine) and mine[i] <= exchange:
-            self._last[node] = mine[i]
-            i += 1
-        self._asked[node] = i
-        last = self._last[node]
-        return (last * self._interval_ns, last) if last else (-1, 0)
+        i = bisect_right(mine, exchange)
+        return (mine[i - 1] * self._interval_ns, mine[i - 1]) if i else (-1, 0)
