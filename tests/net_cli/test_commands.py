@@ -125,7 +125,7 @@ def test_a_sweep_runs_every_point_and_seed(ok, here):
 def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
     text = (here / "s.toml").read_text()
     (here / "s.toml").write_text(
-        text + "[sweep]\njobs = 2\ntrials = 3\nseeds = [1]\n[sweep.draw]\n"
+        text + "[sweep]\njobs = 1\ntrials = 3\nseeds = [1]\n[sweep.draw]\n"
         "training.learning_rate = {low = 0.001, high = 1.0, log = true}\n"
     )
     result = ok("run", "s.toml", "--out", "first")
@@ -141,7 +141,7 @@ def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
 
 def test_one_failing_point_leaves_the_others_and_ends_with_1(netsim, here):
     result = netsim(
-        "sweep", "s.toml", "--over", "algorithm.trouble=none,error", "--jobs", "2", "--out", "swept"
+        "sweep", "s.toml", "--over", "algorithm.trouble=none,error", "--jobs", "1", "--out", "swept"
     )
     assert result.exit_code == 1
     assert "1 of 2 runs; the others are in swept" in result.stderr
