@@ -95,7 +95,7 @@ def weights(cells: NDArray[np.float64], own: NDArray[np.float64], block: int, ti
     Own weights are often several times the others; on one scale they would leave the rest white.
     """
     top = float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0
-    with_own = bool(np.isfinite(own).any())
+    with_own = bool(np.nansum(np.abs(own)) > 0)
     figure = look.sheet(6.6 if with_own else 5.2, 4.6)
     left, *right = figure.subplots(
         1, 1 + with_own, width_ratios=(5, 1)[: 1 + with_own], sharey=True, squeeze=False
