@@ -14,6 +14,7 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
+from netsim.units import to_s
 
 DELIVERED = "delivered"
 PARTIAL = "partial"
@@ -147,6 +148,6 @@ class Link(ABC):
             snr_db,
             outcome,
             tx.round,
-            (now - tx.sent_ns) * 1e-9,
+            to_s(now - tx.sent_ns) if outcome in ARRIVED else None,
         )
         tx.done(tx, outcome, arrived)

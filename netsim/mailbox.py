@@ -112,8 +112,9 @@ class Mailbox:
         return waiter.event
 
     def unread(self) -> int:
-        """Messages that nobody has asked for yet."""
-        return sum(len(q) for q in self._queues.values())
+        """Messages that nobody has asked for yet, or that wait for the others of a `gather`."""
+        gathered = sum(len(w.got) for waiters in self._waiters.values() for w in waiters)
+        return gathered + sum(len(q) for q in self._queues.values())
 
     def _wait(self, kind: type, waiter: _Waiter, timeout_ns: int | None) -> None:
         self._waiters.setdefault(kind, []).append(waiter)

@@ -357,9 +357,10 @@ class Node(Learner):
         return not self._freshest.asked(tag) and self._mailbox.has_listener(tag[0])
 
     def unread(self) -> int:
-        """Messages delivered that no process has asked for."""
+        """Messages delivered that have not been handed to a process."""
         held = self._ctx.barrier.held(self.id) if self._ctx.barrier is not None else 0
-        return self._mailbox.unread() + self._freshest.unseen() + held
+        waiting = self._mailbox.unread() + self._requests.unread()
+        return waiting + self._freshest.unseen() + held
 
     def superseded(self) -> int:
         """Messages of exchanges that nobody saw before a fresher one took their place."""

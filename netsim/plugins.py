@@ -62,6 +62,8 @@ def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
             found[name] = module
     if problems:
         raise ScenarioError("\n".join(problems))
+    for module in found.values():
+        _own_params(module)
     return dict(sorted(found.items()))
 
 
@@ -119,6 +121,14 @@ def _package(folder: Path) -> ModuleType:
         sys.modules[name] = package
     importlib.invalidate_caches()
     return sys.modules[name]
+
+
+def _own_params(module: ModuleType) -> None:
+    """Give a module whose Params come from elsewhere a class of its own: a run finds it by that."""
+    params = module.Params
+    if params.__module__ != module.__name__:
+        own = {"__module__": module.__name__, "__doc__": params.__doc__}
+        module.Params = type(params)("Params", (params,), own)  # type: ignore[attr-defined]
 
 
 def _contract_problems(where: str, module: ModuleType) -> list[str]:

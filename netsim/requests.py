@@ -128,6 +128,10 @@ class Requests:
         else:
             self._ctx.counts["late_replies"] += 1
 
+    def unread(self) -> int:
+        """Replies that wait for the others of their request."""
+        return sum(len(pending.got) for pending in self._pending.values())
+
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
         now = self._ctx.env.now
