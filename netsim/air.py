@@ -11,7 +11,6 @@ is free; one that is busy misses it.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from netsim.channels.arq import Segment
 from netsim.channels.arq.none import NoArq
 from netsim.clock import Clock
 from netsim.link import BUSY, DEADLINE, DELIVERED, OUTAGE, PARTIAL, RETRIES, Link, Transmission
+from netsim.propagation import Budget, Propagation, Stretch
 from netsim.radio import Radio
 from netsim.results.log import Recorder
 from netsim.rng import Streams
@@ -29,25 +29,6 @@ from netsim.units import NS_PER_S, linear_to_db, to_ns
 
 MAX_SEGMENTS = 100_000
 """A message that has not got through in so many channel blocks is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Every link's mean: what is left of a radio once positions are known.
-
-    Attributes
-    ----------
-    mean_snr : callable
-        (src, dst) -> mean SNR, linear.
-    threshold : float
-        SNR from which a node counts as reachable, linear.
-    tx_power_w : tuple of float
-        Each node's transmit power.
-    """
-
-    mean_snr: Callable[[int, int], float]
-    threshold: float
-    tx_power_w: tuple[float, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -61,31 +42,22 @@ class _Queued:
     gone: bool = False
 
 
-@dataclass(slots=True)
-class _Stretch:
-    """One stretch of constant channel as a message meets it."""
-
-    snr: float
-    per: float
-    attempt_ns: float
-    length_ns: int | None
-    attempts: int | None
-
-
 class Air(Link):
     """`Radio` at work.
 
     Parameters
     ----------
-    held_since : callable
-        (src, dst, time_ns) -> key of the fading draw that holds under `hold = "exchange"`.
+    radio : Radio
+    budget : Budget
+    last_wakeup : callable
+        See `Propagation`.
     """
 
     def __init__(
         self,
         radio: Radio,
         budget: Budget,
-        held_since: Callable[[int, int, int], tuple[int, ...]],
+        last_wakeup: Callable[[int, int], tuple[int, int]],
         env: Clock,
         recorder: Recorder,
         streams: Streams,
@@ -97,8 +69,8 @@ class Air(Link):
         self.discovery = radio.discovery
         self.probe_window_s = radio.probe_window_s
         self._radio, self._budget = radio, budget
-        self._held_since, self._streams = held_since, streams
-        self._coherence_ns = to_ns(radio.fading.coherence_s)
+        self._streams = streams
+        self._channel = Propagation(radio, budget, last_wakeup, streams)
         self._free = [True] * nodes
         self._waiting: list[deque[_Queued]] = [deque() for _ in self._free]
         self._order = 0
@@ -107,47 +79,8 @@ class Air(Link):
         self._header_bits = 8 * radio.packet_header_bytes
         self._unrepeated = NoArq()
 
-    # -- channel ---------------------------------------------------------------------------------
-
-    def snr(self, src: int, dst: int, time_ns: int) -> float:
-        """Instantaneous SNR from `src` to `dst`, linear; the power gain is reciprocal."""
-        fading = self._radio.fading
-        low, high = (src, dst) if src < dst else (dst, src)
-        if fading.hold == "exchange":
-            block = self._held_since(low, high, time_ns)
-        else:
-            block = (time_ns // self._coherence_ns,)
-        u = self._streams.uniform("fading", low, high, *block)
-        return self._budget.mean_snr(src, dst) * float(fading.power_gain(u))
-
-    def reaches(self, src: int, dst: int) -> bool:
-        return self.snr(src, dst, self.env.now) >= self._budget.threshold
-
-    def _stretches(
-        self, src: int, dst: int, packet_bits: int, rate_bps: float | None = None
-    ) -> Iterator[_Stretch]:
-        """The channel from now on, block by block; at `rate_bps` if that is given."""
-        radio, time_ns = self._radio, self.env.now
-        overhead_ns = radio.attempt_overhead_s * NS_PER_S
-        while True:
-            snr = self.snr(src, dst, time_ns)
-            rate = radio.rate.bits_per_s(snr, radio.bandwidth_hz) if rate_bps is None else rate_bps
-            per = radio.packet_error.probability(snr, packet_bits, self._budget.threshold)
-            length_ns = None
-            if radio.fading.hold == "coherence" and radio.fading.kind != "none":
-                length_ns = self._coherence_ns - time_ns % self._coherence_ns
-            attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0
-            if rate <= 0:
-                attempts, per = (None, 1.0) if length_ns is None else (0, 1.0)
-            elif length_ns is None:
-                attempts = None
-            else:  # an attempt belongs to the block in which it begins
-                attempts = math.ceil(length_ns / attempt_ns)
-                length_ns = math.ceil(attempts * attempt_ns)
-            yield _Stretch(snr, per, attempt_ns, length_ns, attempts)
-            if length_ns is None:
-                return
-            time_ns += length_ns
+    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
+        return self._channel.in_reach(src, others, self.env.now)
 
     # -- admission -------------------------------------------------------------------------------
 
@@ -216,14 +149,14 @@ class Air(Link):
 
     def _unicast_now(self, tx: Transmission) -> None:
         packets, packet_bits = self._packets(tx.bits)
-        met: list[_Stretch] = []
+        met: list[Stretch] = []
         left_ns = None if self.ttl_ns is None else max(0, tx.sent_ns + self.ttl_ns - self.env.now)
         expired = False
 
         def segments() -> Iterator[Segment]:
             nonlocal expired
             passed_ns = 0
-            stretches = self._stretches(tx.src, tx.dst, packet_bits)
+            stretches = self._channel.stretches(tx.src, tx.dst, self.env.now, packet_bits)
             for stretch in islice(stretches, MAX_SEGMENTS):
                 met.append(stretch)
                 yield Segment(stretch.attempts, stretch.per)
@@ -232,7 +165,7 @@ class Air(Link):
                     expired = True
                     return
 
-        rng = self._streams.generator("packets", tx.src, tx.dst, self._rng_serial(tx))
+        rng = self._streams.lazy_generator("packets", tx.src, tx.dst, self._rng_serial(tx))
         partial = tx.message.accepts_partial
         transfer = self._radio.arq.transfer(rng, packets, segments(), partial)
         last = len(transfer.attempts) - 1
@@ -262,10 +195,8 @@ class Air(Link):
         now, src = self.env.now, group[0].src
         packets, packet_bits = self._packets(group[0].bits)
         listening = [tx for tx in group if self._free[tx.dst]]
-        rates = [
-            self._radio.rate.bits_per_s(self.snr(src, tx.dst, now), self._radio.bandwidth_hz)
-            for tx in listening
-        ]
+        channel = self._channel
+        rates = [channel.rate_bps(channel.snr(src, tx.dst, now)) for tx in listening]
         rate_bps = min((r for r in rates if r > 0), default=0.0)
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
@@ -296,16 +227,17 @@ class Air(Link):
     ) -> tuple[str, int, int, float | None, Any]:
         """What one receiver of a broadcast gets: outcome, attempts, lost, SNR in dB, mask."""
         if rate_bps <= 0:
-            snr = self.snr(tx.src, tx.dst, self.env.now)
+            snr = self._channel.snr(tx.src, tx.dst, self.env.now)
             return OUTAGE, 0, packets, linear_to_db(snr), None
-        met: list[_Stretch] = []
+        met: list[Stretch] = []
 
         def segments() -> Iterator[Segment]:
-            for stretch in self._stretches(tx.src, tx.dst, packet_bits, rate_bps):
+            now = self.env.now
+            for stretch in self._channel.stretches(tx.src, tx.dst, now, packet_bits, rate_bps):
                 met.append(stretch)
                 yield Segment(stretch.attempts, stretch.per)
 
-        rng = self._streams.generator("packets", tx.src, tx.dst, self._rng_serial(tx))
+        rng = self._streams.lazy_generator("packets", tx.src, tx.dst, self._rng_serial(tx))
         partial = tx.message.accepts_partial
         transfer = self._unrepeated.transfer(rng, packets, segments(), partial)
         outcome = DELIVERED
@@ -323,7 +255,7 @@ class Air(Link):
         self.radiated_j[src] += self._budget.tx_power_w[src] * duration_ns / NS_PER_S
 
 
-def _mean_snr_db(met: Sequence[_Stretch], attempts: Sequence[int]) -> float | None:
+def _mean_snr_db(met: Sequence[Stretch], attempts: Sequence[int]) -> float | None:
     """Attempt-weighted linear mean of the SNR, in dB."""
     total = sum(attempts)
     if total == 0:

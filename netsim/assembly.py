@@ -76,12 +76,10 @@ def _open_link(world: World, ctx: Context) -> Link:
         return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
     assert world.budget is not None
 
-    def held_since(low: int, high: int, time_ns: int) -> tuple[int, ...]:
-        """The last wake-up of either end: its fading draw holds until the next."""
+    def last_wakeup(node: int, time_ns: int) -> tuple[int, int]:
         if ctx.barrier is not None:
-            return (ctx.barrier.round,)
+            return 0, ctx.barrier.round
         assert ctx.clock is not None
-        (t_low, n_low), (t_high, n_high) = (ctx.clock.last_wakeup(i, time_ns) for i in (low, high))
-        return (low, n_low) if t_low >= t_high else (high, n_high)
+        return ctx.clock.last_wakeup(node, time_ns)
 
-    return Air(scenario.radio, world.budget, held_since, ctx.env, ctx.recorder, world.streams)
+    return Air(scenario.radio, world.budget, last_wakeup, ctx.env, ctx.recorder, world.streams)

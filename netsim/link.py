@@ -119,8 +119,8 @@ class Link(ABC):
         """Start or queue one message for several receivers."""
 
     @abstractmethod
-    def reaches(self, src: int, dst: int) -> bool:
-        """Whether `dst` is in reach of `src` at this instant."""
+    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
+        """Those of `others` that are in reach of `src` at this instant."""
 
     def finish(
         self,

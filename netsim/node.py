@@ -174,7 +174,7 @@ class Node(Learner):
         if link.discovery == "probe":
             return self._requests.probe(self.peers, link.probe_window_s)
         event = self._ctx.env.event()
-        return event.succeed([j for j in self.peers if link.reaches(self.id, j)])
+        return event.succeed(link.in_reach(self.id, self.peers) if self.peers else [])
 
     # -- messages --------------------------------------------------------------------------------
 

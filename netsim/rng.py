@@ -8,7 +8,9 @@ applied once per id; scalar and array forms give the same numbers.
 
 import hashlib
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +40,21 @@ def _mix_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _purpose_key(seed: int, purpose: str) -> int:
     digest = hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+class _Lazy:
+    """Stands for a generator until something is asked of it."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], np.random.Generator]) -> None:
+        self._make = make
+        self._made: np.random.Generator | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return getattr(self._made, name)
 
 
 class Streams:
@@ -79,6 +96,14 @@ class Streams:
         bits: NDArray[np.uint64] = _mix_array(base ^ last) >> np.uint64(11)
         return bits.astype(np.float64) * _TO_UNIT
 
+    def uniform_array(self, purpose: str, *ids: ArrayLike) -> NDArray[np.float64]:
+        """Uniform draws, one per row of ids of equal length: equal to `uniform` of each row."""
+        h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
+        for column in ids:
+            h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))
+        bits: NDArray[np.uint64] = h >> np.uint64(11)
+        return bits.astype(np.float64) * _TO_UNIT
+
     def exponentials(self, purpose: str, *ids: int, counters: ArrayLike) -> NDArray[np.float64]:
         """Exponential draws with mean 1, one per counter."""
         return -np.log1p(-self.uniforms(purpose, *ids, counters=counters))
@@ -89,6 +114,10 @@ class Streams:
             self.uniforms(purpose, *ids, counters=np.arange(n)), kind="stable"
         )
         return order
+
+    def lazy_generator(self, purpose: str, *ids: int) -> np.random.Generator:
+        """The same generator as `generator`, made when it is first used: many never are."""
+        return cast(np.random.Generator, _Lazy(lambda: self.generator(purpose, *ids)))
 
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""

@@ -58,8 +58,8 @@ class WiredLink(Link):
         self._free_ns: dict[tuple[int, int], int] = {}
         self._serial: dict[tuple[int, int], int] = {}
 
-    def reaches(self, src: int, dst: int) -> bool:
-        return True
+    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
+        return list(others)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         for tx in group:
@@ -75,7 +75,7 @@ class WiredLink(Link):
         if wire.loss > 0.0:
             partial = tx.message.accepts_partial
             serial = self._serial[pair] = self._serial.get(pair, 0) + 1
-            rng = self._streams.generator("loss", *pair, serial)
+            rng = self._streams.lazy_generator("loss", *pair, serial)
             transfer = self._arq.transfer(rng, packets, [Segment(None, wire.loss)], partial)
             attempts, lost, complete = sum(transfer.attempts), transfer.lost, transfer.complete
             arrived = transfer.arrived if not complete and transfer.delivered else None

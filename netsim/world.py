@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.air import Budget
 from netsim.channels import calibration
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
+from netsim.propagation import Budget
 from netsim.rng import Streams
 from netsim.scenario_tables import Scenario
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
@@ -237,22 +238,16 @@ def _budget(
                 base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
     powers = tuple(base_dbm if p is None else p for p in given_dbm)
 
-    def mean_snr(src: int, dst: int) -> float:
+    @lru_cache(maxsize=1024)
+    def mean_snr(src: int) -> np.ndarray:
         if positions is None:
-            return db_to_linear(mean_db + powers[src] - base_dbm)
-        distance_m = float(np.hypot(*(positions[src] - positions[dst])))
-        loss_db = float(radio.path_loss.loss_db(distance_m, radio.carrier_hz))
-        return db_to_linear(powers[src] - loss_db - radio.noise_dbm)
-
-    known: dict[tuple[int, int], float] = {}
-
-    def remembered(src: int, dst: int) -> float:
-        if (src, dst) not in known:
-            known[src, dst] = mean_snr(src, dst)
-        return known[src, dst]
+            return np.full(nodes.count, db_to_linear(mean_db + powers[src] - base_dbm))
+        distance_m = np.hypot(*(positions - positions[src]).T)
+        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz)
+        return np.asarray(10.0 ** ((powers[src] - loss_db - radio.noise_dbm) / 10.0))
 
     watts = tuple(dbm_to_w(p) for p in powers)
-    return Budget(remembered, db_to_linear(threshold_db), watts), threshold_db, powers
+    return Budget(mean_snr, db_to_linear(threshold_db), watts), threshold_db, powers
 
 
 def _edge_loss_db(scenario: Scenario) -> float:
