@@ -5,8 +5,8 @@ its method says (lines 6-13), and broadcasts the result to the peers that answer
 All other slots are local steps (lines 20-22). Methods differ in `combine` alone, so a comparison
 between them differs in nothing else.
 
-What the paper leaves open, as `StarParams`: whether nodes that take no part in an exchange train
-during its two slots (printed: nobody does), what a peer does with the model broadcast to it
+What the paper leaves open, as `StarParams`: whether nodes other than the star train during the two
+slots of an exchange (printed: nobody does), what a peer does with the model broadcast to it
 (printed: overwrites its own), what a peer that is absent or late means.
 """
 
@@ -64,49 +64,70 @@ class State:
 
     model: Held
     exchanging: bool = False
+    broadcast_slot: int | None = None
     footprints: dict[int, Received[Model]] = field(default_factory=dict)
 
 
 Combine = Callable[[Heard], Ref]
+LearningRate = Callable[[], float | None]
 
 
-def star_processes(node: Node, params: StarParams, combine: Combine, state: State) -> list[Process]:
-    """The processes of one node."""
+def scenarios_rate() -> None:
+    """The learning rate of the scenario."""
+
+
+def star_processes(
+    node: Node,
+    params: StarParams,
+    combine: Combine,
+    state: State,
+    learning_rate: LearningRate = scenarios_rate,
+) -> list[Process]:
+    """The processes of one node; `combine` makes the star's new model of what it heard."""
     node.serve(Request, lambda _: Model(state.model.theta))
     return [
-        on_slot(node, params, state),
+        on_slot(node, params, state, learning_rate),
         on_wakeup(node, params, combine, state),
         on_model(node, params, state),
     ]
 
 
-def trains_in(node: Node, params: StarParams, slot: int) -> bool:
-    """Whether nodes that take no part in an exchange train in this slot."""
-    period = node.slots_per_exchange
-    return params.uninvolved_train or period is None or slot % period not in (0, 1)
-
-
-def on_slot(node: Node, params: StarParams, state: State) -> Process:  # lines 20-22
+def on_slot(
+    node: Node, params: StarParams, state: State, learning_rate: LearningRate
+) -> Process:  # lines 20-22
     """One local step a slot."""
     while True:
         slot = yield node.tick()
-        if not state.exchanging and trains_in(node, params, slot):
-            yield state.model.train(steps=1)
-            node.publish(state.model.theta, "trained")
+        is_star = state.exchanging or slot == state.broadcast_slot
+        if trains_in(node, params, slot) and not is_star:
+            trained = yield state.model.train(steps=1, learning_rate=learning_rate())
+            if trained is not None:  # the step was not dropped for a model that arrived
+                node.publish(state.model.theta, "trained")
+
+
+def trains_in(node: Node, params: StarParams, slot: int) -> bool:
+    """Whether nodes that are not the star train in this slot."""
+    t_ex = node.slots_per_exchange
+    return params.uninvolved_train or t_ex is None or slot % t_ex not in (0, 1)
 
 
 def on_wakeup(node: Node, params: StarParams, combine: Combine, state: State) -> Process:
     """The star's part of an exchange."""
     while True:
-        yield node.wakeup()
+        yield node.wakeup()  # t = 0 mod T_ex
         state.exchanging = True
         yield state.model.settled()
         in_reach = yield node.reachable()
-        answers = yield node.ask(in_reach, Request(), Model, params.timeout_s, params.tries)  # 5
-        state.model.replace(combine(choose(params, state, in_reach, answers, node.now_s)))  # 6-13
+        answers = yield node.ask(
+            in_reach, Request(), Model, params.timeout_s, params.tries
+        )  # line 5
+        heard = choose(params, state.footprints, in_reach, answers, node.now_s)
+        if params.absent == "last":
+            state.footprints.update(answers)
+        state.model.replace(combine(heard))  # lines 6-13
         node.publish(state.model.theta, "mixed")
         if node.slots_per_exchange is not None:
-            yield node.tick()  # t = 1 mod T_ex
+            state.broadcast_slot = yield node.tick()  # t = 1 mod T_ex
         yield node.broadcast(Model(state.model.theta), to=list(answers))  # lines 14-16
         state.exchanging = False
 
@@ -117,27 +138,25 @@ def on_model(node: Node, params: StarParams, state: State) -> Process:  # lines 
         received = yield node.receive(Model, timeout_s=None)
         if params.broadcast == "overwrite":
             state.model.replace(received.msg.theta)
-            node.publish(state.model.theta, "received")
+            node.publish(received.msg.theta, "received")
         else:
             state.footprints[received.sender] = received
 
 
 def choose(
     params: StarParams,
-    state: State,
+    footprints: dict[int, Received[Model]],
     in_reach: list[int],
     answers: dict[int, Received[Model]],
     now_s: float,
 ) -> Heard:
     """The models to mix: the answers, and footprints where the parameters say so."""
     usable = dict(answers)
-    for j, footprint in state.footprints.items():
-        wanted = params.broadcast == "cache" or (params.absent == "last" and j in in_reach)
-        usable.setdefault(j, footprint) if wanted else None
+    for j, footprint in footprints.items():
+        if params.broadcast == "cache" or (params.absent == "last" and j in in_reach):
+            usable.setdefault(j, footprint)
     if params.max_age_s is not None:
         usable = {j: r for j, r in usable.items() if now_s - r.sent_s <= params.max_age_s}
-    if params.absent == "last":
-        state.footprints.update(answers)
     peers = sorted(usable)
     missing = [j for j in in_reach if j not in usable] if params.absent == "self" else []
     return Heard(peers, [usable[j].msg.theta for j in peers], missing)

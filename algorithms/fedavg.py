@@ -20,15 +20,19 @@ def processes(node: Node, params: Params) -> list[Process]:
     state = State(node.hold(node.initial()))
 
     def combine(heard: Heard) -> Ref:
-        theta = mean(node, state.model.theta, heard)
-        node.log_weights(heard.peers, [1.0 / (len(heard.peers) + 1)] * len(heard.peers))
-        return theta
+        node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
+        return mean(node, state.model.theta, heard)
 
     return star_processes(node, params, combine, state)
 
 
+def share(heard: Heard) -> float:
+    """1 / (|N_i| + 1)."""
+    return 1.0 / (len(heard.peers) + len(heard.missing) + 1)
+
+
 def mean(node: Node, own: Ref, heard: Heard) -> Ref:
     """(theta_i + sum of theta_j over N_i) / (|N_i| + 1); a missing peer's share stays with i."""
-    share = 1.0 / (len(heard.thetas) + len(heard.missing) + 1)
-    own_share = share * (1 + len(heard.missing))
-    return node.mix([own, *heard.thetas], [own_share] + [share] * len(heard.thetas))
+    each = share(heard)
+    own_share = each * (1 + len(heard.missing))
+    return node.mix([own, *heard.thetas], [own_share] + [each] * len(heard.thetas))

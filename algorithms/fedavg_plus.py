@@ -8,7 +8,7 @@ From `switch_s` on the star's step is w <- w + epsilon (mean - w) and local step
 """
 
 from algorithms._star import SCHEDULES as SCHEDULES
-from algorithms._star import Heard, StarParams, State, star_processes, trains_in
+from algorithms._star import Heard, StarParams, State, star_processes
 from algorithms.fedavg import mean
 from netsim.api import Fraction, Node, Positive, Process, Ref
 
@@ -25,23 +25,17 @@ def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with the mean, later the Reptile step, as its rule."""
     state = State(node.hold(node.initial()))
 
+    def personalises() -> bool:
+        return node.now_s >= params.switch_s
+
     def combine(heard: Heard) -> Ref:
-        own = state.model.theta
-        average = mean(node, own, heard)
-        if node.now_s < params.switch_s:
+        w = state.model.theta
+        average = mean(node, w, heard)
+        if not personalises():
             return average
-        return node.mix([own, average], [1.0 - params.epsilon, params.epsilon])
+        return node.mix([w, average], [1.0 - params.epsilon, params.epsilon])
 
-    _, *others = star_processes(node, params, combine, state)
-    return [on_slot(node, params, state), *others]
+    def learning_rate() -> float | None:
+        return params.fine_tune_learning_rate if personalises() else None
 
-
-def on_slot(node: Node, params: Params, state: State) -> Process:
-    """One local step a slot, at the fine-tuning rate from the switch on."""
-    while True:
-        slot = yield node.tick()
-        if not state.exchanging and trains_in(node, params, slot):
-            late = node.now_s >= params.switch_s
-            rate = params.fine_tune_learning_rate if late else None
-            yield state.model.train(steps=1, learning_rate=rate)
-            node.publish(state.model.theta, "trained")
+    return star_processes(node, params, combine, state, learning_rate)

@@ -20,7 +20,7 @@ Readings where the paper is silent or contradicts itself (each an option where o
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -29,14 +29,21 @@ from torch import Tensor
 
 from algorithms._star import SCHEDULES as SCHEDULES
 from algorithms._star import Heard, StarParams, State, star_processes
-from netsim.api import Node, NonNegative, Positive, Process, Ref
+from netsim.api import Node, NonNegative, Positive, Process, Ref, model_validator
 
 Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
 Step = Literal["elementwise", "norm"]
 
+FAR = 1e30
+"""Distance to a model that has diverged: its weight falls to 0, which keeps it out of the mix."""
+
 
 class Params(StarParams):
-    """What the paper leaves open: mu1, mu2 and c_base have no published values."""
+    """What the paper leaves open: mu1, mu2 and c_base have no published values.
+
+    `cost` is the (L, L) cost of moving mass between labels for `distance = "wasserstein1"`; absent:
+    0 for staying, 1 for any move.
+    """
 
     mu1: NonNegative = 1.0
     mu2: NonNegative = 0.5
@@ -47,42 +54,50 @@ class Params(StarParams):
     outputs: Literal["softmax", "logits"] = "softmax"
     step: Step = "elementwise"
 
+    @model_validator(mode="after")
+    def _distance_makes_sense(self) -> Self:
+        if self.distance == "wasserstein1" and self.outputs == "logits":
+            raise ValueError('distance = "wasserstein1" needs distributions: outputs = "softmax"')
+        if self.cost is not None and self.distance != "wasserstein1":
+            raise ValueError('cost is for distance = "wasserstein1"')
+        if self.cost is not None and any(len(row) != len(self.cost) for row in self.cost):
+            raise ValueError("cost must have as many columns as rows")
+        return self
+
 
 def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with Eqs. (1)-(4) as its rule."""
     state = State(node.hold(node.initial()))
-    weights = [node.compute(first_weights, node.num_nodes, node.id)]  # w_i, private
+    w = node.compute(first_weights, node.num_nodes, node.id)  # w_i, never sent
 
     def combine(heard: Heard) -> Ref:
-        if not heard.peers:
-            return state.model.theta
-        theta, peers = state.model.theta, tuple(heard.peers)
+        nonlocal w
+        theta, peers, missing = state.model.theta, tuple(heard.peers), tuple(heard.missing)
+        if not peers:
+            return theta
         outputs = node.outputs([theta, *heard.thetas], node.batch())  # line 6
-        d = node.compute(
-            distances, outputs, params.distance, params.outputs, params.cost, like=(len(peers),)
-        )  # line 7, Eq. (3)
-        weights[0] = node.compute(
-            step_on_heard, weights[0], d, peers, *_constants(params), like=weights[0]
-        )  # lines 8-11, Eq. (2)
-        c = confidence(node.train_size, params.c_base, len(peers))  # line 12, Eq. (4)
-        shares = node.compute(
-            own_and_peer_shares, weights[0], peers, tuple(heard.missing), c, like=(len(peers) + 1,)
-        )
-        node.log_weights(range(node.num_nodes), weights[0])
+        d = node.compute(distances, outputs, params, like=(len(peers),))  # line 7, Eq. (3)
+        w = node.compute(step_on_heard, w, d, peers, params, like=w)  # lines 8-11, Eq. (2)
+        c = confidence(node.train_size, params.c_base, len(peers) + len(missing))  # 12, Eq. (4)
+        shares = node.compute(own_and_peer_shares, w, peers, missing, c, like=(1 + len(peers),))
+        node.log_weights(range(node.num_nodes), w)
         return node.mix([theta, *heard.thetas], shares)  # line 13
 
     return star_processes(node, params, combine, state)
 
 
-def _constants(params: Params) -> tuple[float, float, float, Step]:
-    return params.mu1, params.mu2, params.delta, params.step
-
-
 def first_weights(num_nodes: int, node: int) -> Tensor:
-    """w_ij(0) = 1/M for j != i and w_ii(0) = 0: (M,)."""
-    w = torch.full((num_nodes,), 1.0 / num_nodes)
+    """w_ij(0) = 1/M for j != i and w_ii(0) = 0: (M,). In float64 whatever the models are in."""
+    w = torch.full((num_nodes,), 1.0 / num_nodes, dtype=torch.float64)
     w[node] = 0.0
     return w
+
+
+def distances(outputs: Tensor, params: Params) -> Tensor:
+    """d_ij of m peers (m,) from outputs (1 + m, n, L), the node's own first."""
+    p = outputs.softmax(-1) if params.outputs == "softmax" else outputs
+    d = output_distance(p[0], p[1:], params.distance, params.cost)
+    return d.nan_to_num(nan=FAR, posinf=FAR)
 
 
 def output_distance(
@@ -114,12 +129,20 @@ def output_distance(
     """
     if kind == "squared_l2":
         return (self_outputs - peer_outputs).square().sum(-1).mean(-1)
-    per_peer = _wasserstein1 if kind == "wasserstein1" else _squared_wasserstein2
-    values = [per_peer(self_outputs, other, cost) for other in peer_outputs]
+    if cost is not None and len(cost) != self_outputs.shape[-1]:
+        raise ValueError(f"cost is for {len(cost)} labels, there are {self_outputs.shape[-1]}")
+    values = []
+    for other in peer_outputs:
+        if not torch.isfinite(self_outputs - other).all():  # no transport plan can be found
+            values.append(self_outputs.new_tensor(torch.nan))
+        elif kind == "wasserstein1":
+            values.append(_wasserstein1(self_outputs, other, cost))
+        else:
+            values.append(_squared_wasserstein2(self_outputs, other))
     return torch.stack(values)
 
 
-def _wasserstein1(p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None = None) -> Tensor:
+def _wasserstein1(p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None) -> Tensor:
     """Mean over samples of W1 between rows of p and q, (n, L) each, under a label cost (L, L)."""
     if cost is None:  # with 0/1 cost W1 is the total variation
         return 0.5 * (p - q).abs().sum(-1).mean()
@@ -137,22 +160,11 @@ def _wasserstein1(p: Tensor, q: Tensor, cost: Sequence[Sequence[float]] | None =
     return p.new_tensor(total / len(p))
 
 
-def _squared_wasserstein2(p: Tensor, q: Tensor, cost: object = None) -> Tensor:
+def _squared_wasserstein2(p: Tensor, q: Tensor) -> Tensor:
     """Squared W2 between two clouds of n equally likely points, rows of p and q."""
     squares = (p[:, None, :] - q[None, :, :]).square().sum(-1)
     rows, columns = linear_sum_assignment(squares.double().cpu().numpy())
     return squares[rows, columns].mean()
-
-
-def distances(
-    outputs: Tensor,
-    kind: Distance,
-    form: str,
-    cost: tuple[tuple[float, ...], ...] | None = None,
-) -> Tensor:
-    """Distances (m,) of m peers from the node itself, whose outputs (1 + m, n, L) come first."""
-    p = outputs.softmax(-1) if form == "softmax" else outputs
-    return output_distance(p[0], p[1:], kind, cost)
 
 
 def connectivity_step(
@@ -182,14 +194,14 @@ def connectivity_step(
     return (w - h / norm.clamp(min=torch.finfo(h.dtype).tiny)).clamp(min=0)
 
 
-def step_on_heard(
-    w: Tensor, d: Tensor, peers: tuple[int, ...], mu1: float, mu2: float, delta: float, step: Step
-) -> Tensor:
-    """Eq. (2) on the weights of peers heard; the degree in g counts all peers. w (M,), d (m,)."""
-    heard = w[list(peers)]
-    rest = float(w.sum() - heard.sum())
-    after = w.clone()
-    after[list(peers)] = connectivity_step(heard, d.to(w), mu1, mu2, delta + max(rest, 0.0), step)
+def step_on_heard(w: Tensor, d: Tensor, peers: tuple[int, ...], params: Params) -> Tensor:
+    """Eq. (2) on the weights of the peers heard; the degree in g counts all. w (M,), d (m,)."""
+    heard, after = list(peers), w.clone()
+    after[heard] = 0.0
+    rest = float(after.sum())
+    after[heard] = connectivity_step(
+        w[heard], d.to(w), params.mu1, params.mu2, params.delta + rest, params.step
+    )
     return after
 
 

@@ -6,6 +6,8 @@ it does not run under all of them. `yield` is the only way virtual time passes; 
 another node's tensors except through a message.
 """
 
+from pydantic import model_validator
+
 from netsim.compute import project_to_simplex
 from netsim.compute.held import Held
 from netsim.compute.jobs import BatchKey
@@ -37,5 +39,6 @@ __all__ = [
     "Ref",
     "Trained",
     "Wake",
+    "model_validator",
     "project_to_simplex",
 ]
