@@ -1,0 +1,103 @@
+"""How fast the network is played without learning, and what limits it.
+
+    python benchmarks/event_loop.py [--deliveries 1000000] [--json FILE]
+
+Plays the scenario `flood` with `--timing-only` until so many messages have been delivered, against
+a baseline of the same run: a bare SimPy loop that does nothing but time-outs. A profile of a short
+stretch says where the time of a message goes.
+"""
+
+import argparse
+import cProfile
+import json
+import pstats
+import time
+from collections import Counter
+from pathlib import Path
+
+import simpy
+
+from netsim import engine, world
+from netsim.scenario import load
+
+PER_SECOND = 36.3
+"""Deliveries of `flood` per virtual second, from a first run; sets the horizon asked for."""
+
+PARTS = {
+    "simpy": "SimPy's heap and events",
+    "air": "admission to radios, transmissions",
+    "propagation": "SNR, reach, fading",
+    "rng": "counter-based draws",
+    "channels": "packets, retransmission, path loss",
+    "exchange": "wake-up clocks",
+    "requests": "ask and serve",
+    "node": "verbs, delivery",
+    "message": "sizes, Refs handed over",
+    "results": "the event log",
+    "algorithms": "the algorithm itself",
+}
+
+
+def bare_events_per_s(events: int = 300_000) -> float:
+    """Events per second of SimPy alone: one process, time-outs only."""
+    env = simpy.Environment()
+
+    def ticking():
+        while True:
+            yield env.timeout(1)
+
+    env.process(ticking())
+    start = time.perf_counter()
+    env.run(until=events)
+    return events / (time.perf_counter() - start)
+
+
+def flood(deliveries: int) -> dict:
+    """One run of `flood` with about so many deliveries."""
+    scenario = load("flood", [f"horizon_s={deliveries / PER_SECOND}"])
+    return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
+
+
+def shares(deliveries: int = 30_000) -> dict[str, float]:
+    """Share of the time spent in each part, from a profile."""
+    profile = cProfile.Profile()
+    profile.enable()
+    flood(deliveries)
+    profile.disable()
+    spent: Counter[str] = Counter()
+    for (path, _, _), (_, _, own, _, _) in pstats.Stats(profile).stats.items():
+        where = Path(path)
+        part = next((p for p in PARTS if p == where.stem or p in where.parts), "the rest")
+        spent[part] += own
+    total = sum(spent.values())
+    return {part: own / total for part, own in spent.most_common()}
+
+
+def main() -> None:
+    """Print the table, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--deliveries", type=int, default=1_000_000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    bare = bare_events_per_s()
+    summary = flood(options.deliveries)
+    found = summary["engine"] | {
+        "delivered": summary["messages"]["delivered"],
+        "wall_s": summary["wall_s"],
+        "us_per_delivery": 1e6 * summary["wall_s"] / summary["messages"]["delivered"],
+        "bare_simpy_events_per_s": bare,
+        "ratio": summary["engine"]["events_per_s"] / bare,
+        "shares": shares(),
+    }
+    print(f"{found['delivered']:,} deliveries, {found['events']:,} events, {found['wall_s']:.1f} s")
+    print(f"{found['events_per_s']:,.0f} events/s, {found['us_per_delivery']:.1f} us a delivery")
+    print(f"bare SimPy time-outs in this run: {bare:,.0f} events/s; ratio {found['ratio']:.3f}")
+    print("where the time goes (profiled):")
+    for part, share in found["shares"].items():
+        print(f"  {share:6.1%}  {PARTS.get(part, part)}")
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
