@@ -11,18 +11,22 @@ from netsim.compute.sequential import Sequential
 from netsim.context import Context
 from netsim.link import Link
 from netsim.results.log import Recorder
-from netsim.scenario_tables import Scenario
+from netsim.scenario_tables import AlgorithmEntry, Training
 from netsim.units import to_ns
 from netsim.wire import WiredLink
 from netsim.world import World
 
 
-def open_context(world: World, folder: Path | None, timing_only: bool) -> Context:
+def open_context(
+    world: World, entry: AlgorithmEntry, folder: Path | None, timing_only: bool
+) -> Context:
     """Everything that one run changes, new; the world is only read.
 
     Parameters
     ----------
     world : World
+    entry : AlgorithmEntry
+        Whose training settings hold.
     folder : Path or None
         Where the log goes.
     timing_only : bool
@@ -31,7 +35,9 @@ def open_context(world: World, folder: Path | None, timing_only: bool) -> Contex
     scenario = world.scenario
     env = Clock()
     recorder = Recorder(folder, log_messages=scenario.run.log_messages)
-    backend = None if timing_only else Sequential(world.shards, world.streams)
+    training = scenario.training_of(entry)
+    shards = world.shards.in_batches_of(training.batch_size)
+    backend = None if timing_only else Sequential(shards, world.streams)
     num_nodes = scenario.nodes.count
     scheduler = Scheduler(backend, num_nodes, lambda: env.now)
     schedule = scenario.exchange
@@ -46,7 +52,7 @@ def open_context(world: World, folder: Path | None, timing_only: bool) -> Contex
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
-        shards=world.shards,
+        shards=shards,
         speed=scenario.compute,
         speed_factor=world.speed_factor,
         roles=world.roles,
@@ -56,7 +62,7 @@ def open_context(world: World, folder: Path | None, timing_only: bool) -> Contex
             Cell(scheduler, tuple(row.shape), architecture, row)
             for row, architecture in zip(world.initial, world.architectures, strict=True)
         ],
-        optimizer=_optimizer(scenario),
+        optimizer=_optimizer(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
     )
@@ -64,8 +70,7 @@ def open_context(world: World, folder: Path | None, timing_only: bool) -> Contex
     return ctx
 
 
-def _optimizer(scenario: Scenario) -> Optimizer:
-    t = scenario.training
+def _optimizer(t: Training) -> Optimizer:
     return Optimizer(t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2)
 
 

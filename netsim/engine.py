@@ -109,7 +109,7 @@ class Simulation:
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
-        self.ctx = open_context(world, folder, timing_only)
+        self.ctx = open_context(world, entry, folder, timing_only)
         self.evaluator = Evaluator(self.ctx, world.scenario.metrics.stages)
         self.events = 0
         self.accuracy: float | None = None

@@ -17,8 +17,8 @@ from types import ModuleType
 from netsim.errors import ScenarioError
 from netsim.registry import Table
 
-RESERVED_PARAMS = ("kind", "name")
-"""Keys of an [algorithm] table that are not Params: the file's name and the label."""
+RESERVED_PARAMS = ("kind", "name", "training")
+"""Keys of an [algorithm] table that are not Params: file name, label, training of its own."""
 
 
 PREFIX = "netsim_algorithms_"

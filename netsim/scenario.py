@@ -175,7 +175,15 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
     """
     tables = scenario.model_dump(mode="json")
     entries = scenario.algorithm if entry is None else (entry,)
-    flat = [{"kind": e.kind, "name": e.name, **e.params.model_dump(mode="json")} for e in entries]
+    flat = [
+        {
+            "kind": e.kind,
+            "name": e.name,
+            **e.params.model_dump(mode="json"),
+            "training": e.training.model_dump(mode="json", exclude_none=True),
+        }
+        for e in entries
+    ]
     tables["algorithm"] = flat[0] if len(flat) == 1 else flat
     if len(tables["model"]) == 1:
         tables["model"] = tables["model"][0]

@@ -120,12 +120,25 @@ class Run(Table):
         return device
 
 
+class OwnTraining(Table):
+    """Keys of [training] that differ for one algorithm: methods are tuned one by one."""
+
+    optimizer: Literal["sgd", "adam"] | None = None
+    learning_rate: Positive | None = None
+    batch_size: Count | None = None
+    momentum: Part | None = None
+    weight_decay: NonNegative | None = None
+    beta1: Part | None = None
+    beta2: Part | None = None
+
+
 class AlgorithmEntry(Table):
     """One algorithm to play: its module's name, its label (a folder), its Params."""
 
     kind: str
     name: Label
     params: SerializeAsAny[Table]
+    training: OwnTraining = OwnTraining()
 
 
 class DataKeys(Table):
@@ -211,9 +224,17 @@ class Scenario(Table):
         """Virtual time between evaluations."""
         return self.metrics.every_s or self.horizon_s / 20
 
+    def training_of(self, entry: AlgorithmEntry) -> Training:
+        """[training] with what one algorithm has of its own."""
+        return self.training.model_copy(update=entry.training.model_dump(exclude_none=True))
+
 
 def _entry_keys(kind: str) -> dict[str, Any]:
-    return {"kind": (Literal[kind], Field()), "name": (Label, kind)}
+    return {
+        "kind": (Literal[kind], Field()),
+        "name": (Label, kind),
+        "training": (OwnTraining, OwnTraining()),
+    }
 
 
 def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
@@ -229,7 +250,12 @@ def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
     def entry(flat: Any) -> AlgorithmEntry:
         own = params[type(flat)]
         values = {key: getattr(flat, key) for key in own.model_fields}
-        return AlgorithmEntry(kind=flat.kind, name=flat.name, params=own.model_construct(**values))
+        return AlgorithmEntry(
+            kind=flat.kind,
+            name=flat.name,
+            params=own.model_construct(**values),
+            training=flat.training,
+        )
 
     for kind, module in modules.items():
         flat = create_model(

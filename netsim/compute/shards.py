@@ -75,6 +75,10 @@ class Shards:
         self._streams = streams
         self._order = lru_cache(maxsize=4 * len(rows) + 16)(self._draw_order)
 
+    def in_batches_of(self, batch_size: int) -> "Shards":
+        """The same samples in minibatches of another size."""
+        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams)
+
     def train_size(self, node: int) -> int:
         """How many training samples the node has."""
         return len(self.rows[node].train)
