@@ -169,7 +169,8 @@ def _share(
     }
     x = torch.from_numpy(samples.x).to(device=device, dtype=dtype)
     y = torch.from_numpy(samples.y).to(device)
-    return Shards(x, y, rows, common, scenario.training.batch_size, streams)
+    batch_size = scenario.training.batch_size
+    return Shards(x, y, rows, common, batch_size, streams, samples.scale)
 
 
 def _models(

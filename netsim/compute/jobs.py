@@ -35,11 +35,15 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class Train:
-    """Local steps from a model; inputs theta, given..., learned..., [anchor], [optimizer state]."""
+    """Local steps from a model; inputs theta, given..., learned..., [anchor], [optimizer state].
+
+    `given` are the loss's further arguments, with `Slot(i)` where the i-th Ref among them goes.
+    """
 
     batches: tuple[BatchKey, ...]
     optimizer: Optimizer
     loss: Callable[..., Any] | None
+    given: tuple[Any, ...]
     num_given: int
     learn: tuple[str, ...]
     anchor_strength: float | None

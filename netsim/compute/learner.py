@@ -93,7 +93,7 @@ class Learner:
         steps: int | None = None,
         epochs: int | None = None,
         loss: Callable[..., Any] | None = None,
-        given: Sequence[Ref] = (),
+        given: Sequence[Any] = (),
         learn: Mapping[str, Ref] | None = None,
         anchor: tuple[Ref, float] | None = None,
         optimizer: Ref | None = None,
@@ -111,8 +111,8 @@ class Learner:
         loss : callable
             `loss(model, batch, learned, *given) -> scalar`, a module-level function; None is the
             mean cross-entropy. `loss.uniforms = k` asks for k draws per sample in `batch`.
-        given : sequence of Ref
-            Held fixed, handed to the loss.
+        given : sequence of Ref or number
+            Held fixed, handed to the loss; Params and tuples too, as in `compute`.
         learn : mapping of str to Ref
             Trained jointly with the model.
         anchor : (Ref, float)
@@ -143,11 +143,14 @@ class Learner:
         architecture = self._architecture(theta)
         if loss is not None:
             require_module_level(loss)
+        held_fixed: list[Ref] = []
+        slotted = to_slots(tuple(given), held_fixed)
         work = Train(
             tuple(BatchKey(self.id, stream, b) for b in range(first, first + total)),
             constants,
             loss,
-            len(given),
+            slotted,
+            len(held_fixed),
             tuple(learn),
             None if anchor is None else anchor[1],
             optimizer is not None,
@@ -155,7 +158,7 @@ class Learner:
         extras = ([] if anchor is None else [anchor[0]]) + (
             [] if optimizer is None else [optimizer]
         )
-        inputs = (theta, *given, *learn.values(), *extras)
+        inputs = (theta, *held_fixed, *learn.values(), *extras)
         learned_values = sum(r.num_values for r in learn.values())
         size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
         shapes = [theta.shape, *(r.shape for r in learn.values()), (size,)]

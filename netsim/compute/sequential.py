@@ -63,7 +63,8 @@ class Sequential:
         theta, *others = (r.tensor() for r in job.inputs)
         architecture = job.inputs[0].architecture
         assert architecture is not None
-        given, others = others[: work.num_given], others[work.num_given :]
+        given = fill(work.given, others[: work.num_given])
+        others = others[work.num_given :]
         learned = {
             name: value.clone().requires_grad_()
             for name, value in zip(work.learn, others, strict=False)

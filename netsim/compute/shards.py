@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.compute.jobs import BatchKey
+from netsim.data.sets import Scale
 from netsim.rng import Streams
 
 
@@ -30,11 +31,14 @@ class Batch:
         (n,) labels, int64.
     uniforms : torch.Tensor or None
         (n, k) draws in [0, 1) for a loss that declares `loss.uniforms = k` (augmented views).
+    scale : (means, deviations) or None
+        Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
     """
 
     x: Tensor
     y: Tensor
     uniforms: Tensor | None = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Shards:
         One per node; a server's are empty.
     common : mapping of str to numpy.ndarray
         Rows of the splits that all nodes share: `common_test` and `common_validation`.
+    scale : (means, deviations) or None
+        What became of the pixels of images; see `Batch`.
     """
 
     def __init__(
@@ -67,17 +73,21 @@ class Shards:
         common: Mapping[str, NDArray[np.int64]],
         batch_size: int,
         streams: Streams,
+        scale: Scale | None = None,
     ) -> None:
         self.x, self.y = x, y
         self.rows = rows
         self.common = common
         self.batch_size = batch_size
+        self._scale = scale
         self._streams = streams
         self._order = lru_cache(maxsize=4 * len(rows) + 16)(self._draw_order)
 
     def in_batches_of(self, batch_size: int) -> "Shards":
         """The same samples in minibatches of another size."""
-        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams)
+        return Shards(
+            self.x, self.y, self.rows, self.common, batch_size, self._streams, self._scale
+        )
 
     def train_size(self, node: int) -> int:
         """How many training samples the node has."""
@@ -121,10 +131,10 @@ class Shards:
                 for k, n in zip(keys, sizes, strict=True)
             ]
         xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
-        return [Batch(x, y, u) for x, y, u in zip(xs, ys, draws, strict=True)]
+        return [Batch(x, y, u, self._scale) for x, y, u in zip(xs, ys, draws, strict=True)]
 
     def split(self, node: int, name: str) -> Batch:
         """All samples of a node's `train`, `validation` or `test` split, or of a common one."""
         rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
         index = torch.from_numpy(rows).to(self.x.device)
-        return Batch(self.x[index], self.y[index])
+        return Batch(self.x[index], self.y[index], scale=self._scale)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from netsim.registry import Component
 
+Scale = tuple[tuple[float, ...], tuple[float, ...]]
+"""Means and deviations per channel by which pixels in [0, 1] were standardised."""
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -30,6 +33,8 @@ class Samples:
         The data set's `kind`.
     notes : str
         What a reader of results must know: parts left out, the hold-out, the encoding.
+    scale : (means, deviations) or None
+        Of images.
     """
 
     x: NDArray[np.float32]
@@ -40,6 +45,7 @@ class Samples:
     class_names: tuple[str, ...]
     name: str
     notes: str
+    scale: Scale | None = None
 
     @property
     def input_shape(self) -> tuple[int, ...]:

@@ -118,6 +118,7 @@ class ImageSet(DataSet):
             class_names=class_names,
             name=self.name,
             notes="; ".join(notes),
+            scale=(self.mean, self.std),
         )
 
 

@@ -11,6 +11,8 @@ from netsim.data.sets._images import normalised
 from netsim.data.split import hold_out
 from netsim.registry import Index
 
+_SCALE = ((0.3053,), (0.3760,))
+
 
 class Digits(DataSet):
     """Images of 10 digits, 1 x 8 x 8; needs no files.
@@ -39,7 +41,7 @@ class Digits(DataSet):
         train, test = hold_out(y, self.test_fraction, self.split_seed)
         pixels = bunch.images.astype(np.uint8)[:, None]
         return Samples(
-            x=normalised(pixels, (0.3053,), (0.3760,), full_scale=16),
+            x=normalised(pixels, *_SCALE, full_scale=16),
             y=y,
             train=train,
             test=test,
@@ -47,4 +49,5 @@ class Digits(DataSet):
             class_names=tuple(str(digit) for digit in range(10)),
             name="digits",
             notes=f"stratified hold-out of {self.test_fraction:g} by seed {self.split_seed}",
+            scale=_SCALE,
         )
