@@ -19,7 +19,7 @@ from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
 from netsim.provenance import backend_name, environment, node_table
-from netsim.results import summary
+from netsim.results import kept, summary
 from netsim.scenario import to_toml
 from netsim.scenario_tables import AlgorithmEntry
 from netsim.units import to_ns, to_s
@@ -263,6 +263,8 @@ class Simulation:
         }
         if folder is None:
             return summary.summarise(ctx.recorder.metric_rows(), extra)
+        if not ctx.timing_only:
+            kept.write(folder / "kept", {node.id: node.kept_values() for node in ctx.nodes})
         return summary.write(folder, extra)
 
 

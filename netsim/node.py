@@ -305,12 +305,16 @@ class Node(Learner):
 
     # -- randomness ------------------------------------------------------------------------------
 
-    def uniform(self, purpose: str, n: int) -> list[float]:
-        """`n` draws in [0, 1), the next ones of this node for this purpose."""
-        first = self._draws[purpose]
-        self._draws[purpose] = first + n
+    def uniform(self, purpose: str, n: int, common: bool = False) -> list[float]:
+        """`n` draws in [0, 1), the next ones of this node for this purpose.
+
+        With `common` every node gets the same ones: an initial value that all share.
+        """
+        key, ids = ("common", ()) if common else ("node", (self.id,))
+        first = self._draws[f"{key}/{purpose}"]
+        self._draws[f"{key}/{purpose}"] = first + n
         streams = self._ctx.streams
-        draws = streams.uniforms(f"node/{purpose}", self.id, counters=range(first, first + n))
+        draws = streams.uniforms(f"{key}/{purpose}", *ids, counters=range(first, first + n))
         return [float(u) for u in draws]
 
     def permutation(self, purpose: str, ids: Sequence[int]) -> list[int]:

@@ -70,6 +70,7 @@ class Learner:
         self._training_jobs = 0
         self._batches_drawn: dict[str, int] = {}
         self.published: dict[str, Publication] = {}
+        self._kept: dict[str, Ref] = {}
         self.local_steps = 0
 
     # -- models ----------------------------------------------------------------------------------
@@ -372,6 +373,18 @@ class Learner:
         if isinstance(weights, Ref):
             weights.require_owner(self.id)
         self._ctx.weights_due.append((self._ctx.env.now, self.id, tuple(ids), weights))
+
+    def keep(self, name: str, ref: Ref) -> None:
+        """Keep a value beyond the run: what was kept last under a name is written at its end.
+
+        It goes to `kept/<name>.npz` in the run folder, each node's as an array `node_<id>`.
+        """
+        ref.require_owner(self.id)
+        self._kept[name] = ref
+
+    def kept_values(self) -> dict[str, Any]:
+        """The numbers kept, as numpy arrays, once they are computed."""
+        return {name: ref.tensor().detach().cpu().numpy() for name, ref in self._kept.items()}
 
     # -- helpers ---------------------------------------------------------------------------------
 
