@@ -65,6 +65,8 @@ def open_context(
         optimizer=_optimizer(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
+        attack=scenario.attack,
+        malicious=world.malicious,
     )
     ctx.link = _open_link(world, ctx)
     return ctx

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from netsim.attacks import Attack
 from netsim.clock import Clock as VirtualClock
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer
@@ -57,6 +58,8 @@ class Context:
     optimizer: Optimizer
     parameter_bits: int
     on_arrival: str
+    attack: Attack | None = None
+    malicious: frozenset[int] = frozenset()
     barrier: Barrier | None = None
     nodes: list[Node] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

@@ -261,6 +261,8 @@ class Simulation:
             },
             "parameters_sha256": parameters_sha256(ctx),
         }
+        if scenario.attack is not None:
+            extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:
             return summary.summarise(ctx.recorder.metric_rows(), extra)
         if not ctx.timing_only:

@@ -26,7 +26,8 @@ class Evaluator:
     Accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
     that all nodes share (`accuracy_all_classes`), and on validation samples of both sorts
     (`accuracy_validation`, `accuracy_all_classes_validation`); `loss` is the mean cross-entropy
-    on its own test samples.
+    on its own test samples. What a malicious node scores goes by names of its own
+    (`malicious_accuracy`, ...), so that every mean over nodes is over the benign ones.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Evaluator:
         self._splits: dict[tuple[int, str], Batch] = {}
 
     def run(self, time_ns: int) -> float | None:
-        """Measure now; returns the mean accuracy over nodes, if any model was published."""
+        """Measure now; the mean accuracy over benign nodes, if any published a model."""
         ctx = self._ctx
         if ctx.timing_only:
             return None
@@ -48,20 +49,21 @@ class Evaluator:
         for node in ctx.nodes:
             if not ctx.shards.train_size(node.id):
                 continue
+            prefix = "malicious_" if node.id in ctx.malicious else ""
             for publication in self._published(node.published):
                 measured = self._measure(node.id, publication)
                 for metric, value in measured.items():
                     ctx.recorder.metric(
                         time_ns,
                         node.id,
-                        metric,
+                        prefix + metric,
                         publication.stage,
                         value,
                         node.local_steps,
                         ctx.link.bits_sent[node.id],
                         ctx.link.radiated_j[node.id],
                     )
-                if "accuracy" in measured:
+                if "accuracy" in measured and not prefix:
                     accuracies.append(measured["accuracy"])
         return sum(accuracies) / len(accuracies) if accuracies else None
 

@@ -1,6 +1,6 @@
 """Typed immutable messages whose size in bits is known without any tensor work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -135,7 +135,7 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
     return value
 
 
-def _with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
+def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed, and with containers of its own."""
     changes = {}
     for name in _field_names(type(message)):
@@ -146,9 +146,23 @@ def _with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     return replace(message, **changes) if changes else message  # type: ignore[type-var]
 
 
+def refs_in(value: Any) -> Iterator[Ref]:
+    """The Refs that a message, or a value in one, holds."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, Message):
+        for name in _field_names(type(value)):
+            yield from refs_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        yield from refs_in(tuple(value.values()))
+    elif isinstance(value, tuple | frozenset):
+        for inner in value:
+            yield from refs_in(inner)
+
+
 def handed_to(message: Message, node: int) -> Message:
     """The message with its Refs owned by `node`: what delivery makes of it."""
-    return _with_refs(message, lambda ref: ref.owned_by(node))
+    return with_refs(message, lambda ref: ref.owned_by(node))
 
 
 def sealed(message: Message, node: int) -> Message:
@@ -164,4 +178,4 @@ def sealed(message: Message, node: int) -> Message:
         ref.require_owner(node)
         return ref
 
-    return _with_refs(message, own)
+    return with_refs(message, own)

@@ -23,6 +23,7 @@ from netsim.link import ARRIVED, Transmission
 from netsim.mailbox import Mailbox, Stored
 from netsim.message import Message, Received, handed_to, sealed, size_bits
 from netsim.requests import Probe, ProbeReply, Requests
+from netsim.tampering import Tampering
 from netsim.units import to_ns, to_s
 
 Process = Generator[simpy.Event, Any, Any]
@@ -85,6 +86,7 @@ class Node(Learner):
         self._freshest = Freshest()
         self._progress: WeakKeyDictionary[Any, _Progress] = WeakKeyDictionary()
         self._draws: dict[str, int] = defaultdict(int)
+        self._malice = Tampering(self, ctx) if node_id in ctx.malicious else None
         self._init_learner()
         self.serve(Probe, _answer_probe)
 
@@ -175,6 +177,11 @@ class Node(Learner):
             return self._requests.probe(self.peers, link.probe_window_s)
         event = self._ctx.env.event()
         return event.succeed(link.in_reach(self.id, self.peers) if self.peers else [])
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """The peers whose role is `server`."""
+        return tuple(j for j in self.peers if self._ctx.roles[j] == "server")
 
     # -- messages --------------------------------------------------------------------------------
 
@@ -332,13 +339,18 @@ class Node(Learner):
         if to == self.id or not 0 <= to < self.num_nodes:
             raise ProtocolError(f"node {self.id} can't send to node {to}")
         msg = sealed(msg, self.id)
+        if self._malice is not None:
+            msg = self._malice.sent(msg)
         bits = size_bits(msg, ctx.parameter_bits, ctx.link.control_bits)
         return Transmission(self.id, to, msg, bits, self.round, ctx.env.now, done)
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended."""
         ctx, stored = self._ctx, None
-        if outcome in ARRIVED:
+        if outcome in ARRIVED and self._ignores(tx):
+            ctx.counts["messages_ignored"] += 1
+            self._requests.without(tx)
+        elif outcome in ARRIVED:
             msg = handed_to(tx.message, self.id)
             stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived)
         if ctx.barrier is not None:
@@ -355,6 +367,11 @@ class Node(Learner):
             self._mailbox.put(stored)
         else:
             self._freshest.put(tx.tag, stored)
+
+    def _ignores(self, tx: Transmission) -> bool:
+        """Whether this node is malicious and takes no notice of a message; requests it answers."""
+        asked = tx.request is not None and not tx.reply
+        return self._malice is not None and not asked and self._malice.ignores(tx.message)
 
     def _only_listens(self, tag: Any) -> bool:
         """Whether the messages of an exchange in which the node takes no part are listened for."""

@@ -48,13 +48,17 @@ def _version(name: str) -> str:
 
 
 def node_table(world: World) -> dict[str, list[Any]]:
-    """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed."""
-    labels, rows = world.samples.y, world.shards.rows
+    """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
+
+    Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
+    """
+    labels, rows = world.shards.y.cpu().numpy(), world.shards.rows
     classes = range(world.samples.num_classes)
     ids = range(len(rows))
     table: dict[str, list[Any]] = {
         "node": list(ids),
         "role": list(world.roles),
+        "malicious": [i in world.malicious for i in ids],
         "speed": list(world.speed_factor),
         "train_samples": [len(r.train) for r in rows],
         "validation_samples": [len(r.validation) for r in rows],

@@ -128,6 +128,15 @@ class Requests:
         else:
             self._ctx.counts["late_replies"] += 1
 
+    def without(self, tx: Transmission) -> None:
+        """A reply that has come is ignored: go on without it rather than ask again."""
+        if tx.request is None or tx.request[1] not in self._pending:
+            return
+        pending = self._pending[tx.request[1]]
+        pending.peers = tuple(j for j in pending.peers if j != tx.src)
+        if len(pending.got) == len(pending.peers):
+            self._close(tx.request[1])
+
     def unread(self) -> int:
         """Replies that wait for the others of their request."""
         return sum(len(pending.got) for pending in self._pending.values())

@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from netsim.attacks import Attack
 from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
@@ -164,6 +165,7 @@ if TYPE_CHECKING:
     ScheduleChoice = Schedule
     ModelChoice = ModelKind
     SpeedChoice = Speed
+    AttackChoice = Attack
 else:
     _partition = (
         choice("netsim.data.partitions"),
@@ -187,6 +189,7 @@ else:
     ScheduleChoice = choice("netsim.exchange", tag="schedule")
     ModelChoice = choice("netsim.models")
     SpeedChoice = choice("netsim.compute.speed")
+    AttackChoice = choice("netsim.attacks")
 
 
 class Scenario(Table):
@@ -215,6 +218,7 @@ class Scenario(Table):
     training: Training = Training()
     compute: SpeedChoice = _default("fixed")
     algorithm: Annotated[tuple[AlgorithmEntry, ...], Field(min_length=1)]
+    attack: AttackChoice | None = None
     metrics: Metrics = Metrics()
     run: Run = Run()
     sweep: Sweep | None = None

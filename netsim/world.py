@@ -42,6 +42,8 @@ class World:
         Each node's initial row; the same tensor where it is common.
     budget : Budget or None
         Mean SNRs; None without a radio.
+    malicious : frozenset of int
+        Nodes that attack.
     """
 
     scenario: Scenario
@@ -57,6 +59,7 @@ class World:
     budget: Budget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
+    malicious: frozenset[int] = frozenset()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -82,7 +85,9 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     factors = tuple(g.speed for g in groups) + (1.0,) * plain
     positions = _positions(scenario, streams)
     samples = _load(scenario, data_folder)
-    shards = _share(scenario, samples, roles, streams, device, dtype)
+    learners = [i for i, role in enumerate(roles) if role != SERVER]
+    malicious = _malicious(scenario, learners, streams)
+    shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
     budget: Budget | None = None
     threshold_db: float | None = None
@@ -104,6 +109,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         budget,
         threshold_db,
         powers,
+        malicious,
     )
 
 
@@ -139,10 +145,23 @@ def _load(scenario: Scenario, data_folder: Path | None) -> Samples:
     return scenario.data.load(Path(path) if path is not None else data_folder)
 
 
+def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:
+    if scenario.attack is None:
+        return frozenset()
+    malicious = scenario.attack.malicious(learners, streams)
+    if learners and len(malicious) == len(learners):
+        raise ScenarioError(
+            f"[attack] fraction = {scenario.attack.fraction:g}: all {len(learners)} nodes with "
+            "data are malicious; none is left to measure"
+        )
+    return malicious
+
+
 def _share(
     scenario: Scenario,
     samples: Samples,
     roles: tuple[str, ...],
+    malicious: frozenset[int],
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
@@ -170,7 +189,12 @@ def _share(
     x = torch.from_numpy(samples.x).to(device=device, dtype=dtype)
     y = torch.from_numpy(samples.y).to(device)
     batch_size = scenario.training.batch_size
-    return Shards(x, y, rows, common, batch_size, streams, samples.scale)
+    shards = Shards(x, y, rows, common, batch_size, streams, samples.scale)
+    if scenario.attack is not None:
+        labels = scenario.attack.relabelled(samples.y, samples.num_classes)
+        if labels is not samples.y:
+            return shards.relabelled(malicious, labels)
+    return shards
 
 
 def _models(

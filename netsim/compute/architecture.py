@@ -87,17 +87,21 @@ class Architecture:
             return 0, self.num_parameters
         if name == "buffers":
             return self.num_parameters, self.num_values
-        prefix = "features" if name == "backbone" else name
+        prefixes = ["features" if name == "backbone" else name]
+        if name == "fully_connected":
+            prefixes = [n for n, m in self.module.named_modules() if isinstance(m, nn.Linear)]
         inside = [
             s
             for s in self._slices
-            if s.stop <= self.num_parameters and (s.name + ".").startswith(prefix + ".")
+            if s.stop <= self.num_parameters
+            and (s.name + ".").startswith(tuple(f"{p}." for p in prefixes))
         ]
         if not inside:
             known = sorted({s.name.split(".")[0] for s in self._slices})
             raise ProtocolError(
                 f"model {self.name} has no part {name!r}; "
-                f"it has parameters, buffers, backbone, {', '.join(known)}"
+                "it has parameters, buffers, backbone, fully_connected, "
+                f"{', '.join(known)}"
             )
         start, stop = inside[0].start, inside[-1].stop
         if sum(s.stop - s.start for s in inside) != stop - start:

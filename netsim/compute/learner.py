@@ -365,14 +365,20 @@ class Learner:
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict)
 
-    def log_weights(self, ids: Sequence[int], weights: Ref | Sequence[float]) -> None:
-        """The collaboration graph: this node's weights on `ids` from now on, one an id."""
+    def log_weights(
+        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
+    ) -> None:
+        """The collaboration graph: this node's weights on `ids` from now on, one an id.
+
+        A server that computes them for another node names that `node`.
+        """
         given = weights.num_values if isinstance(weights, Ref) else len(weights)
         if given != len(ids):
             raise ProtocolError(f"log_weights: {len(ids)} ids but {given} weights")
         if isinstance(weights, Ref):
             weights.require_owner(self.id)
-        self._ctx.weights_due.append((self._ctx.env.now, self.id, tuple(ids), weights))
+        whose = self.id if node is None else node
+        self._ctx.weights_due.append((self._ctx.env.now, whose, tuple(ids), weights))
 
     def keep(self, name: str, ref: Ref) -> None:
         """Keep a value beyond the run: what was kept last under a name is written at its end.

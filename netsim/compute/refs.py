@@ -78,6 +78,11 @@ class Ref:
         return (self._columns[1] - self._columns[0],)
 
     @property
+    def columns(self) -> tuple[int, int] | None:
+        """The range of the cell's columns that this is a handle to; None for all of it."""
+        return self._columns
+
+    @property
     def num_values(self) -> int:
         return prod(self.shape)
 
@@ -91,7 +96,8 @@ class Ref:
         Parameters
         ----------
         name : str
-            `parameters`, `buffers`, `backbone`, `head`, or the dotted name of a submodule.
+            `parameters`, `buffers`, `backbone`, `head`, `fully_connected` (all linear layers), or
+            the dotted name of a submodule.
 
         Raises
         ------

@@ -5,7 +5,7 @@ gather. Which rows make up batch b of a stream follows from (seed, node, stream,
 epoch visits every row once in an order of its own, the last batch may be smaller.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -88,6 +88,31 @@ class Shards:
         return Shards(
             self.x, self.y, self.rows, self.common, batch_size, self._streams, self._scale
         )
+
+    def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
+        """The same samples, of which some nodes see other labels in training and validation.
+
+        Parameters
+        ----------
+        nodes : collection of int
+        labels : (n,) int64
+            What these nodes take for the labels of the data set. Their rows become copies, behind
+            all others, so that whoever shares a sample with them sees its true label.
+        """
+        mine = [self.rows[i] for i in nodes]
+        parts = [part for rows in mine for part in (rows.train, rows.validation)]
+        copied = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+
+        def copies(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+            return len(self.y) + np.searchsorted(copied, rows)
+
+        rows = list(self.rows)
+        for i, own in zip(nodes, mine, strict=True):
+            rows[i] = NodeRows(copies(own.train), copies(own.validation), own.test)
+        index = torch.from_numpy(copied).to(self.x.device)
+        x = torch.cat([self.x, self.x[index]])
+        y = torch.cat([self.y, torch.from_numpy(labels[copied]).to(self.y)])
+        return Shards(x, y, rows, self.common, self.batch_size, self._streams, self._scale)
 
     def train_size(self, node: int) -> int:
         """How many training samples the node has."""

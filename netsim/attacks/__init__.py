@@ -1,0 +1,52 @@
+"""Attacks by malicious nodes; one a file, its name is its `kind` in a scenario.
+
+An attack is on the data (`relabelled`: what malicious nodes take for the labels of their training
+and validation samples; test samples stay as they are) or on the messages (`forgery`: what becomes
+of every Ref that a malicious node sends, at sending and lazily). Algorithms know nothing of it.
+
+Malicious nodes run the algorithm like all others. With `runs_algorithm = false` they train and
+send as the algorithm says but take nothing from others: messages to them that carry values (Refs)
+are dropped on arrival, as if lost; requests are still answered.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from netsim.registry import Component, Fraction
+from netsim.rng import Streams
+
+Forgery = Callable[[Tensor, int, int, int], Tensor]
+"""`forgery(values, seed, node, count) -> values` of the same shape: a module-level pure function;
+(seed, node, count) key its draws, `count` numbers the values that the node has forged."""
+
+
+class Attack(Component):
+    """Base of the attacks.
+
+    Parameters
+    ----------
+    fraction : float
+        Share of the data-holding nodes that are malicious, rounded to whole nodes, drawn at
+        random. A larger fraction keeps the malicious nodes of a smaller one and adds to them.
+    runs_algorithm : bool
+        Whether malicious nodes use what they receive.
+    """
+
+    fraction: Fraction
+    runs_algorithm: bool = True
+
+    def malicious(self, nodes: Sequence[int], streams: Streams) -> frozenset[int]:
+        """Which of `nodes` are malicious; servers are not asked."""
+        order = streams.permutation("attack", n=len(nodes))
+        return frozenset(nodes[k] for k in order[: round(self.fraction * len(nodes))])
+
+    def relabelled(self, labels: NDArray[np.int64], num_classes: int) -> NDArray[np.int64]:
+        """The labels that malicious nodes train and validate with, (n,)."""
+        return labels
+
+    def forgery(self) -> Forgery | None:
+        """What malicious nodes do to values that they send; None: nothing."""
+        return None
