@@ -194,24 +194,24 @@ class Air(Link):
         """One airtime at the lowest rate among the receivers, one draw each, no repetition."""
         now, src = self.env.now, group[0].src
         packets, packet_bits = self._packets(group[0].bits)
-        listening = [tx for tx in group if self._free[tx.dst]]
         channel = self._channel
-        rates = [channel.rate_bps(channel.snr(src, tx.dst, now)) for tx in listening]
-        rate_bps = min((r for r in rates if r > 0), default=0.0)
+        rates = [channel.rate_bps(channel.snr(src, tx.dst, now)) for tx in group]
+        rate_bps = min((r for r in rates if r > 0), default=0.0)  # the sender can't tell who is busy
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
         duration_ns = round(packets * attempt_ns) if rate_bps else 0
         heard = [
             (tx, *self._hear(tx, packets, packet_bits, rate_bps if rate > 0 else 0.0))
-            for tx, rate in zip(listening, rates, strict=True)
+            for tx, rate in zip(group, rates, strict=True)
+            if self._free[tx.dst]
         ]
-        radios = [src, *(tx.dst for tx in listening)]
+        radios = [src, *(tx.dst for tx, *_ in heard)]
+        missed = [tx for tx in group if not self._free[tx.dst]]
         left_ns = None if self.ttl_ns is None else group[0].sent_ns + self.ttl_ns - now
         if left_ns is not None and duration_ns > left_ns:
             duration_ns = left_ns
             heard = [(tx, DEADLINE, *report[1:4], None) for tx, *report in heard]
         self._take(radios, src, duration_ns)
-        missed = [tx for tx in group if tx not in listening]
 
         def end() -> None:
             for tx, *report in heard:
