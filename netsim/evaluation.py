@@ -7,9 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from netsim.compute.learner import Publication
 from netsim.compute.refs import Ref
 from netsim.compute.shards import Batch
+from netsim.compute.showing import Publication
 from netsim.context import Context
 
 _SPLITS = (

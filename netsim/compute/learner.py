@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import simpy
 
@@ -24,11 +24,9 @@ from netsim.compute.jobs import (
 )
 from netsim.compute.refs import Cell, Ref
 from netsim.compute.select import state_length
+from netsim.compute.showing import Showing
 from netsim.errors import ProtocolError
 from netsim.units import to_ns
-
-if TYPE_CHECKING:
-    from netsim.context import Context
 
 MAX_NUMBERS = 4096
 """How many numbers `node.value` hands out at most: it is for decisions, not for models."""
@@ -51,26 +49,14 @@ class Trained(NamedTuple):
     optimizer: Ref
 
 
-class Publication(NamedTuple):
-    """The model that a node would predict with."""
-
-    ref: Ref
-    stage: str
-    predict: Callable[..., Any] | None
-
-
-class Learner:
+class Learner(Showing):
     """The learning half of `netsim.node.Node`."""
-
-    id: int
-    _ctx: Context
 
     def _init_learner(self) -> None:
         self._processor_free_ns = 0
         self._training_jobs = 0
         self._batches_drawn: dict[str, int] = {}
-        self.published: dict[str, Publication] = {}
-        self._kept: dict[str, Ref] = {}
+        self._init_showing()
         self.local_steps = 0
 
     # -- models ----------------------------------------------------------------------------------
@@ -350,47 +336,6 @@ class Learner:
 
         then(ctx.env.timeout(to_ns(duration_s)), due)
         return event
-
-    # -- showing ---------------------------------------------------------------------------------
-
-    def publish(self, ref: Ref, stage: str, predict: Callable[..., Any] | None = None) -> None:
-        """The model this node would predict with now; `stage` names it in the metrics.
-
-        `predict(model, x) -> (n, L)` replaces the plain forward pass.
-        """
-        ref.require_owner(self.id)
-        self._architecture(ref)
-        if predict is not None:
-            require_module_level(predict)
-        self.published.pop(stage, None)  # so that the last one published is the last in order
-        self.published[stage] = Publication(ref, stage, predict)
-
-    def log_weights(
-        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
-    ) -> None:
-        """The collaboration graph: this node's weights on `ids` from now on, one an id.
-
-        A server that computes them for another node names that `node`.
-        """
-        given = weights.num_values if isinstance(weights, Ref) else len(weights)
-        if given != len(ids):
-            raise ProtocolError(f"log_weights: {len(ids)} ids but {given} weights")
-        if isinstance(weights, Ref):
-            weights.require_owner(self.id)
-        whose = self.id if node is None else node
-        self._ctx.weights_due.append((self._ctx.env.now, whose, tuple(ids), weights))
-
-    def keep(self, name: str, ref: Ref) -> None:
-        """Keep a value beyond the run: what was kept last under a name is written at its end.
-
-        It goes to `kept/<name>.npz` in the run folder, each node's as an array `node_<id>`.
-        """
-        ref.require_owner(self.id)
-        self._kept[name] = ref
-
-    def kept_values(self) -> dict[str, Any]:
-        """The numbers kept, as numpy arrays, once they are computed."""
-        return {name: ref.tensor().detach().cpu().numpy() for name, ref in self._kept.items()}
 
     # -- helpers ---------------------------------------------------------------------------------
 
