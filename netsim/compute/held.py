@@ -4,7 +4,8 @@ Training takes virtual time, and a model may arrive meanwhile. What then happens
 `[training] on_arrival`, never an accident of who wrote last:
 
 - `wait`: the arrival takes effect when the job in flight has ended, whose result it replaces;
-- `rebase`: then, too, but with the change that training made added to it;
+- `rebase`: then, too, but with the change that training made to the parameters added to it
+  (running statistics are the arrived ones: a variance plus a change may be below 0);
 - `discard_step`: at once; the job in flight is dropped (KD-PDFL's literal overwrite).
 """
 
@@ -57,8 +58,16 @@ class Held:
         return done
 
     def replace(self, arrived: Ref) -> None:
-        """A model arrives that takes the place of the one held."""
+        """A model arrives that takes the place of the one held.
+
+        Raises
+        ------
+        ProtocolError
+            If it is another node's, or not a whole model.
+        """
         arrived.require_owner(self._node.id)
+        if arrived.architecture is None:
+            raise ProtocolError("a whole model is needed here, not a part or another value")
         done = self._in_flight
         if done is None:
             self.theta = arrived
@@ -88,7 +97,8 @@ class Held:
         if arrived is None:
             self.theta = trained.theta
         elif self._ctx.on_arrival == "rebase":
-            self.theta = self._node.mix([arrived, trained.theta, before], [1.0, 1.0, -1.0])
+            moved = self._node.mix([arrived, trained.theta, before], [1.0, 1.0, -1.0])
+            self.theta = moved.with_part("buffers", arrived.part("buffers"))
         else:
             self._ctx.counts["trainings_overwritten"] += 1
             self.theta = arrived

@@ -114,7 +114,8 @@ class Learner(Showing):
         Raises
         ------
         ProtocolError
-            If not exactly one of `steps` and `epochs` is given, or a Ref is foreign.
+            If not exactly one of `steps` and `epochs` is given, a Ref is foreign, or `anchor` or
+            `optimizer` do not fit the model.
         """
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
@@ -148,8 +149,15 @@ class Learner(Showing):
         inputs = (theta, *held_fixed, *learn.values(), *extras)
         learned_values = sum(r.num_values for r in learn.values())
         size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
+        if optimizer is not None and optimizer.shape != (size,):
+            raise ProtocolError(
+                f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
+                "it must come from a call with the same model and the same `learn`"
+            )
+        if anchor is not None and anchor[0].num_values < architecture.num_parameters:
+            raise ProtocolError("train: the anchor must be a model like theta, or its parameters")
         shapes = [theta.shape, *(r.shape for r in learn.values()), (size,)]
-        new, *learned, state = self._submit(work, inputs, shapes, architecture)
+        new, *learned, state = self._submit(work, inputs, shapes, [architecture])
         result = Trained(new, dict(zip(learn, learned, strict=True)), state)
         return self._occupy_processor(total, result)
 
@@ -213,7 +221,7 @@ class Learner(Showing):
             work, inputs = Mix(None), (*refs, weights)
         else:
             work, inputs = Mix(tuple(float(w) for w in weights)), tuple(refs)
-        (out,) = self._submit(work, inputs, [refs[0].shape], refs[0].architecture)
+        (out,) = self._submit(work, inputs, [refs[0].shape], [refs[0].architecture])
         return out
 
     def select(
@@ -263,7 +271,7 @@ class Learner(Showing):
             Module-level; takes tensors where `args` holds Refs (also within tuples, lists and
             dicts) and returns a tensor or a tuple of tensors.
         like : Ref or tuple of int or tuple of either
-            Shapes of the results, where they depend on values.
+            Shapes of the results, where they depend on values; what is like a whole model is one.
         duration_s : float
             Virtual time that the processor is busy with it.
 
@@ -283,10 +291,12 @@ class Learner(Showing):
             shapes = tuple(like)
         several = bool(shapes) and not isinstance(shapes[0], int)
         each = [s.shape if isinstance(s, Ref) else s for s in shapes] if several else [shapes]
+        examples = shapes if several else [like]
+        models = [s.architecture if isinstance(s, Ref) else None for s in examples]
         if duration_s:
             start_ns = max(self._ctx.env.now, self._processor_free_ns)
             self._processor_free_ns = start_ns + to_ns(duration_s)
-        outputs = self._submit(Apply(fn, slotted), tuple(inputs), each)
+        outputs = self._submit(Apply(fn, slotted), tuple(inputs), each, models)
         return tuple(outputs) if several else outputs[0]
 
     def value(self, x: Any, duration_s: float | None = None, default: Any = None) -> simpy.Event:
@@ -340,14 +350,15 @@ class Learner(Showing):
     # -- helpers ---------------------------------------------------------------------------------
 
     def _submit(
-        self, work: Any, inputs: tuple[Ref, ...], shapes: Sequence[Any], architecture: Any = None
+        self, work: Any, inputs: tuple[Ref, ...], shapes: Sequence[Any], models: Sequence[Any] = ()
     ) -> list[Ref]:
         for ref in inputs:
             ref.require_owner(self.id)
         scheduler = self._ctx.scheduler
+        layouts = [*models, *[None] * (len(shapes) - len(models))]
         cells = [
-            Cell(scheduler, tuple(shape), architecture if index == 0 else None)
-            for index, shape in enumerate(shapes)
+            Cell(scheduler, tuple(shape), architecture)
+            for shape, architecture in zip(shapes, layouts, strict=True)
         ]
         scheduler.submit(work, self.id, inputs, tuple(cells))
         return [Ref(self.id, cell) for cell in cells]

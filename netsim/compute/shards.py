@@ -2,7 +2,8 @@
 
 The data set lies on the device once; a shard is a list of row numbers and a batch an index
 gather. Which rows make up batch b of a stream follows from (seed, node, stream, b) alone: each
-epoch visits every row once in an order of its own, the last batch may be smaller.
+epoch visits every row once in an order of its own. The last batch may be smaller; if it were a
+single row, which BatchNorm can't train on, it is left out of that epoch.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -121,7 +122,7 @@ class Shards:
     def batches_per_epoch(self, node: int) -> int:
         """How many minibatches one pass over the node's training samples takes.
 
-        A single sample left over is dropped: BatchNorm has no variance of one.
+        A single sample left over is left out: BatchNorm has no variance of one.
         """
         full, rest = divmod(self.train_size(node), self.batch_size)
         return full + (rest > 1 or full == 0)

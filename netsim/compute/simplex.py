@@ -21,9 +21,10 @@ def project_to_simplex(v: Tensor, total: float = 1.0) -> Tensor:
     torch.Tensor
         (..., N)
     """
+    v = v - v.amax(dim=-1, keepdim=True)  # changes nothing but the rounding of large entries
     ordered = v.sort(dim=-1, descending=True).values
     excess = ordered.cumsum(dim=-1) - total
     rank = torch.arange(1, v.shape[-1] + 1, device=v.device, dtype=v.dtype)
-    support = (ordered - excess / rank > 0).sum(dim=-1, keepdim=True)
+    support = (ordered - excess / rank > 0).sum(dim=-1, keepdim=True).clamp(min=1)  # 0 if nan
     shift = excess.gather(-1, support - 1) / support
     return (v - shift).clamp(min=0)
