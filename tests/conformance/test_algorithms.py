@@ -1,0 +1,112 @@
+"""Every algorithm in `algorithms/`, found by file name, keeps the contract and plays."""
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import algorithms
+from netsim import engine, plugins, world
+from netsim.api import Message, Params
+from netsim.registry import family
+from netsim.scenario import from_dict
+
+from .conftest import tables
+
+FOLDER = Path(algorithms.__file__).parent
+MODULES = plugins.algorithms()
+SCHEDULES = {
+    "star": {"schedule": "star", "slots_per_exchange": 5},
+    "rounds": {"schedule": "rounds", "interval_s": 2.0},
+    "poisson": {"schedule": "poisson", "rate_hz": 0.2, "slot_s": 1.0},
+    "periodic": {"schedule": "periodic", "period_s": 5.0, "slot_s": 1.0},
+}
+OUTSIDE = {"torch", "numpy", "scipy", "networkx"}
+LAZY_VERBS = {"compute", "train", "publish"}
+PAIRS = [
+    (name, schedule)
+    for name, module in MODULES.items()
+    for schedule in plugins.schedules(module) or SCHEDULES
+]
+
+
+def imported(tree: ast.AST):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "shipped algorithms import by full name"
+            yield node.module
+
+
+def test_all_schedules_are_known_here():
+    assert set(SCHEDULES) == set(family("netsim.exchange", "schedule"))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
+def test_an_algorithm_imports_the_api_and_mathematics_only(path):
+    tree = ast.parse(path.read_text())
+    assert ast.get_docstring(tree)
+    for name in imported(tree):
+        root = name.partition(".")[0]
+        assert (
+            name == "netsim.api"
+            or root in OUTSIDE | {"algorithms"}
+            or root in sys.stdlib_module_names
+        ), f"{path.name} imports {name}"
+        assert root != "random", "the only randomness is node.uniform and node.permutation"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
+def test_what_is_computed_later_is_no_lambda(path):
+    for call in ast.walk(ast.parse(path.read_text())):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            continue
+        if call.func.attr in LAZY_VERBS:
+            given = [*call.args, *(k.value for k in call.keywords)]
+            assert not any(isinstance(g, ast.Lambda) for g in given), f"line {call.lineno}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_params_and_messages_are_frozen_and_schedules_exist(name):
+    module = MODULES[name]
+    assert issubclass(module.Params, Params)
+    assert module.Params.model_config["frozen"]
+    assert module.Params.model_config["extra"] == "forbid"
+    known = set(family("netsim.exchange", "schedule"))
+    assert set(plugins.schedules(module) or ()) <= known
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, Message) and value is not Message:
+            assert value.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize(("name", "schedule"), PAIRS)
+@pytest.mark.parametrize("lossy", [False, True])
+def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, lossy):
+    params = MODULES[name].Params.model_fields
+    changed = tables(
+        name,
+        SCHEDULES[schedule],
+        horizon_s=30.0,
+        compute={"kind": "fixed", "step_s": 0.5},
+        params={key: 1.0 for key, field in params.items() if field.is_required()},
+        link={"loss": 0.3 if lossy else 0.0, "latency_s": 0.05},
+        metrics={"every_s": 15.0, "common_test_samples": 5},
+    )
+    scenario = from_dict(changed)
+    summary = engine.play(world.build(scenario), scenario.algorithm[0])
+    assert summary["local_steps"] > 0
+    assert 0 < summary["accuracy"]["nodes"] <= 5  # under star not everybody has woken yet
+    assert summary["parameters_sha256"]
+    again = engine.play(world.build(scenario), scenario.algorithm[0])
+    assert again["event_log_sha256"] == summary["event_log_sha256"]
+    assert again["parameters_sha256"] == summary["parameters_sha256"]
+
+
+def test_an_algorithm_may_borrow_its_params(play_source):
+    played = play_source("def processes(node, params):\n    saw(node, 'x')\n    return []\n")
+    assert len(played.seen) == 5
+    module = importlib.import_module(type(played.run.entry.params).__module__)
+    assert module.Params is not Params

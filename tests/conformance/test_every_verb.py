@@ -1,0 +1,91 @@
+"""A toy user of every verb under star, rounds and poisson, over loss and over fading radios."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from netsim.node import Node
+
+from .conftest import FADING, LOSSY, SCHEDULES, TOYS
+
+NAMES = sorted(path.stem for path in TOYS.glob("toy_*.py"))
+LINKS = {"lossy": LOSSY, "fading": FADING}
+SERVER = {"nodes": {"count": 5, "groups": [{"name": "hubs", "count": 1, "role": "server"}]}}
+
+NOT_VERBS = {
+    "deliver",
+    "free_processor",
+    "kept_values",
+    "started",
+    "superseded",
+    "transmission",
+    "unread",
+}
+"""What the link and the engine call on a node; an algorithm has no use for them."""
+
+
+def extra(name: str) -> dict:
+    if name == "toy_server":
+        return SERVER
+    return {"training": {"common_initial": False}} if name == "toy_ring" else {}
+
+
+def test_every_verb_of_a_node_has_a_toy_user():
+    sources = "".join(path.read_text() for path in TOYS.glob("toy_*.py"))
+    verbs = {
+        name
+        for name in dir(Node)
+        if not name.startswith("_") and callable(getattr(Node, name)) and name not in NOT_VERBS
+    }
+    assert {v for v in verbs if not re.search(rf"\bnode\.{v}\(", sources)} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_toy_has_under_forty_lines(name):
+    lines = (TOYS / f"{name}.py").read_text().splitlines()
+    assert sum(bool(line.strip()) for line in lines) < 40
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_deadlocks_and_no_message_is_lost_silently(play, name, schedule, link):
+    played = play(name, schedule, **LINKS[link], **extra(name))
+    summary, log = played.summary, played.log
+    counts, messages = Counter(summary["counts"]), summary["messages"]
+    assert played.seen
+    # what was sent has one row, or is still on its way at the horizon
+    assert len(log) == played.endings == messages["sent"]
+    assert played.created == len(log) + counts["messages_in_flight"]
+    # what was delivered was handed over once, or is accounted for under a name of its own
+    outcomes = Counter(log.outcome)
+    assert outcomes["delivered"] + outcomes["partial"] == (
+        played.handed
+        + counts["messages_unread"]
+        + counts["messages_superseded"]
+        + counts["late_replies"]
+    )
+    lost = {"outage", "retries", "collision", "busy", "off"}
+    assert messages["lost"] == sum(outcomes[o] for o in lost)
+    assert messages["expired"] == outcomes["deadline"]
+    if name not in ("toy_clock", "toy_learner"):
+        assert outcomes["delivered"] + outcomes["partial"] > 0
+        assert messages["lost"] + messages["expired"] + outcomes["partial"] > 0
+    assert summary["wakes"]["woke"] > 0
+    assert (log.t_done_s >= log.t_sent_s).all()
+    arrived = log.outcome.isin(["delivered", "partial"])
+    assert log.age_s.notna().equals(arrived)
+    assert np.allclose(log.age_s[arrived], (log.t_done_s - log.t_sent_s)[arrived], atol=1e-9)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", NAMES)
+def test_timing_only_plays_the_same_events(play, name, schedule):
+    """No toy's timing depends on values but `toy_fetch`'s choice, which sends nothing."""
+    full = play(name, schedule, **LOSSY, **extra(name))
+    timing = play(name, schedule, timing_only=True, **LOSSY, **extra(name))
+    assert timing.summary["event_log_sha256"] == full.summary["event_log_sha256"]
+    assert timing.summary["parameters_sha256"] is None
+    assert "accuracy" not in timing.summary
