@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import simpy
 
@@ -23,7 +23,7 @@ from netsim.compute.jobs import (
     Train,
 )
 from netsim.compute.refs import Cell, Ref
-from netsim.compute.select import state_length
+from netsim.compute.select import pooled, state_length
 from netsim.compute.showing import Showing
 from netsim.errors import ProtocolError
 from netsim.units import to_ns
@@ -65,6 +65,11 @@ class Learner(Showing):
     def train_size(self) -> int:
         """How many training samples this node has."""
         return self._ctx.shards.train_size(self.id)
+
+    @property
+    def learning_rate(self) -> float:
+        """The scenario's learning rate, for algorithms that let it decay."""
+        return self._ctx.optimizer.learning_rate
 
     def initial(self) -> Ref:
         """The initial model: common to all nodes or the node's own, as the scenario says."""
@@ -259,6 +264,26 @@ class Learner(Showing):
         shapes = [(len(thetas),), (state_length(thetas[0].num_values),)]
         weights, after = self._submit(work, inputs, shapes)
         return weights, after
+
+    def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None = None) -> Ref:
+        """The state that `select` goes on from when candidates come in batches; lazy.
+
+        A first pass over all batches counts every candidate in (`netsim.compute.select.pooled`);
+        a second one offers them, batch by batch, with `select`.
+
+        Parameters
+        ----------
+        thetas : sequence of Ref
+            The node's own model, then the candidates of this batch.
+        sizes : sequence of float
+            Training sizes, own first.
+        state : Ref
+            Where an earlier batch left off.
+        """
+        if len(sizes) != len(thetas):
+            raise ProtocolError("pool: one size a model is needed")
+        length = (state_length(thetas[0].num_values),)
+        return cast(Ref, self.compute(pooled, state, tuple(thetas), tuple(sizes), like=length))
 
     def compute(
         self, fn: Callable[..., Any], *args: Any, like: Any = None, duration_s: float = 0.0

@@ -5,6 +5,7 @@ The state of a selection is one row, so that it can be carried from batch to bat
 that is not yet rejected, `sum` the total size of a set and `w` its size-weighted sum of models.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -37,6 +38,51 @@ def opening_state(
         w_y.add_(model, alpha=size)
     header = torch.tensor([1.0, own_size, own_size + sum(sizes)]).to(own)
     return torch.cat([header, w_x, w_y])
+
+
+def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float]) -> Tensor:
+    """A batch of candidates counted into Y before any of them is offered.
+
+    Parameters
+    ----------
+    state : torch.Tensor or None
+        Where an earlier batch left off; None for the first one.
+    models : sequence of torch.Tensor
+        (P,) each: the node's own model, then the candidates.
+    sizes : sequence of float
+        Their training sizes p, own first.
+
+    Returns
+    -------
+    torch.Tensor
+        (state_length(P),)
+    """
+    if state is None:
+        return opening_state(models[0], sizes[0], models[1:], sizes[1:])
+    state = state.clone()
+    w_y = state[HEADER:].chunk(2)[1]
+    for model, size in zip(models[1:], sizes[1:], strict=True):
+        w_y.add_(model, alpha=size)
+    state[2] += sum(sizes[1:])
+    return state
+
+
+def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) -> float:
+    """Probability of adding a candidate: its gain in X over that and the gain in Y without it.
+
+    A loss that is not a number counts as infinite, and a candidate with which X has such a loss is
+    never added: a mean with a diverged model in it would be lost for good.
+    """
+    loss_x, with_j, loss_y, without_j = (
+        math.inf if math.isnan(v) else v for v in (loss_x, with_j, loss_y, without_j)
+    )
+    if with_j == math.inf:
+        return 0.0
+    gain_add = max(loss_x - with_j, 0.0)
+    gain_remove = loss_y - without_j if without_j < loss_y else 0.0
+    if gain_add == math.inf or gain_add + gain_remove == 0.0:
+        return 1.0
+    return gain_add / (gain_add + gain_remove)
 
 
 def greedy(
@@ -86,10 +132,7 @@ def greedy(
         loss_y = loss(w_y / sum_y) if loss_y is None else loss_y
         with_j = loss((w_x + size * model) / (sum_x + size))
         without_j = loss((w_y - size * model) / (sum_y - size))
-        gain_add = max(loss_x - with_j, 0.0)
-        gain_remove = max(loss_y - without_j, 0.0)
-        total = gain_add + gain_remove
-        if coin < (gain_add / total if total > 0 else 1.0):
+        if coin < acceptance(loss_x, with_j, loss_y, without_j):
             w_x.add_(model, alpha=size)
             sum_x, count, chosen[index], loss_x = sum_x + size, count + 1, size, with_j
         else:
