@@ -1,0 +1,294 @@
+"""pFedGraph: weigh every other node's model by size and by the similarity of updates.
+
+Source: Ye, Ni, Wu, Chen and Wang, "Personalized federated learning with inferred collaboration
+graphs", ICML 2023, Algorithm 1 and Eqs. (1)-(4); code at github MediaBrain-SJTU/pFedGraph.
+
+Symbols: theta_i trained model, theta_init common initial model, n_i training samples, p_i = n_i /
+sum n, W collaboration graph (row i: node i's weights, its own included), S_ij similarity, alpha
+weight of similarity against size, theta~_i = sum_j W_ij theta_j the model that node i starts the
+next round from, theta-_i = sum_j W_ij theta_j / ||theta_j|| the direction it keeps near, lam.
+
+With a node of role `server` this is the published algorithm: clients send models, the server solves
+the graph and answers each. Without one, nodes exchange models and each solves its own row: the same
+numbers for (K - 1) |theta| received a node and round. Under `rounds` this is Algorithm 1; under
+other schedules a node takes what has come by its own wake-up, the server answers, by its own clock,
+every client heard from since, and `[training] on_arrival` says what an answer does to a client that
+trains.
+
+Readings and departures:
+- The code's `alpha` weighs the size term: alpha here is the paper's, 1 / (the code's). The reported
+  "0.08 K" is the code's, so the default is 1 / (0.08 K), 1.25 for K = 10.
+- The code adds lam cos(.) to the loss, which drives models apart; Eq. (3) subtracts lam/2 cos(.):
+  `sign = "paper"`, or `"code"`.
+- Eq. (1) has the cosine of models, which is about 1 for every pair; Appendix C and the code that of
+  updates theta - theta_init, used here, over all layers or the linear ones only (`layers = "fc"`).
+- Similarities over 0.9, strictly, count as 1.
+- ||x - p||^2 - alpha s.x is ||x - (p + alpha s / 2)||^2 plus a constant, so the minimiser of Eqs.
+  (2) and (4) on the simplex is a projection; the code calls a QP solver.
+- `direction = "approx"`: theta~_i / ||theta~_i|| stands for theta-_i, which is then not sent.
+- n_i counts training samples; the code's counts those cut off for validation too.
+- W^0 is never used: no regulariser before the first answer.
+- A model with values that are not finite gets weight 0; the code's solver would fail.
+- Over lossy links (`absent`): the graph is solved over those heard (`renormalise`, as the code does
+  with sampled clients), the missing ones' part of the weight stays with the node's own model
+  (`self`), or their last known model stands in (`last`). None older than `max_age_s` is used.
+"""
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from netsim import api
+from netsim.api import Batch, Held, Message, Node, Process, Received, Ref, project_to_simplex
+
+
+class Params(api.Params):
+    """`steps` is the paper's tau; without `alpha` it is 1 / (0.08 K)."""
+
+    steps: api.Count = 200
+    alpha: api.NonNegative | None = None
+    lam: api.NonNegative = 0.01
+    threshold: api.Finite = 0.9
+    layers: Literal["all", "fc"] = "all"
+    direction: Literal["exact", "approx"] = "exact"
+    sign: Literal["paper", "code"] = "paper"
+    absent: Literal["renormalise", "self", "last"] = "renormalise"
+    max_age_s: api.Positive | None = None
+
+
+@dataclass(frozen=True)
+class Update(Message):
+    """theta_i and n_i."""
+
+    theta: Ref
+    size: int
+
+
+@dataclass(frozen=True)
+class Personal(Message):
+    """What a node goes on from: theta~_i, and theta-_i unless that is approximated."""
+
+    theta: Ref
+    direction: Ref | None
+
+
+@dataclass
+class State:
+    """A node's model, and the direction that it keeps near once it has one."""
+
+    model: Held
+    direction: Ref | None = None
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """A server, a client of it, or a node among peers."""
+    if node.role == "server":
+        return [server(node, params)]
+    state = State(node.hold(node.initial()))
+    if node.servers:
+        return [client(node, params, state), on_personal(node, params, state)]
+    return [peer(node, params, state)]
+
+
+def client(node: Node, params: Params, state: State) -> Process:
+    """Train from theta~_i and send theta_i."""
+    while True:
+        yield node.wakeup()
+        trained = yield train(params, state)
+        if trained is not None:  # else an answer has taken its place (`discard_step`)
+            node.publish(trained.theta, "trained")
+            update = Update(trained.theta, node.train_size)
+            yield node.exchange(update, to=node.servers, expect=())
+
+
+def on_personal(node: Node, params: Params, state: State) -> Process:
+    """The server's answer arrives."""
+    while True:
+        received = yield node.receive(Personal, timeout_s=None)
+        if params.max_age_s is None or received.age_s <= params.max_age_s:
+            adopt(node, state, received.msg)
+
+
+def server(node: Node, params: Params) -> Process:
+    """W^t from all theta_i, then theta~_i and theta-_i for each client heard from."""
+    known: dict[int, Received[Update]] = {}
+    answered: dict[int, float] = {}
+    while True:
+        yield node.wakeup()
+        heard = yield node.exchange({}, expect=node.peers, kind=Update)
+        known = usable(node, params, known, heard)
+        new = [i for i in sorted(known) if known[i].sent_s > answered.get(i, -1.0)]
+        models = {i: received.msg for i, received in known.items()}
+        for i, personal in solved(node, params, models, new, len(node.peers)):
+            node.send(i, personal)
+            answered[i] = known[i].sent_s
+
+
+def peer(node: Node, params: Params, state: State) -> Process:
+    """Without a server: exchange theta_i, solve row i of Eq. (4), mix."""
+    known: dict[int, Received[Update]] = {}
+    while True:
+        yield node.wakeup()
+        trained = yield train(params, state)
+        node.publish(trained.theta, "trained")
+        mine = Update(trained.theta, node.train_size)
+        known = usable(node, params, known, (yield node.exchange(mine)))
+        models = {j: received.msg for j, received in known.items()} | {node.id: mine}
+        for _, personal in solved(node, params, models, [node.id], len(node.peers) + 1):
+            adopt(node, state, personal)
+
+
+def train(params: Params, state: State) -> Any:
+    """Local steps on H_i, Eq. (3), from theta~_i; on F_i alone while there is no theta-_i."""
+    if state.direction is None or params.lam == 0:
+        return state.model.train(steps=params.steps)
+    strength = -params.lam / 2 if params.sign == "paper" else params.lam
+    given = (state.direction, strength)
+    return state.model.train(steps=params.steps, loss=regularised_loss, given=given)
+
+
+def adopt(node: Node, state: State, personal: Personal) -> None:
+    """Go on from theta~_i."""
+    state.model.replace(personal.theta)
+    state.direction = personal.direction or node.compute(
+        F.normalize, personal.theta.part("parameters"), 2.0, 0
+    )
+    node.publish(personal.theta, "mixed")
+
+
+def usable(
+    node: Node,
+    params: Params,
+    known: dict[int, Received[Update]],
+    heard: dict[int, Received[Update]],
+) -> dict[int, Received[Update]]:
+    """What stands for the others' models, by `absent` and `max_age_s`."""
+    found = known | heard if params.absent == "last" else heard
+    oldest_s = 0.0 if params.max_age_s is None else node.now_s - params.max_age_s
+    return {j: received for j, received in found.items() if received.sent_s >= oldest_s}
+
+
+def solved(
+    node: Node, params: Params, models: dict[int, Update], whose: Sequence[int], clients: int
+) -> Iterable[tuple[int, Personal]]:
+    """Solve the rows of the nodes `whose` over the models at hand; (i, theta~_i and theta-_i).
+
+    `clients` is K: how many models there would be if none were missing.
+    """
+    if not whose:
+        return
+    ids = sorted(models)
+    thetas, sizes = [models[j].theta for j in ids], tuple(models[j].size for j in ids)
+    part = "parameters" if params.layers == "all" else "fully_connected"
+    alpha = 1.0 / (0.08 * clients) if params.alpha is None else params.alpha
+    missing = (clients - len(ids)) / (clients - 1) if params.absent == "self" else 0.0
+    compared, initial = tuple(t.part(part) for t in thetas), node.initial().part(part)
+    positions = tuple(ids.index(i) for i in whose)
+    constants = (alpha, params.threshold, missing)
+    graph = node.compute(rows, compared, initial, sizes, positions, *constants)
+    parts = tuple(theta.part("parameters") for theta in thetas)
+    for k, i in enumerate(whose):
+        w = node.compute(operator.getitem, graph, k)
+        node.log_weights(ids, w, node=i)
+        exact = params.direction == "exact"
+        near = node.mix(parts, node.compute(over_norms, w, parts)) if exact else None
+        yield i, Personal(node.mix(thetas, w), near)
+
+
+def update_similarity(updates: Tensor, threshold: float = 0.9) -> Tensor:
+    """S of Eq. (1) on updates: cosines, those over the threshold counted as 1.
+
+    Parameters
+    ----------
+    updates : torch.Tensor
+        (K, P), theta_j - theta_init.
+
+    Returns
+    -------
+    torch.Tensor
+        (K, K); -inf in the column of an update that is not finite.
+    """
+    return similarity_to(updates, updates, threshold)
+
+
+def similarity_to(own: Tensor, updates: Tensor, threshold: float) -> Tensor:
+    """Rows of S: (m, K) from (m, P) and (K, P)."""
+
+    def directions(x: Tensor) -> Tensor:
+        return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp(min=1e-8)
+
+    cosines = (directions(own) @ directions(updates).T).nan_to_num(nan=0.0)
+    s = torch.where(cosines > threshold, torch.ones_like(cosines), cosines)
+    return s.masked_fill(~updates.isfinite().all(dim=-1), -torch.inf)
+
+
+def collaboration_weights(similarity: Tensor, sizes: Tensor, alpha: float) -> Tensor:
+    """W of Eqs. (2) and (4): row i minimises ||x - p||^2 - alpha S_i.x over the simplex.
+
+    Parameters
+    ----------
+    similarity : torch.Tensor
+        (..., K), any number of rows; a weight is 0 where it is -inf.
+    sizes : torch.Tensor
+        (K,), n_j.
+    alpha : float
+        The paper's: 1 / (the argument of the published code).
+
+    Returns
+    -------
+    torch.Tensor
+        (..., K), rows that sum to 1.
+    """
+    p = sizes.to(similarity) / sizes.sum()
+    # -inf becomes what lies so far below all others that the projection gives it nothing.
+    target = torch.where(similarity.isneginf(), p - 2 - alpha, p + alpha / 2 * similarity)
+    return project_to_simplex(target)
+
+
+def rows(
+    thetas: tuple[Tensor, ...],
+    initial: Tensor,
+    sizes: tuple[int, ...],
+    positions: tuple[int, ...],
+    alpha: float,
+    threshold: float,
+    missing: float,
+) -> Tensor:
+    """Rows of W at some positions, (m, K); the part `missing` of each stays on its own entry."""
+    updates, own = torch.stack(thetas) - initial, list(positions)
+    similarity = similarity_to(updates[own], updates, threshold)
+    w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)
+    return (1 - missing) * w + missing * torch.eye(len(sizes)).to(w)[own]
+
+
+def over_norms(w: Tensor, thetas: Sequence[Tensor] | Tensor) -> Tensor:
+    """w_j / ||theta_j||, and 0 where w_j is: (K,)."""
+    norms = torch.stack([torch.linalg.vector_norm(theta) for theta in thetas])
+    return torch.where(w > 0, w / norms, torch.zeros_like(w))
+
+
+def alignment(theta: Tensor, direction: Tensor) -> Tensor:
+    """The inner product of theta / ||theta|| and a direction: a scalar."""
+    return torch.dot(theta, direction) / torch.linalg.vector_norm(theta)
+
+
+def cosine_regularizer(theta: Tensor, thetas: Tensor, w: Tensor, lam: float) -> Tensor:
+    """-lam/2 sum_j w_j cos(theta, theta_j), what Eq. (3) adds to the loss: (P,), (K, P), (K,)."""
+    return -lam / 2 * alignment(theta, over_norms(w, thetas) @ thetas)
+
+
+def regularised_loss(
+    model: torch.nn.Module,
+    batch: Batch,
+    learned: dict[str, Tensor],
+    direction: Tensor,
+    strength: float,
+) -> Tensor:
+    """H_i of Eq. (3): cross-entropy, and strength (-lam/2) times the alignment with theta-_i."""
+    theta = torch.cat([parameter.reshape(-1) for parameter in model.parameters()])
+    return F.cross_entropy(model(batch.x), batch.y) + strength * alignment(theta, direction)
