@@ -15,6 +15,12 @@ CLASSES = 10
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(CLASSES), 300))
 TRAIN, TEST = np.arange(2000), np.arange(2000, 3000)
 FAMILY = family("netsim.data.partitions")
+KEYS = {
+    # its defaults are for 5,000 samples of each class
+    "mapl_scenario": {
+        "scenario": 3, "train_min": 5, "train_max": 9, "test_samples": 4, "stride": 8,
+    },
+}  # fmt: skip
 
 
 def split(partition, nodes=20, seed=0):
@@ -23,6 +29,10 @@ def split(partition, nodes=20, seed=0):
 
 def counts(rows):
     return np.bincount(LABELS[rows], minlength=CLASSES)
+
+
+def member(kind):
+    return FAMILY[kind](**KEYS.get(kind, {}))
 
 
 def same(first, second):
@@ -35,7 +45,7 @@ def same(first, second):
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_shards_keep_training_and_test_rows_apart(kind):
     assert issubclass(FAMILY[kind], Partition)
-    shards = split(FAMILY[kind]())
+    shards = split(member(kind))
     assert len(shards) == 20
     for shard in shards:
         assert shard.train.dtype == shard.test.dtype == np.int64
@@ -47,7 +57,7 @@ def test_shards_keep_training_and_test_rows_apart(kind):
 
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_a_seed_gives_the_same_shards_and_another_seed_others(kind):
-    partition = FAMILY[kind]()
+    partition = member(kind)
     assert same(split(partition), split(partition))
     assert not same(split(partition), split(partition, seed=1))
 
@@ -55,7 +65,7 @@ def test_a_seed_gives_the_same_shards_and_another_seed_others(kind):
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_the_global_generator_is_not_touched(kind):
     state = np.random.get_state()  # noqa: NPY002 - it is what must not be used
-    split(FAMILY[kind]())
+    split(member(kind))
     after = np.random.get_state()  # noqa: NPY002
     assert state[2] == after[2]
     assert np.array_equal(state[1], after[1])
