@@ -1,0 +1,299 @@
+"""DPFL: each node adds or drops each candidate by what it does to its validation loss.
+
+Source: Kharrat, Canini and Horvath, "Decentralized personalized federated learning", 2024
+(arXiv:2406.06520), Algorithms 1 (DPFL), 2 (GGC) and 3 (BGGC), Eq. (3) (budget).
+
+Symbols: k this node, w_k its model, p_j training samples of j (the paper's shares, not divided by
+their sum), Omega_k candidates fixed after preprocessing, C_k collaborators of a round, B_c budget,
+R reward (minus the validation loss of k), X chosen, Y not yet rejected, P rounds between two GGC.
+
+Readings where the paper is silent or contradicts itself (each an option where one is listed):
+- B_c counts k itself (Algorithms 2 and 3); `budget_counts_self = false` is Eq. (3). B_c = 1 with
+  k counted leaves nobody.
+- Algorithm 2, line 6 normalises over Y without j; the budget is tested before each candidate and
+  ends Algorithm 3 altogether; R(X) = -F(wX / sum_X).
+- a = b > 0 gives 1/2, a = b = 0 gives 1; every candidate has a coin of its own.
+- Every P rounds GGC chooses anew; in between, C_k stays and its models are mixed. The authors' code
+  exchanges nothing in between: `between = "silent"`.
+- All nodes mix the models as they were sent; the code lets later nodes mix mixed ones.
+- One optimizer state for the whole run, as in the code, or a fresh one a round (`optimizer`).
+- The model to report is the one after local training: published as `trained`.
+Limitations that the paper names, lifted: `budget` may be a list, one B_c a node; candidates are
+those in reach when preprocessing starts (`candidates = "peers"`: all neighbours).
+Departures: a candidate that makes the reward infinite or no number is never added. Gradients are
+not clipped and images not augmented. A candidate lost in either pass of BGGC leaves both: the
+passes start over without it, so that the result is that of GGC on those that remain. Omega_k is
+told by subscriptions, repeated until they are acknowledged. B_c models are on their way or held
+during BGGC; in a round each of Omega_k has one place, which its next model takes over.
+What an absent candidate means: see `_subscriptions.SubscriptionParams`.
+"""
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from algorithms._downloads import DownloadParams, Downloads
+from algorithms._subscriptions import SubscriptionParams, Subscriptions
+from netsim.api import Count, Fraction, Node, Process, Ref
+
+
+class Params(DownloadParams, SubscriptionParams):
+    """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""
+
+    budget: Count | tuple[Count, ...] | None = None
+    budget_counts_self: bool = True
+    initial_epochs: Count = 10
+    epochs: Count = 5
+    period: Count = 1
+    between: Literal["mix", "silent"] = "mix"
+    candidates: Literal["reachable", "peers"] = "reachable"
+    optimizer: Literal["kept", "fresh"] = "kept"
+    decay: Fraction = 1.0
+    decay_every: Count = 10
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Algorithm 1 for one node."""
+    budget = budget_of(node, params)
+    limit = None if budget is None else budget + (not params.budget_counts_self)  # of |X|
+    downloads = Downloads(node, budget or node.num_nodes, params)
+    subscriptions = Subscriptions(node, params)
+    rounds = on_round(node, params, limit, downloads, subscriptions)
+    return [rounds, *subscriptions.processes()]
+
+
+def on_round(
+    node: Node,
+    params: Params,
+    limit: int | None,
+    downloads: Downloads,
+    subscriptions: Subscriptions,
+) -> Process:
+    """Algorithm 1."""
+    trained = yield node.train(node.initial(), epochs=params.initial_epochs)  # line 2
+    node.publish(trained.theta, "trained")
+    downloads.offer(trained.theta)
+    p, omega, theta = yield from preprocess(node, params, limit, downloads, trained.theta)  # 3-4
+    node.publish(theta, "mixed")
+    yield from downloads.leave_room_for(len(omega))
+    subscriptions.to(omega)
+    yield from subscriptions.confirm()
+    t = 0
+    while True:
+        yield node.wakeup()
+        yield from subscriptions.confirm()
+        trained = yield node.train(
+            theta,
+            epochs=params.epochs,
+            optimizer=trained.optimizer if params.optimizer == "kept" else None,
+            learning_rate=node.learning_rate * params.decay ** (t // params.decay_every),
+        )  # line 6
+        theta = trained.theta
+        node.publish(theta, "trained")
+        if t % params.period == 0 or params.between == "mix":
+            models = yield from subscriptions.exchange(theta)  # line 7
+            if t % params.period == 0:
+                offered, shares = choose(node, limit, theta, models, omega, p)  # line 8
+            theta = mix(node, theta, models, offered, shares)  # line 9
+            node.publish(theta, "mixed")
+        t += 1
+
+
+def preprocess(
+    node: Node, params: Params, limit: int | None, downloads: Downloads, own: Ref
+) -> Generator[Any, Any, tuple[dict[int, int], list[int], Ref]]:
+    """Training samples p, Omega_k by BGGC, and the mean model over Omega_k and k."""
+    if limit == 1:
+        return {node.id: node.train_size}, [], own
+    reach = (yield node.reachable()) if params.candidates == "reachable" else node.peers
+    p = yield from downloads.sizes(reach)
+    order = node.permutation("order", sorted(p))
+    coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))
+    p[node.id] = node.train_size
+    while True:
+        lost, omega, theta = yield from bggc(node, own, order, coins, p, limit, downloads)
+        if not lost:
+            return p, sorted(omega), theta
+        order = [j for j in order if j not in lost]
+
+
+def bggc(
+    node: Node,
+    own: Ref,
+    order: Sequence[int],
+    coins: Mapping[int, float],
+    p: Mapping[int, int],
+    limit: int | None,
+    downloads: Downloads,
+) -> Generator[Any, Any, tuple[list[int], list[int], Ref]]:
+    """Algorithm 3: candidates lost in the second pass (then nothing else counts), X, wX / sum_X."""
+    gone: list[int] = []
+    state, rest = node.pool([own], [p[node.id]]), order
+    while rest:  # pass 1: wY
+        models, lost, rest = yield from downloads.batch(rest)
+        gone += lost
+        state = node.pool([own, *models.values()], [p[j] for j in (node.id, *models)], state)
+    theta, omega = own, list[int]()
+    rest = [j for j in order if j not in gone]
+    while rest and (limit is None or 1 + len(omega) < limit):  # pass 2
+        models, lost, rest = yield from downloads.batch(rest)
+        if lost:
+            return [*gone, *lost], [], own
+        sizes, flips = [p[j] for j in (node.id, *models)], [coins[j] for j in models]
+        shares, state = node.select([own, *models.values()], sizes, flips, limit, state)
+        theta = node.mix([theta, *models.values()], node.compute(with_all_before, shares))
+        room = len(models) if limit is None else limit - 1 - len(omega)
+        numbers = yield node.value(shares, default=[1.0] * (1 + room) + [0.0] * len(models))
+        omega += [j for j, share in zip(models, numbers[1:], strict=False) if share > 0]
+    return [], omega, theta
+
+
+def with_all_before(shares: Tensor) -> Tensor:
+    """Shares in the mean over X of all before this batch (first) and of each of the batch."""
+    return torch.cat([1.0 - shares[1:].sum().reshape(1), shares[1:]])
+
+
+def choose(
+    node: Node,
+    limit: int | None,
+    own: Ref,
+    models: Mapping[int, Ref],
+    omega: Sequence[int],
+    p: Mapping[int, int],
+) -> tuple[list[int], Ref]:
+    """C_k by GGC (Algorithm 2): whom it was offered; shares of k and of each, 0 if rejected."""
+    order = node.permutation("order", omega)
+    coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))
+    offered = [j for j in order if j in models]
+    thetas, sizes = [own, *(models[j] for j in offered)], [p[j] for j in (node.id, *offered)]
+    shares, _ = node.select(thetas, sizes, [coins[j] for j in offered], limit)
+    return offered, shares
+
+
+def mix(
+    node: Node, own: Ref, models: Mapping[int, Ref], offered: Sequence[int], shares: Ref
+) -> Ref:
+    """The p-weighted mean over k and C_k, as far as there are models."""
+    there = [j for j in offered if j in models]
+    if len(there) < len(offered):
+        columns = tuple(1 + offered.index(j) for j in there)
+        shares = node.compute(renormalised, shares, columns)
+    copies = tuple(1 + n for n, j in enumerate(there) if models[j] is own)
+    logged = node.compute(with_copies, shares, copies) if copies else shares
+    node.log_weights([node.id, *there], logged)
+    return node.mix([own, *(models[j] for j in there)], shares)
+
+
+def renormalised(shares: Tensor, columns: tuple[int, ...]) -> Tensor:
+    """The own share and those in `columns`, to sum 1."""
+    some = shares[[0, *columns]]
+    return some / some.sum()
+
+
+def with_copies(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
+    """Shares with those of copies of the own model counted as its own."""
+    counted = shares.clone()
+    counted[list(copies)] = 0.0
+    counted[0] += shares[list(copies)].sum()
+    return counted
+
+
+def budget_of(node: Node, params: Params) -> int | None:
+    """B_c of a node: how many models of others it may hold or download at once."""
+    if not isinstance(params.budget, tuple):
+        return params.budget
+    if len(params.budget) != node.num_nodes:
+        raise ValueError(f"budget lists {len(params.budget)} nodes, there are {node.num_nodes}")
+    return params.budget[node.id]
+
+
+def probability(r_x: float, r_x_with: float, r_y: float, r_y_without: float) -> float:
+    """Of adding a candidate, from the rewards of X and Y with and without it (Algorithm 2)."""
+    rewards = (r_x, r_x_with, r_y, r_y_without)
+    r_x, r_x_with, r_y, r_y_without = (-math.inf if math.isnan(r) else r for r in rewards)
+    if r_x_with == -math.inf:
+        return 0.0
+    a = max(r_x_with - r_x, 0.0)
+    b = r_y_without - r_y if r_y_without > r_y else 0.0
+    return 1.0 if a == math.inf or a + b == 0.0 else a / (a + b)
+
+
+def greedy_collaborators(
+    k: int,
+    candidates: Sequence[int],
+    coins: Sequence[float],
+    reward: Callable[[list[int]], float],
+    budget: int | None,
+) -> list[int]:
+    """GGC, Algorithm 2: X in order of addition, beginning with k.
+
+    Parameters
+    ----------
+    candidates : sequence of int
+        S, already shuffled.
+    coins : sequence of float
+        One draw in [0, 1) per candidate, in that order.
+    reward : callable
+        R of a list of ids.
+    budget : int or None
+        Largest |X|, k counted.
+    """
+    X, Y = [k], [k, *candidates]  # noqa: N806 - sets, as the paper has them
+    r_x = r_y = None
+    for j, coin in zip(candidates, coins, strict=True):
+        if budget is not None and len(X) >= budget:
+            break
+        r_x = reward(X) if r_x is None else r_x
+        r_y = reward(Y) if r_y is None else r_y
+        r_x_with = reward([*X, j])
+        r_y_without = reward([i for i in Y if i != j])
+        if coin < probability(r_x, r_x_with, r_y, r_y_without):
+            X.append(j)
+            r_x = r_x_with
+        else:
+            Y.remove(j)
+            r_y = r_y_without
+    return X
+
+
+def batched_greedy_collaborators(
+    k: int,
+    candidates: Sequence[int],
+    coins: Sequence[float],
+    models: Mapping[int, Any],
+    sizes: Mapping[int, float],
+    validation_loss: Callable[[Any], float],
+    budget: int | None,
+) -> list[int]:
+    """BGGC, Algorithm 3: the same decisions with running sums, one candidate in memory at a time.
+
+    Parameters
+    ----------
+    models : mapping of int to (P,)
+        Model of k and of every candidate.
+    sizes : mapping of int to number
+        p_j.
+    validation_loss : callable
+        Of a (P,) model; R is minus that.
+    """
+    X = [k]  # noqa: N806
+    w_x = w_y = sizes[k] * models[k]
+    sum_x = sum_y = sizes[k]
+    for j in candidates:  # pass 1
+        w_y, sum_y = w_y + sizes[j] * models[j], sum_y + sizes[j]
+    for j, coin in zip(candidates, coins, strict=True):  # pass 2
+        if budget is not None and len(X) >= budget:
+            break
+        p_w = sizes[j] * models[j]
+        with_j, without_j = (w_x + p_w, sum_x + sizes[j]), (w_y - p_w, sum_y - sizes[j])
+        means = ((w_x, sum_x), with_j, (w_y, sum_y), without_j)
+        rewards = [-validation_loss(w / total) for w, total in means]
+        if coin < probability(*rewards):
+            X.append(j)
+            w_x, sum_x = with_j
+        else:
+            w_y, sum_y = without_j
+    return X
