@@ -3,6 +3,8 @@
 The state of a selection is one row, so that it can be carried from batch to batch of candidates:
 `[count, sum_x, sum_y, *w_x, *w_y]` where X is the set chosen so far (the node itself first), Y all
 that is not yet rejected, `sum` the total size of a set and `w` its size-weighted sum of models.
+A candidate that has diverged (nan or inf) is in neither: nothing could be taken out of a sum again
+that it is in.
 """
 
 import math
@@ -33,10 +35,12 @@ def opening_state(
         (P,) each, all candidates.
     """
     w_x = own * own_size
-    w_y = w_x.clone()
+    w_y, sum_y = w_x.clone(), own_size
     for model, size in zip(models, sizes, strict=True):
-        w_y.add_(model, alpha=size)
-    header = torch.tensor([1.0, own_size, own_size + sum(sizes)]).to(own)
+        if _is_finite(model):
+            w_y.add_(model, alpha=size)
+            sum_y += size
+    header = torch.tensor([1.0, own_size, sum_y]).to(own)
     return torch.cat([header, w_x, w_y])
 
 
@@ -62,9 +66,14 @@ def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float
     state = state.clone()
     w_y = state[HEADER:].chunk(2)[1]
     for model, size in zip(models[1:], sizes[1:], strict=True):
-        w_y.add_(model, alpha=size)
-    state[2] += sum(sizes[1:])
+        if _is_finite(model):
+            w_y.add_(model, alpha=size)
+            state[2] += size
     return state
+
+
+def _is_finite(model: Tensor) -> bool:
+    return bool(torch.isfinite(model).all())
 
 
 def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) -> float:
@@ -128,6 +137,8 @@ def greedy(
         if budget is not None and count >= budget:
             break
         model, size = models[index], sizes[index]
+        if not _is_finite(model):
+            continue
         loss_x = loss(w_x / sum_x) if loss_x is None else loss_x
         loss_y = loss(w_y / sum_y) if loss_y is None else loss_y
         with_j = loss((w_x + size * model) / (sum_x + size))

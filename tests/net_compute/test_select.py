@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from netsim.compute.select import greedy, opening_state
+from netsim.compute.select import greedy, opening_state, pooled
 
 
 def algorithm_2(k, S, budget, coins, p, w, loss):
@@ -79,7 +79,10 @@ def test_batches_of_candidates_choose_what_one_call_chooses(budget, cuts):
         models, sizes, coins, loss = instance(seed)
         models, sizes, coins, loss = rows(models), list(sizes), list(coins), on_rows(loss)
         at_once, whole = greedy(models, sizes, coins, budget, loss)
-        state, found = opening_state(models[0], sizes[0], models[1:], sizes[1:]), [0]
+        state, found = None, [0]
+        for start, stop in zip((0, *cuts), (*cuts, 7), strict=True):
+            batch = slice(1 + start, 1 + stop)
+            state = pooled(state, [models[0], *models[batch]], [sizes[0], *sizes[batch]])
         for start, stop in zip((0, *cuts), (*cuts, 7), strict=True):
             batch = slice(1 + start, 1 + stop)
             weights, state = greedy(
@@ -109,6 +112,36 @@ def test_a_candidate_that_changes_nothing_is_taken():
     models = [torch.ones(3, dtype=torch.float64)] * 3
     weights, _ = greedy(models, [1.0, 2.0, 1.0], [0.99, 0.99], None, lambda row: 1.0)
     assert weights.tolist() == [0.25, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_candidate_that_diverged_is_passed_over(bad):
+    for seed in range(20):
+        models, sizes, coins, loss = instance(seed, candidates=4)
+        sound, _ = greedy(rows(models), list(sizes), list(coins), None, on_rows(loss))
+        broken = models[2].copy()
+        broken[1] = bad
+        with_broken = [*models[:3], broken, *models[3:]]
+        weights, _ = greedy(
+            rows(with_broken),
+            [*sizes[:3], 50.0, *sizes[3:]],
+            [*coins[:2], 0.0, *coins[2:]],
+            None,
+            on_rows(loss),
+        )
+        assert weights[3] == 0
+        kept = torch.cat([weights[:3], weights[4:]])
+        torch.testing.assert_close(kept, sound, rtol=0, atol=1e-12)
+
+
+def test_a_loss_that_is_not_finite_is_the_worst():
+    own, good = torch.full((2,), 9.0), torch.zeros(2)
+
+    def loss(row):
+        return float("inf") if row.abs().max() > 8 else float(row.sum())
+
+    weights, _ = greedy([own, good], [1.0, 1.0], [0.999], None, loss)
+    assert weights.tolist() == [0.5, 0.5]
 
 
 def test_a_node_selects_by_loss_on_its_validation_samples(learn, fresh_model):
