@@ -25,6 +25,7 @@ Readings and departures:
 - Similarities over 0.9, strictly, count as 1.
 - ||x - p||^2 - alpha s.x is ||x - (p + alpha s / 2)||^2 plus a constant, so the minimiser of Eqs.
   (2) and (4) on the simplex is a projection; the code calls a QP solver.
+- `augment`: random crops and mirrored images in training, as the code does for CIFAR.
 - `direction = "approx"`: theta~_i / ||theta~_i|| stands for theta-_i, which is then not sent.
 - n_i counts training samples; the code's counts those cut off for validation too.
 - W^0 is never used: no regulariser before the first answer.
@@ -36,13 +37,14 @@ Readings and departures:
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from algorithms._crop_flip import DRAWS, crop_and_flip
 from netsim import api
 from netsim.api import Batch, Held, Message, Node, Process, Received, Ref, project_to_simplex
 
@@ -57,6 +59,7 @@ class Params(api.Params):
     layers: Literal["all", "fc"] = "all"
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
+    augment: bool = False
     absent: Literal["renormalise", "self", "last"] = "renormalise"
     max_age_s: api.Positive | None = None
 
@@ -67,6 +70,9 @@ class Update(Message):
 
     theta: Ref
     size: int
+
+
+Known = dict[int, Received[Update]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
 
 def server(node: Node, params: Params) -> Process:
     """W^t from all theta_i, then theta~_i and theta-_i for each client heard from."""
-    known: dict[int, Received[Update]] = {}
+    known: Known = {}
     answered: dict[int, float] = {}
     while True:
         yield node.wakeup()
@@ -131,7 +137,7 @@ def server(node: Node, params: Params) -> Process:
 
 def peer(node: Node, params: Params, state: State) -> Process:
     """Without a server: exchange theta_i, solve row i of Eq. (4), mix."""
-    known: dict[int, Received[Update]] = {}
+    known: Known = {}
     while True:
         yield node.wakeup()
         trained = yield train(params, state)
@@ -145,11 +151,10 @@ def peer(node: Node, params: Params, state: State) -> Process:
 
 def train(params: Params, state: State) -> Any:
     """Local steps on H_i, Eq. (3), from theta~_i; on F_i alone while there is no theta-_i."""
-    if state.direction is None or params.lam == 0:
-        return state.model.train(steps=params.steps)
     strength = -params.lam / 2 if params.sign == "paper" else params.lam
-    given = (state.direction, strength)
-    return state.model.train(steps=params.steps, loss=regularised_loss, given=given)
+    direction = state.direction if params.lam else None
+    loss = augmented_loss if params.augment else regularised_loss
+    return state.model.train(steps=params.steps, loss=loss, given=(direction, strength))
 
 
 def adopt(node: Node, state: State, personal: Personal) -> None:
@@ -161,12 +166,7 @@ def adopt(node: Node, state: State, personal: Personal) -> None:
     node.publish(personal.theta, "mixed")
 
 
-def usable(
-    node: Node,
-    params: Params,
-    known: dict[int, Received[Update]],
-    heard: dict[int, Received[Update]],
-) -> dict[int, Received[Update]]:
+def usable(node: Node, params: Params, known: Known, heard: Known) -> Known:
     """What stands for the others' models, by `absent` and `max_age_s`."""
     found = known | heard if params.absent == "last" else heard
     oldest_s = 0.0 if params.max_age_s is None else node.now_s - params.max_age_s
@@ -186,7 +186,7 @@ def solved(
     thetas, sizes = [models[j].theta for j in ids], tuple(models[j].size for j in ids)
     part = "parameters" if params.layers == "all" else "fully_connected"
     alpha = 1.0 / (0.08 * clients) if params.alpha is None else params.alpha
-    missing = (clients - len(ids)) / (clients - 1) if params.absent == "self" else 0.0
+    missing = (clients - len(ids)) / max(clients - 1, 1) if params.absent == "self" else 0.0
     compared, initial = tuple(t.part(part) for t in thetas), node.initial().part(part)
     positions = tuple(ids.index(i) for i in whose)
     constants = (alpha, params.threshold, missing)
@@ -201,17 +201,9 @@ def solved(
 
 
 def update_similarity(updates: Tensor, threshold: float = 0.9) -> Tensor:
-    """S of Eq. (1) on updates: cosines, those over the threshold counted as 1.
+    """S of Eq. (1), (K, K): cosines of updates theta_j - theta_init, those over the threshold as 1.
 
-    Parameters
-    ----------
-    updates : torch.Tensor
-        (K, P), theta_j - theta_init.
-
-    Returns
-    -------
-    torch.Tensor
-        (K, K); -inf in the column of an update that is not finite.
+    `updates` is (K, P); the column of one that is not finite is -inf.
     """
     return similarity_to(updates, updates, threshold)
 
@@ -228,7 +220,7 @@ def similarity_to(own: Tensor, updates: Tensor, threshold: float) -> Tensor:
 
 
 def collaboration_weights(similarity: Tensor, sizes: Tensor, alpha: float) -> Tensor:
-    """W of Eqs. (2) and (4): row i minimises ||x - p||^2 - alpha S_i.x over the simplex.
+    """W of Eqs. (2) and (4), (..., K): row i minimises ||x - p||^2 - alpha S_i.x on the simplex.
 
     Parameters
     ----------
@@ -238,11 +230,6 @@ def collaboration_weights(similarity: Tensor, sizes: Tensor, alpha: float) -> Te
         (K,), n_j.
     alpha : float
         The paper's: 1 / (the argument of the published code).
-
-    Returns
-    -------
-    torch.Tensor
-        (..., K), rows that sum to 1.
     """
     p = sizes.to(similarity) / sizes.sum()
     # -inf becomes what lies so far below all others that the projection gives it nothing.
@@ -261,8 +248,8 @@ def rows(
 ) -> Tensor:
     """Rows of W at some positions, (m, K); the part `missing` of each stays on its own entry."""
     updates, own = torch.stack(thetas) - initial, list(positions)
-    similarity = similarity_to(updates[own], updates, threshold)
-    w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)
+    similarity = similarity_to(updates[own], updates, threshold)  # Eq. (1)
+    w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)  # Eqs. (2), (4)
     return (1 - missing) * w + missing * torch.eye(len(sizes)).to(w)[own]
 
 
@@ -286,9 +273,20 @@ def regularised_loss(
     model: torch.nn.Module,
     batch: Batch,
     learned: dict[str, Tensor],
-    direction: Tensor,
+    direction: Tensor | None,
     strength: float,
 ) -> Tensor:
     """H_i of Eq. (3): cross-entropy, and strength (-lam/2) times the alignment with theta-_i."""
+    loss = F.cross_entropy(model(batch.x), batch.y)
+    if direction is None:
+        return loss
     theta = torch.cat([parameter.reshape(-1) for parameter in model.parameters()])
-    return F.cross_entropy(model(batch.x), batch.y) + strength * alignment(theta, direction)
+    return loss + strength * alignment(theta, direction)
+
+
+def augmented_loss(model: torch.nn.Module, batch: Batch, *rest: Any) -> Tensor:
+    """The same on cropped and mirrored images."""
+    return regularised_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
+
+
+augmented_loss.uniforms = DRAWS  # type: ignore[attr-defined]

@@ -1,0 +1,33 @@
+"""Random crops and horizontal flips, the augmentation of the CIFAR experiments.
+
+Each image is padded by 4 black pixels a side, cropped to its size again and flipped with
+probability 1/2 (He et al. 2016, Section 4.2; pFedGraph and DPFL use it in training only). Draws
+come with the batch, so a loss that uses this states `loss.uniforms = DRAWS`.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from netsim.api import Batch
+
+DRAWS = 3
+"""Per image: row and column of the crop, flip."""
+
+
+def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
+    """Images (n, C, H, W), each moved by up to `pad` pixels and perhaps mirrored."""
+    x, draws = batch.x, batch.uniforms
+    assert draws is not None, "the loss needs .uniforms = DRAWS"
+    n, _, height, width = x.shape
+    black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
+    if batch.scale is not None:
+        means, deviations = (black.new_tensor(values) for values in batch.scale)
+        black = -means / deviations
+    padded = F.pad(x - black[:, None, None], [pad] * 4) + black[:, None, None]
+    shift = (draws[:, :2] * (2 * pad + 1)).long()
+    down, across = torch.arange(height, device=x.device), torch.arange(width, device=x.device)
+    mirrored = torch.where(draws[:, 2:] < 0.5, across.flip(0), across)
+    rows, columns = shift[:, :1] + down, shift[:, 1:] + mirrored
+    image = torch.arange(n, device=x.device)[:, None, None]
+    return padded[image, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
