@@ -148,9 +148,7 @@ class Learner(Showing):
             None if anchor is None else anchor[1],
             optimizer is not None,
         )
-        extras = ([] if anchor is None else [anchor[0]]) + (
-            [] if optimizer is None else [optimizer]
-        )
+        extras = [r for r in (anchor[0] if anchor else None, optimizer) if r is not None]
         inputs = (theta, *held_fixed, *learn.values(), *extras)
         learned_values = sum(r.num_values for r in learn.values())
         size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
