@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from netsim.air import Air
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
 from netsim.compute.scheduler import Scheduler
 from netsim.compute.sequential import Sequential
 from netsim.context import Context
-from netsim.link import Link
+from netsim.links.air import Air
+from netsim.links.link import Link
+from netsim.links.wire import WiredLink
 from netsim.results.log import Recorder
-from netsim.scenario_tables import AlgorithmEntry, Training
+from netsim.scenario.tables import AlgorithmEntry, Training
 from netsim.units import to_ns
-from netsim.wire import WiredLink
 from netsim.world import World
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim import terminal
+from netsim.console import terminal
 
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
@@ -80,7 +80,7 @@ def run(
 ) -> None:
     """Play a scenario and write what happened."""
     with terminal.reported(debug):
-        from netsim import commands
+        from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
         commands.run(scenario, changes, out, algorithms, timing_only, figures, quiet)
@@ -114,7 +114,7 @@ def sweep(
 ) -> None:
     """Play a scenario many times: a grid of values, random trials, seeds."""
     with terminal.reported(debug):
-        from netsim import commands
+        from netsim.console import commands
 
         commands.sweep(
             scenario,
@@ -140,7 +140,7 @@ def validate(
 ) -> None:
     """Check scenarios and list everything that is wrong with them."""
     with terminal.reported(debug):
-        from netsim import commands
+        from netsim.console import commands
 
         commands.validate(scenarios, [*(sets or []), *_more(data=data)], algorithms, world)
 
@@ -156,7 +156,7 @@ def list_choices(
 ) -> None:
     """What a scenario can choose from."""
     with terminal.reported(debug):
-        from netsim import commands
+        from netsim.console import commands
 
         commands.list_choices(what, algorithms, keys)
 

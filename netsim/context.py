@@ -15,7 +15,7 @@ from netsim.compute.scheduler import Scheduler
 from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
 from netsim.exchange import Clock, Schedule
-from netsim.link import Link
+from netsim.links.link import Link
 from netsim.results.log import Recorder
 from netsim.rng import Streams
 

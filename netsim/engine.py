@@ -21,7 +21,7 @@ from netsim.node import Node
 from netsim.provenance import backend_name, environment, node_table
 from netsim.results import kept, summary
 from netsim.scenario import to_toml
-from netsim.scenario_tables import AlgorithmEntry
+from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s
 from netsim.world import World
 

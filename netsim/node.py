@@ -19,7 +19,7 @@ from netsim.context import Context
 from netsim.errors import ProtocolError
 from netsim.exchange import Wake
 from netsim.freshest import Freshest
-from netsim.link import ARRIVED, Transmission
+from netsim.links.link import ARRIVED, Transmission
 from netsim.mailbox import Mailbox, Stored
 from netsim.message import Message, Received, handed_to, sealed, size_bits
 from netsim.requests import Probe, ProbeReply, Requests

@@ -15,7 +15,7 @@ from netsim.blame import blamed, name_of, named
 from netsim.clock import then
 from netsim.context import Context
 from netsim.errors import ProtocolError
-from netsim.link import Transmission
+from netsim.links.link import Transmission
 from netsim.mailbox import Stored
 from netsim.message import Message
 from netsim.units import to_ns, to_s

@@ -17,16 +17,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netsim import plugins, runner, terminal
+from netsim import plugins, runner
+from netsim.console import terminal
 from netsim.errors import ScenarioError
 from netsim.results.compare import write_csv
 from netsim.results.metrics import is_loss
 from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
-from netsim.scenario_draft import Draft
-from netsim.scenario_problems import shown
-from netsim.scenario_sweep import Sweep
+from netsim.scenario.draft import Draft
+from netsim.scenario.problems import shown
+from netsim.scenario.sweep import Sweep
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
-from netsim.propagation import Budget
+from netsim.links.propagation import Budget
 from netsim.rng import Streams
-from netsim.scenario_tables import Scenario
+from netsim.scenario.tables import Scenario
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"

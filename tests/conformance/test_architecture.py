@@ -21,10 +21,10 @@ RANKS = [
     {"errors", "units", "rng", "registry"},
     {"channels", "topology", "compute", "data", "models", "exchange"},
     {"message"},  # a message holds Refs of netsim.compute
-    {"node", "link", "air", "wire", "mailbox", "requests", "barrier"},
+    {"node", "links", "mailbox", "requests", "barrier"},
     {"world"},
     {"engine"},
-    {"cli", "commands", "runner", "sweep", "progress", "listing", "terminal"},
+    {"cli", "runner", "sweep", "console"},
 ]
 """From the bottom up; a module may import its own rank and those below. Others are placed by what
 they import and by what imports them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from netsim.progress import duration, short, watched
+from netsim.console.progress import duration, short, watched
 from netsim.scenario import Sweep
 from netsim.sweep import points, score
 

@@ -8,7 +8,7 @@ import torch
 from netsim import api, engine, world
 from netsim.compute.architecture import build_architecture
 from netsim.scenario import from_dict
-from netsim.scenario_tables import AlgorithmEntry
+from netsim.scenario.tables import AlgorithmEntry
 
 
 @pytest.fixture

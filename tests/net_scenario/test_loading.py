@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from netsim import scenario_file
 from netsim.errors import ScenarioError
+from netsim.scenario import file as scenario_file
 from netsim.scenario import from_dict, load, to_toml
-from netsim.scenario_draft import parse_assignment, split_values
+from netsim.scenario.draft import parse_assignment, split_values
 
 
 @pytest.fixture

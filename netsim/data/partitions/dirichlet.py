@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.partitions._shares import hand_out, in_proportion
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Positive
 from netsim.rng import Streams
@@ -61,10 +62,12 @@ class Dirichlet(Partition):
             counts = self._counts(in_train, nodes, rng)
             if counts is None or counts.sum(axis=1).min() < self.min_samples:
                 continue
-            test_counts = _in_proportion(counts, in_test)
+            test_counts = in_proportion(counts, in_test)
             if test_counts.sum(axis=1).min() > 0:
-                parts_train = _hand_out(labels, train, counts, streams, "train")
-                parts_test = _hand_out(labels, test, test_counts, streams, "test")
+                parts_train = hand_out(labels, train, counts, streams, "partition/dirichlet/train")
+                parts_test = hand_out(
+                    labels, test, test_counts, streams, "partition/dirichlet/test"
+                )
                 return [Shard(*pair) for pair in zip(parts_train, parts_test, strict=True)]
         raise ScenarioError(
             f'[data.partition] kind = "dirichlet": none of {_MAX_TRIES} draws with beta = '
@@ -86,33 +89,3 @@ class Dirichlet(Partition):
             cuts = (np.cumsum(share / share.sum()) * size).astype(np.int64)
             counts[:, label] = np.diff(cuts[:-1], prepend=0, append=size)
         return counts
-
-
-def _in_proportion(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Test rows of each node and class, (nodes, C), in the proportions of `counts`."""
-    result = np.zeros_like(counts)
-    for label, size in enumerate(sizes):
-        holders = np.flatnonzero(counts[:, label])
-        if len(holders) == 0:
-            continue
-        held = counts[holders, label]
-        rounded = np.rint(held * (size / held.sum())).astype(np.int64)
-        ends = np.minimum(np.cumsum(rounded), size)  # capped: rounding up may ask for too many
-        share = np.diff(ends, prepend=0)
-        share[: size - ends[-1]] += 1  # at most half the holders: each rounds by at most 1/2
-        result[holders, label] = share
-    return result
-
-
-def _hand_out(
-    labels: Rows, rows: Rows, counts: NDArray[np.int64], streams: Streams, part: str
-) -> list[Rows]:
-    """Turn counts (nodes, C) into rows, each class in a random order of its own."""
-    parts: list[list[Rows]] = [[] for _ in counts]
-    for label in range(counts.shape[1]):
-        own = rows[labels[rows] == label]
-        own = own[streams.permutation(f"partition/dirichlet/{part}", label, n=len(own))]
-        pieces = np.split(own, np.cumsum(counts[:, label]))  # the last piece is what is left
-        for node, piece in enumerate(pieces[:-1]):
-            parts[node].append(piece)
-    return [np.concatenate(pieces) for pieces in parts]

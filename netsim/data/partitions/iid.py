@@ -1,4 +1,7 @@
-"""Every node draws from the same distribution: a random order, cut into equal parts."""
+"""Every node draws from the same distribution: a random order, cut into equal parts.
+
+pFedGraph's homogeneous setting (Ye et al., ICML 2023: a permutation, `numpy.array_split`).
+"""
 
 from typing import Literal
 

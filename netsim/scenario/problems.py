@@ -12,8 +12,8 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from netsim.registry import did_you_mean
-from netsim.scenario_draft import TAGS, Draft, KeyPath
-from netsim.scenario_schema import at, properties, tags
+from netsim.scenario.draft import TAGS, Draft, KeyPath
+from netsim.scenario.schema import at, properties, tags
 
 _TO_SI: dict[str, dict[str, float]] = {
     "s": {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1, "seconds": 1, "min": 60, "h": 3600},

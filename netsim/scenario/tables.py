@@ -23,12 +23,12 @@ from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.exchange import Schedule
+from netsim.links.radio import Radio
+from netsim.links.wire import Wire
 from netsim.models import ModelKind
-from netsim.radio import Radio
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
-from netsim.scenario_sweep import Sweep
+from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
-from netsim.wire import Wire
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
 """A name that becomes a folder."""

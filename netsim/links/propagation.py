@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.radio import Radio
+from netsim.links.radio import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
 

@@ -20,9 +20,18 @@ from typing import Any
 from netsim.channels.arq import Segment
 from netsim.channels.arq.none import NoArq
 from netsim.clock import Clock
-from netsim.link import BUSY, DEADLINE, DELIVERED, OUTAGE, PARTIAL, RETRIES, Link, Transmission
-from netsim.propagation import Budget, Propagation, Stretch
-from netsim.radio import Radio
+from netsim.links.link import (
+    BUSY,
+    DEADLINE,
+    DELIVERED,
+    OUTAGE,
+    PARTIAL,
+    RETRIES,
+    Link,
+    Transmission,
+)
+from netsim.links.propagation import Budget, Propagation, Stretch
+from netsim.links.radio import Radio
 from netsim.results.log import Recorder
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, linear_to_db, to_ns
@@ -196,7 +205,8 @@ class Air(Link):
         packets, packet_bits = self._packets(group[0].bits)
         channel = self._channel
         rates = [channel.rate_bps(channel.snr(src, tx.dst, now)) for tx in group]
-        rate_bps = min((r for r in rates if r > 0), default=0.0)  # the sender can't tell who is busy
+        # The sender can't tell who is busy.
+        rate_bps = min((r for r in rates if r > 0), default=0.0)
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
         duration_ns = round(packets * attempt_ns) if rate_bps else 0

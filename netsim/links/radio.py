@@ -1,7 +1,7 @@
 """The `[radio]` table: what a scenario says about the air.
 
-Power budget, path loss, fading, rate, packet errors, retransmission and discovery. `netsim.air`
-puts it to work.
+Power budget, path loss, fading, rate, packet errors, retransmission and discovery.
+`netsim.links.air` puts it to work.
 """
 
 from typing import Literal, Self

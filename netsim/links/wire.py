@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from netsim.channels.arq import Segment
 from netsim.clock import Clock
-from netsim.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Transmission
+from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Transmission
 from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
 from netsim.results.log import Recorder
 from netsim.rng import Streams

@@ -10,12 +10,13 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from netsim import listing, plugins, progress, runner, terminal
+from netsim import plugins, runner
 from netsim import sweep as sweeping
+from netsim.console import listing, progress, terminal
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of, to_toml
-from netsim.scenario_draft import Draft, parse_value, split_values
-from netsim.scenario_problems import shown
+from netsim.scenario.draft import Draft, parse_value, split_values
+from netsim.scenario.problems import shown
 
 
 def run(

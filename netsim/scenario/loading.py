@@ -9,43 +9,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netsim import plugins, scenario_file
+from netsim import plugins
 from netsim.errors import ScenarioError
 from netsim.registry import family
-from netsim.scenario_draft import LISTS, Draft, parse_assignment
-from netsim.scenario_problems import described, line
-from netsim.scenario_schema import with_default_kinds
-from netsim.scenario_sweep import Draw, Sweep
-from netsim.scenario_tables import (
+from netsim.scenario import file as scenario_file
+from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.problems import described, line
+from netsim.scenario.schema import with_default_kinds
+from netsim.scenario.tables import (
     AlgorithmEntry,
-    Data,
-    Group,
-    Metrics,
-    Nodes,
-    Run,
     Scenario,
-    Training,
     file_model,
 )
-
-__all__ = [
-    "AlgorithmEntry",
-    "Data",
-    "Draw",
-    "Group",
-    "Metrics",
-    "Nodes",
-    "Run",
-    "Scenario",
-    "Sweep",
-    "Training",
-    "check",
-    "draft_of",
-    "from_dict",
-    "json_schema",
-    "load",
-    "to_toml",
-]
 
 
 def load(

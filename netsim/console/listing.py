@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from pydantic_core import PydanticUndefined
 
 import netsim
-from netsim import plugins, scenario_file
+from netsim import plugins
 from netsim.errors import ScenarioError
 from netsim.registry import Component, did_you_mean, family
-from netsim.scenario_draft import TAGS
-from netsim.scenario_problems import shown
+from netsim.scenario import file as scenario_file
+from netsim.scenario.draft import TAGS
+from netsim.scenario.problems import shown
 
 
 class Choice(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from netsim.scenario_draft import TAGS, KeyPath
+from netsim.scenario.draft import TAGS, KeyPath
 
 
 def at(raw: Any, path: KeyPath) -> Any:

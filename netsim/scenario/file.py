@@ -9,7 +9,7 @@ import tomli_w
 
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
-from netsim.scenario_draft import Draft
+from netsim.scenario.draft import Draft
 
 MAX_FILE_BYTES = 4 << 20
 
@@ -20,8 +20,9 @@ def shipped() -> dict[str, Path]:
 
 
 def _shipped_folder() -> Path:
-    installed = Path(__file__).parent / "_scenarios"
-    return installed if installed.is_dir() else Path(__file__).parents[1] / "scenarios"
+    package = Path(__file__).parents[1]
+    installed = package / "_scenarios"
+    return installed if installed.is_dir() else package.parent / "scenarios"
 
 
 def locate(scenario: str) -> Path:

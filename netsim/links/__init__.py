@@ -1,0 +1,1 @@
+"""Links: wired and ideal ones, and radios in the air."""
