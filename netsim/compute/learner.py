@@ -12,19 +12,10 @@ from netsim.clock import FIRST, then
 from netsim.compute import optimizers
 from netsim.compute.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
 from netsim.compute.held import Held
-from netsim.compute.jobs import (
-    Apply,
-    BatchKey,
-    Gradient,
-    Loss,
-    Mix,
-    Outputs,
-    Select,
-    Train,
-)
-from netsim.compute.refs import Cell, Ref
+from netsim.compute.jobs import Apply, BatchKey, Mix, Select, Train
+from netsim.compute.measuring import Measuring
+from netsim.compute.refs import Ref
 from netsim.compute.select import pooled, state_length
-from netsim.compute.showing import Showing
 from netsim.errors import ProtocolError
 from netsim.units import to_ns
 
@@ -49,7 +40,7 @@ class Trained(NamedTuple):
     optimizer: Ref
 
 
-class Learner(Showing):
+class Learner(Measuring):
     """The learning half of `netsim.node.Node`."""
 
     def _init_learner(self) -> None:
@@ -186,26 +177,6 @@ class Learner(Showing):
         number = self._batches_drawn.get(stream, 0)
         self._batches_drawn[stream] = number + 1
         return BatchKey(self.id, stream, number)
-
-    def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
-        """Outputs (m, n, L) of m models on one minibatch, in evaluation mode; lazy."""
-        shards = self._ctx.shards
-        n = len(shards.batch_rows(batch))
-        classes = self._architecture(refs[0]).num_outputs
-        (out,) = self._submit(Outputs(batch), tuple(refs), [(len(refs), n, classes)])
-        return out
-
-    def loss(self, ref: Ref, split: str = "validation") -> Ref:
-        """Mean cross-entropy of a model over one of the node's splits; a lazy scalar."""
-        self._require_split(split)
-        (out,) = self._submit(Loss(self.id, split), (ref,), [()])
-        return out
-
-    def gradient(self, ref: Ref, split: str = "validation") -> Ref:
-        """Gradient of `loss` as a row like the model's, zero in the buffer columns; lazy."""
-        self._require_split(split)
-        (out,) = self._submit(Gradient(self.id, split), (ref,), [ref.shape])
-        return out
 
     def mix(self, refs: Sequence[Ref], weights: Sequence[float] | Ref) -> Ref:
         """Weighted sum of like Refs; the weights may be lazy themselves.
@@ -369,30 +340,3 @@ class Learner(Showing):
 
         then(ctx.env.timeout(to_ns(duration_s)), due)
         return event
-
-    # -- helpers ---------------------------------------------------------------------------------
-
-    def _submit(
-        self, work: Any, inputs: tuple[Ref, ...], shapes: Sequence[Any], models: Sequence[Any] = ()
-    ) -> list[Ref]:
-        for ref in inputs:
-            ref.require_owner(self.id)
-        scheduler = self._ctx.scheduler
-        layouts = [*models, *[None] * (len(shapes) - len(models))]
-        cells = [
-            Cell(scheduler, tuple(shape), architecture)
-            for shape, architecture in zip(shapes, layouts, strict=True)
-        ]
-        scheduler.submit(work, self.id, inputs, tuple(cells))
-        return [Ref(self.id, cell) for cell in cells]
-
-    def _architecture(self, ref: Ref) -> Any:
-        if ref.architecture is None:
-            raise ProtocolError("a whole model is needed here, not a part or another value")
-        return ref.architecture
-
-    def _require_split(self, name: str) -> None:
-        if len(getattr(self._ctx.shards.rows[self.id], name, ())) == 0:
-            raise ProtocolError(
-                f"node {self.id} has no {name} samples; set [data] validation to cut some"
-            )
