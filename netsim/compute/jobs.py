@@ -74,6 +74,19 @@ class Gradient:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A pure function of a model and one split of a node's samples: inputs the model, given...
+
+    `given` are the function's further arguments, with `Slot(i)` where the i-th Ref among them goes.
+    """
+
+    function: Callable[..., Any]
+    node: int
+    split: str
+    given: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Apply:
     """A pure function of one node's values; `args` holds `Slot(i)` where input i goes."""
 
@@ -113,7 +126,7 @@ class Select:
     has_state: bool
 
 
-Work = Train | Outputs | Loss | Gradient | Apply | Mix | ReplaceColumns | Select
+Work = Train | Outputs | Loss | Gradient | Measure | Apply | Mix | ReplaceColumns | Select
 
 
 @dataclass(slots=True)

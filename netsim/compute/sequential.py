@@ -16,6 +16,7 @@ from netsim.compute.jobs import (
     Gradient,
     Job,
     Loss,
+    Measure,
     Mix,
     Outputs,
     ReplaceColumns,
@@ -47,6 +48,7 @@ class Sequential:
             Outputs: self._outputs,
             Loss: self._loss,
             Gradient: self._gradient,
+            Measure: self._measure,
             Apply: self._apply,
             Mix: self._mix,
             ReplaceColumns: self._replace_columns,
@@ -129,18 +131,16 @@ class Sequential:
         F.cross_entropy(model(batch.x), batch.y).backward()  # type: ignore[no-untyped-call]
         return [gradient]
 
+    @torch.no_grad()
+    def _measure(self, work: Measure, job: Job) -> Sequence[Tensor]:
+        model, *given = job.inputs
+        arguments = fill(work.given, [r.tensor() for r in given])
+        batch = self._shards.split(work.node, work.split)
+        return _announced(work.function(_model(model), batch, *arguments), work.function, job)
+
     def _apply(self, work: Apply, job: Job) -> Sequence[Tensor]:
         values = [r.tensor() for r in job.inputs]
-        result = work.function(*fill(work.args, values))
-        outputs = result if isinstance(result, tuple) else (result,)
-        for output, cell in zip(outputs, job.outputs, strict=True):
-            if tuple(output.shape) != cell.shape:
-                raise ValueError(
-                    f"{work.function.__qualname__} gave shape {tuple(output.shape)}, "
-                    f"announced was {cell.shape}"
-                )
-        # A result may be a view of an input; a value must never change with another one.
-        return [o.detach().clone() for o in outputs]
+        return _announced(work.function(*fill(work.args, values)), work.function, job)
 
     def _mix(self, work: Mix, job: Job) -> Sequence[Tensor]:
         if work.weights is not None:
@@ -186,6 +186,19 @@ def evaluate(model: nn.Module, x: Tensor) -> Tensor:
     """Outputs (n, L) of a model in evaluation mode."""
     logits: Tensor = model(x)
     return logits
+
+
+def _announced(result: Any, function: Callable[..., Any], job: Job) -> list[Tensor]:
+    """The results of a function, checked against the shapes announced, as values of their own."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    for output, cell in zip(outputs, job.outputs, strict=True):
+        if tuple(output.shape) != cell.shape:
+            raise ValueError(
+                f"{function.__qualname__} gave shape {tuple(output.shape)}, "
+                f"announced was {cell.shape}"
+            )
+    # A result may be a view of an input; a value must never change with another one.
+    return [o.detach().clone() for o in outputs]
 
 
 def _model(ref: Any) -> nn.Module:

@@ -119,6 +119,11 @@ class Shards:
         """How many training samples the node has."""
         return len(self.rows[node].train)
 
+    def classes(self, node: int) -> tuple[int, ...]:
+        """The labels that occur among the node's training samples, ascending."""
+        labels = self.y[torch.from_numpy(self.rows[node].train).to(self.y.device)]
+        return tuple(np.unique(labels.cpu().numpy()).tolist())
+
     def batches_per_epoch(self, node: int) -> int:
         """How many minibatches one pass over the node's training samples takes.
 

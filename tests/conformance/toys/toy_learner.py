@@ -18,6 +18,10 @@ def shares(outputs: Tensor, gradient: Tensor, sharpness: float) -> Tensor:
     return (-(outputs - outputs[:1]).square().mean((1, 2)) * sharpness).softmax(0) + 0 * gradient[0]
 
 
+def center(model, batch, scale: float) -> Tensor:
+    return scale * model.features(batch.x).mean(0)
+
+
 joint_loss.uniforms = 2
 
 
@@ -35,9 +39,14 @@ def on_wakeup(node: Node, own, prototype, state) -> Process:
         outputs, gradient = node.outputs([mixed, other], node.batch()), node.gradient(mixed)
         own = node.mix([mixed, other], node.compute(shares, outputs, gradient, 0.5))
         order, coins = node.permutation("order", [mixed, other]), node.uniform("coins", 2)
-        weights, _ = node.select([own, *order], [node.train_size] * 3, coins, budget=2)
+        thetas, sizes = [own, *order], [node.train_size] * 3
+        pool = node.pool(thetas, sizes)
+        weights, _ = node.select(thetas, sizes, coins, budget=2, state=pool)
         prototype, state = joint.learned["prototype"], joint.optimizer
+        features = node.measure(center, own, given=(0.5,), like=(4,))
         lazy = {"loss": node.loss(own, "test"), "weights": weights, "prototype": prototype}
+        lazy["features"] = features
+        lazy["prototype"] = prototype
         saw(node, "numbers", (yield node.value(lazy, duration_s=0.02, default={})))
         node.keep("prototype", prototype)
         node.log_weights([0, 1, 2], weights)
