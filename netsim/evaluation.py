@@ -1,9 +1,11 @@
 """Measuring the models that nodes have published, at fixed virtual times and at no cost."""
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -26,8 +28,10 @@ class Evaluator:
     Accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
     that all nodes share (`accuracy_all_classes`), and on validation samples of both sorts
     (`accuracy_validation`, `accuracy_all_classes_validation`); `loss` is the mean cross-entropy
-    on its own test samples. What a malicious node scores goes by names of its own
-    (`malicious_accuracy`, ...), so that every mean over nodes is over the benign ones.
+    on its own test samples. `accuracy_personal` is pFedGraph's: on the common test samples, each
+    weighted by the share of its class among the node's training and validation samples. What a
+    malicious node scores goes by names of its own (`malicious_accuracy`, ...), so that every mean
+    over nodes is over the benign ones.
 
     Parameters
     ----------
@@ -38,6 +42,7 @@ class Evaluator:
     def __init__(self, ctx: Context, stages: Sequence[str]) -> None:
         self._ctx, self._stages = ctx, stages
         self._splits: dict[tuple[int, str], Batch] = {}
+        self._class_shares: dict[int, torch.Tensor] = {}
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
@@ -97,10 +102,27 @@ class Evaluator:
                 continue
             with torch.no_grad():
                 logits = predict(model, batch.x)
-            found[metric] = float((logits.argmax(1) == batch.y).double().mean())
+            hits = logits.argmax(1) == batch.y
+            found[metric] = float(hits.double().mean())
             if metric == "accuracy":
                 found["loss"] = float(F.cross_entropy(logits, batch.y))
+            if split == "common_test":
+                weights = self._shares_of_classes(node)[batch.y]
+                personal = float((weights * hits).sum() / weights.sum())
+                if not math.isnan(personal):  # the common samples have none of its classes
+                    found["accuracy_personal"] = personal
         return found
+
+    def _shares_of_classes(self, node: int) -> torch.Tensor:
+        """The class distribution of the node's training and validation samples, (C,)."""
+        if node not in self._class_shares:
+            shards = self._ctx.shards
+            own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
+            labels = shards.y[torch.from_numpy(own).to(shards.y.device)]
+            classes = self._ctx.architectures[node].num_outputs
+            counts = torch.bincount(labels, minlength=classes).double()
+            self._class_shares[node] = counts / counts.sum()
+        return self._class_shares[node]
 
     def _split(self, node: int, name: str) -> Batch:
         key = (-1 if name in self._ctx.shards.common else node, name)
