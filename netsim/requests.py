@@ -21,7 +21,7 @@ from netsim.message import Message
 from netsim.units import to_ns, to_s
 
 if TYPE_CHECKING:
-    from netsim.node import Node
+    from netsim.messenger import Messenger
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Pending:
 class Requests:
     """The asking and serving half of one node."""
 
-    def __init__(self, node: Node, ctx: Context) -> None:
+    def __init__(self, node: Messenger, ctx: Context) -> None:
         self._node, self._ctx = node, ctx
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}

@@ -21,7 +21,7 @@ RANKS = [
     {"errors", "units", "rng", "registry"},
     {"channels", "topology", "compute", "data", "models", "exchange"},
     {"message"},  # a message holds Refs of netsim.compute
-    {"node", "links", "mailbox", "requests", "barrier"},
+    {"node", "messenger", "links", "mailbox", "requests", "barrier"},
     {"world"},
     {"engine"},
     {"cli", "runner", "sweep", "console"},
