@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -25,10 +26,17 @@ SCHEDULES = {
 }
 OUTSIDE = {"torch", "numpy", "scipy", "networkx"}
 LAZY_VERBS = {"compute", "train", "publish"}
-PAIRS = [
-    (name, schedule)
+WORLDS = {
+    "clean": {"link": {"latency_s": 0.05}},
+    "lossy": {"link": {"latency_s": 0.05, "loss": 0.3}},
+    "server": {"nodes": {"count": 5, "groups": [{"name": "hub", "count": 1, "role": "server"}]}},
+}
+PLAYS = [
+    (name, schedule, where)
     for name, module in MODULES.items()
     for schedule in plugins.schedules(module) or SCHEDULES
+    for where in WORLDS
+    if where != "server" or "node.servers" in Path(str(module.__file__)).read_text()
 ]
 
 
@@ -38,7 +46,8 @@ def imported(tree: ast.AST):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "shipped algorithms import by full name"
-            yield node.module
+            inside = node.module == "netsim"
+            yield from [f"netsim.{a.name}" for a in node.names] if inside else [node.module]
 
 
 def test_all_schedules_are_known_here():
@@ -82,24 +91,30 @@ def test_params_and_messages_are_frozen_and_schedules_exist(name):
             assert value.__dataclass_params__.frozen
 
 
-@pytest.mark.parametrize(("name", "schedule"), PAIRS)
-@pytest.mark.parametrize("lossy", [False, True])
-def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, lossy):
-    params = MODULES[name].Params.model_fields
+def shortest(params):
+    """Params that are required, and as few local steps as there may be."""
+    few = {key: 1 for key in params if re.search("steps|epochs", key)}
+    return {key: 1.0 for key, field in params.items() if field.is_required()} | few
+
+
+@pytest.mark.parametrize(("name", "schedule", "where"), PLAYS)
+def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, where):
     changed = tables(
         name,
         SCHEDULES[schedule],
         horizon_s=30.0,
         compute={"kind": "fixed", "step_s": 0.5},
-        params={key: 1.0 for key, field in params.items() if field.is_required()},
-        link={"loss": 0.3 if lossy else 0.0, "latency_s": 0.05},
+        params=shortest(MODULES[name].Params.model_fields),
         metrics={"every_s": 15.0, "common_test_samples": 5},
+        **WORLDS[where],
     )
     scenario = from_dict(changed)
     summary = engine.play(world.build(scenario), scenario.algorithm[0])
     assert summary["local_steps"] > 0
     assert 0 < summary["accuracy"]["nodes"] <= 5  # under star not everybody has woken yet
     assert summary["parameters_sha256"]
+    if where != "lossy":  # once is enough to see that a run repeats itself
+        return
     again = engine.play(world.build(scenario), scenario.algorithm[0])
     assert again["event_log_sha256"] == summary["event_log_sha256"]
     assert again["parameters_sha256"] == summary["parameters_sha256"]

@@ -42,9 +42,11 @@ def processes(node: Node, params: Params) -> list[Process]:
 def on_wakeup(node: Node) -> Process:
     while True:
         yield node.wakeup()
-        answers = yield node.ask(0, Pull(), Model, timeout_s=0.2, tries=3)
+        answers = yield node.ask(node.servers, Pull(), Model, timeout_s=0.2, tries=3)
         for answer in answers.values():
             theta = (yield node.train(answer.msg.theta, steps=1)).theta
             node.publish(theta, "trained")
-            taken = yield node.ask(0, Model(theta, node.train_size), Taken, timeout_s=0.2)
+            taken = yield node.ask(
+                node.servers, Model(theta, node.train_size), Taken, timeout_s=0.2
+            )
             saw(node, "pushed", bool(taken))
