@@ -93,7 +93,8 @@ def test_params_and_messages_are_frozen_and_schedules_exist(name):
 
 def shortest(params):
     """Params that are required, and as few local steps as there may be."""
-    few = {key: 1 for key in params if re.search("steps|epochs", key)}
+    counts = {key for key, field in params.items() if isinstance(field.default, int)}
+    few = {key: 1 for key in counts if re.search("steps|epochs", key)}
     return {key: 1.0 for key, field in params.items() if field.is_required()} | few
 
 
