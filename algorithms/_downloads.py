@@ -128,6 +128,7 @@ class Downloads:
         Returns
         -------
         models : dict of int to Ref
+            In the order of `peers`.
         lost : sequence of int
             Those of them whose model did not come.
         rest : sequence of int
@@ -136,13 +137,13 @@ class Downloads:
         yield from self.leave_room_for(1)
         free = self._slots - len(self.stuck)
         wanted, rest = peers[:free], peers[free:]
-        models: dict[int, Ref] = {}
+        arrived: dict[int, Received[Model]] = {}
         for _ in range(self._params.tries):
-            missing = [j for j in wanted if j not in models and j not in self.stuck]
+            missing = [j for j in wanted if j not in arrived and j not in self.stuck]
             if missing:
-                arrived = yield from self._fetch(missing)
-                models |= {j: r.msg.theta for j, r in arrived.items() if j in wanted}
-        return models, [j for j in wanted if j not in models], rest
+                arrived |= yield from self._fetch(missing)
+        models = {j: arrived[j].msg.theta for j in wanted if j in arrived}
+        return models, [j for j in wanted if j not in arrived], rest
 
     def leave_room_for(self, models: int) -> Generator[Any, Any, None]:
         """Ask peers given up until so many slots are free."""
