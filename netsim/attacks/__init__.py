@@ -30,12 +30,13 @@ class Attack(Component):
     ----------
     fraction : float
         Share of the data-holding nodes that are malicious, rounded to whole nodes, drawn at
-        random. A larger fraction keeps the malicious nodes of a smaller one and adds to them.
+        random; 0.4 is that of pFedGraph and DPFL. A larger fraction keeps the malicious nodes of a
+        smaller one and adds to them.
     runs_algorithm : bool
         Whether malicious nodes use what they receive.
     """
 
-    fraction: Fraction
+    fraction: Fraction = 0.4
     runs_algorithm: bool = True
 
     def malicious(self, nodes: Sequence[int], streams: Streams) -> frozenset[int]:

@@ -1,0 +1,271 @@
+"""Whole runs of pFedGraph against Algorithm 1, written down in plain PyTorch.
+
+The transcription solves each row of the graph by bisection, regularises through autograd and takes
+from a run what Algorithm 1 is given: the initial model, each client's samples and their order.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from netsim.compute.jobs import BatchKey
+
+CLIENTS, ROUNDS, STEPS, LAM = 4, 3, 4, 0.5
+WITH_SERVER = {
+    "nodes": {
+        "count": CLIENTS + 1,
+        "groups": [
+            {"name": "clients", "count": CLIENTS},
+            {"name": "server", "count": 1, "role": "server"},
+        ],
+    },
+    "topology": {"kind": "hub"},
+}
+WITHOUT = {"nodes": {"count": CLIENTS}, "topology": {"kind": "complete"}}
+WORLD = {
+    "horizon_s": 10.0 * ROUNDS - 1,
+    "exchange": {"schedule": "rounds", "interval_s": 10.0},
+    "data": {
+        "kind": "digits",
+        "validation": 0.2,
+        "partition": {
+            "kind": "class_mix",
+            "alpha": 0.3,
+            "train_min": 20,
+            "train_max": 50,
+            "test_samples": 30,
+        },
+    },
+    "training": {
+        "learning_rate": 0.1,
+        "momentum": 0.9,
+        "weight_decay": 0.001,
+        "batch_size": 8,
+        "dtype": "float64",
+    },
+    "metrics": {"every_s": 10.0, "weights": False},
+}
+
+
+def network():
+    return nn.Sequential(
+        nn.Flatten(), nn.BatchNorm1d(64), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 10)
+    ).double()
+
+
+PARAMETERS = sum(p.numel() for p in network().parameters())
+NORMALISATION = 2 * 64  # what the variant "fc" does not compare: BatchNorm's weights and biases
+
+
+def unpack(row, model):
+    """A row is the parameters, then running means and variances."""
+    nn.utils.vector_to_parameters(row[:PARAMETERS].clone(), model.parameters())
+    model[1].running_mean, model[1].running_var = row[PARAMETERS:].clone().split(64)
+
+
+def pack(model):
+    theta = nn.utils.parameters_to_vector(model.parameters()).detach()
+    return torch.cat([theta, model[1].running_mean, model[1].running_var])
+
+
+def local_steps(run, i, row, drawn, direction, strength):
+    """tau steps of SGD with momentum, fresh every round, on H_i (Eq. 3)."""
+    model = network().train()
+    unpack(row, model)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.001)
+    for _ in range(STEPS):
+        index = torch.from_numpy(run.ctx.shards.batch_rows(BatchKey(i, "train", drawn[i])))
+        drawn[i] += 1
+        loss = F.cross_entropy(model(run.ctx.shards.x[index]), run.ctx.shards.y[index])
+        if direction is not None:
+            flat = nn.utils.parameters_to_vector(model.parameters())
+            loss = loss + strength * F.cosine_similarity(flat, direction, dim=0) * direction.norm()
+        sgd.zero_grad()
+        loss.backward()
+        sgd.step()
+    return pack(model)
+
+
+def simplex_row(s, p, alpha):
+    """argmin ||x - p||^2 - alpha s.x on the simplex: max(0, v - shift), the shift by bisection."""
+    v = p + alpha / 2 * s
+    low, high = v.min() - 1, v.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(v - middle, 0).sum() > 1 else (low, middle)
+    return np.maximum(v - low, 0)
+
+
+def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLIENTS), forged=None):
+    """Algorithm 1; `forged(row, i, t)` is what client i uploads in round t in place of row."""
+    strength = -LAM / 2 if sign == "paper" else LAM
+    initial = run.world.initial[0]
+    start = NORMALISATION if fc else 0
+    theta, directions, drawn = [initial] * CLIENTS, [None] * CLIENTS, [0] * CLIENTS
+    sizes = np.array([run.ctx.shards.train_size(i) for i in range(CLIENTS)])
+    graphs, trained = [], []
+    for t in range(ROUNDS):
+        trained = [
+            local_steps(run, i, theta[i], drawn, directions[i], strength) for i in range(CLIENTS)
+        ]
+        sent = [forged(row, i, t) if forged else row for i, row in enumerate(trained)]
+        w = np.zeros((CLIENTS, CLIENTS))
+        for i in range(CLIENTS):
+            s = np.zeros(CLIENTS)
+            for j in range(CLIENTS):
+                a, b = ((row - initial)[start:PARAMETERS].numpy() for row in (sent[i], sent[j]))
+                cosine = a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)
+                s[j] = 1.0 if cosine > 0.9 else cosine
+            w[i] = simplex_row(s, sizes / sizes.sum(), alpha)
+        graphs.append(w)
+        theta = [sum(w[i, j] * sent[j] for j in range(CLIENTS)) for i in range(CLIENTS)]
+        for i in range(CLIENTS):
+            if approx:
+                directions[i] = theta[i][:PARAMETERS] / theta[i][:PARAMETERS].norm()
+            else:
+                parts = [row[:PARAMETERS] for row in sent]
+                directions[i] = sum(w[i, j] * part / part.norm() for j, part in enumerate(parts))
+    return graphs, trained, theta
+
+
+def compare(run, expected):
+    graphs, trained, mixed = expected
+    for t, graph in enumerate(graphs):
+        due = [(i, ids, ref) for at, i, ids, ref in run.ctx.weights_due if at // 10**10 == t]
+        assert sorted(i for i, _, _ in due) == list(range(CLIENTS))
+        for i, ids, ref in due:
+            assert list(ids) == list(range(CLIENTS))
+            mine = ref.tensor().numpy()
+            assert ((mine > 0) == (graph[i] > 1e-12)).all()
+            np.testing.assert_allclose(mine, graph[i], rtol=0, atol=1e-9)
+    for i in range(CLIENTS):
+        published = run.ctx.nodes[i].published
+        for stage, rows in (("trained", trained), ("mixed", mixed)):
+            torch.testing.assert_close(published[stage].ref.tensor(), rows[i], rtol=0, atol=1e-9)
+
+
+ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
+
+
+@pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
+@pytest.mark.parametrize(
+    ("params", "reading"),
+    [
+        ({}, {}),
+        ({"layers": "fc"}, {"fc": True}),
+        ({"direction": "approx"}, {"approx": True}),
+        ({"sign": "code"}, {"sign": "code"}),
+        ({"alpha": 0.2, "layers": "fc", "direction": "approx"}, None),
+    ],
+    ids=["paper", "fc", "approx", "code-sign", "fc-approx-alpha"],
+)
+def test_a_run_is_algorithm_1_round_by_round(play, place, params, reading):
+    run = play({**ALGORITHM, **params}, **WORLD, **place)
+    reading = {"alpha": 0.2, "fc": True, "approx": True} if reading is None else reading
+    compare(run, algorithm_1(run, **reading))
+
+
+def test_the_runs_above_meet_what_they_are_to_show(play):
+    """Sizes differ, some weights are 0 and some are not, and every reading moves the models by
+    far more than the tolerance."""
+    run = play(ALGORITHM, **WORLD, **WITHOUT)
+    assert len({run.ctx.shards.train_size(i) for i in range(CLIENTS)}) > 1
+    graphs, *_, mixed = algorithm_1(run)
+    assert any((g == 0).any() for g in graphs)
+    assert any(((g > 0) & (g < 1)).any() for g in graphs)
+    for reading in ({"fc": True}, {"approx": True}, {"sign": "code"}):
+        *_, other = algorithm_1(run, **reading)
+        assert max(float((a - b).abs().max()) for a, b in zip(mixed, other, strict=True)) > 1e-7
+
+
+def test_without_alpha_and_lam_it_is_fedavg(play):
+    run = play({**ALGORITHM, "alpha": 0.0, "lam": 0.0}, **WORLD, **WITH_SERVER)
+    sizes = [run.ctx.shards.train_size(i) for i in range(CLIENTS)]
+    trained = [run.ctx.nodes[i].published["trained"].ref.tensor() for i in range(CLIENTS)]
+    mean = sum(n * row for n, row in zip(sizes, trained, strict=True)) / sum(sizes)
+    for i in range(CLIENTS):
+        mixed = run.ctx.nodes[i].published["mixed"].ref.tensor()
+        torch.testing.assert_close(mixed, mean, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
+def test_an_attackers_model_counts_as_it_was_sent(play, place):
+    """Its own row, too, where there is a server; without one it knows its own model as it is."""
+    attack = {"kind": "sign_flip", "fraction": 0.25}
+    run = play(ALGORITHM, **WORLD, **place, attack=attack)
+    (bad,) = run.world.malicious
+
+    def forged(row, i, t):
+        if i != bad:
+            return row
+        return torch.cat([-row[:PARAMETERS], row[PARAMETERS:]])
+
+    graphs, trained, mixed = algorithm_1(run, forged=forged)
+    if place is WITH_SERVER:
+        compare(run, (graphs, trained, mixed))
+    else:  # the attacker itself diverges from the transcription after its first mixing
+        first = [(i, r) for at, i, _, r in run.ctx.weights_due if at < 10**10]
+        for i, ref in first:
+            if i != bad:
+                np.testing.assert_allclose(ref.tensor().numpy(), graphs[0][i], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["exact", "approx"])
+def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
+    """Up a model and a size, down theta~ and theta-, or theta~ alone."""
+    values, buffers = PARAMETERS, 2 * 64
+    up = 32 * (values + buffers) + 32
+    for place in (WITH_SERVER, WITHOUT):
+        folder = tmp_path / str(len(place["topology"]["kind"]))
+        play({**ALGORITHM, "direction": direction}, folder, **WORLD, **place)
+        log = pd.read_parquet(folder / "messages")
+        assert set(log[log.kind == "Update"].bits) == {up}
+        down = log[log.kind == "Personal"]
+        if place is WITHOUT:
+            assert len(log) == ROUNDS * CLIENTS * (CLIENTS - 1)
+            assert down.empty
+        else:
+            assert len(log) == 2 * ROUNDS * CLIENTS
+            extra = 32 * values if direction == "exact" else 0
+            assert set(down.bits) == {32 * (values + buffers) + extra}
+
+
+@pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
+@pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
+def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
+    lossy = {"link": {"loss": 0.4}, "horizon_s": 79.0}
+    run = play({**ALGORITHM, "absent": absent}, **(WORLD | lossy), **place)
+    numbers = [len(ids) for _, _, ids, _ in run.ctx.weights_due]
+    assert min(numbers) < CLIENTS
+    seen = {}
+    for _, i, ids, ref in run.ctx.weights_due:
+        w = ref.tensor().numpy()
+        assert w.sum() == pytest.approx(1.0)
+        if absent == "self":
+            missing = (CLIENTS - len(ids)) / (CLIENTS - 1)
+            assert w[list(ids).index(i)] >= missing - 1e-12
+        if absent == "last":
+            assert set(ids) >= seen.get(i, set())
+            seen[i] = set(ids)
+    for i in range(CLIENTS):
+        assert run.ctx.nodes[i].published["trained"].ref.tensor().isfinite().all()
+
+
+@pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
+@pytest.mark.parametrize("schedule", ["poisson", "star"])
+@pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
+def test_it_runs_by_clocks_of_its_own(play, place, schedule, on_arrival):
+    clocks = {
+        "poisson": {"schedule": "poisson", "rate_hz": 0.1},
+        "star": {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 2},
+    }
+    radio = {"reachable": 2.5, "fading": {"kind": "rayleigh"}}
+    tables = {"exchange": clocks[schedule], "radio": radio, "horizon_s": 100.0}
+    tables["training"] = {**WORLD["training"], "on_arrival": on_arrival}
+    run = play({**ALGORITHM, "max_age_s": 30.0}, **(WORLD | tables), **place)
+    assert any(len(ids) > 1 for _, _, ids, _ in run.ctx.weights_due)
+    stages = [set(run.ctx.nodes[i].published) for i in range(CLIENTS)]
+    assert {"trained", "mixed"} in stages
