@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
@@ -35,6 +37,9 @@ def open_context(
     scenario = world.scenario
     env = Clock()
     recorder = Recorder(folder, log_messages=scenario.run.log_messages)
+    recorder.traffic.model_bits = np.array(
+        [a.num_parameters * scenario.training.parameter_bits for a in world.architectures]
+    )
     training = scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
     backend = None if timing_only else Sequential(shards, world.streams)

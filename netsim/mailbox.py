@@ -12,20 +12,27 @@ import simpy
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.message import Message, Received
+from netsim.results.tallies import Ages
 from netsim.units import to_s
 
 
 class Stored(NamedTuple):
-    """A delivered message before it is handed to the algorithm."""
+    """A delivered message before it is handed to the algorithm.
+
+    `ages` is told of every time when that happens, if its age is of interest.
+    """
 
     msg: Message
     sender: int
     sent_ns: int
     round: int
     arrived: Any
+    ages: Ages | None = None
 
     def handed(self, now_ns: int) -> Received[Any]:
         """As the algorithm sees it, aged to this instant."""
+        if self.ages is not None:
+            self.ages.add(type(self.msg).__name__, now_ns - self.sent_ns)
         age_s = to_s(now_ns - self.sent_ns)
         return Received(self.msg, self.sender, to_s(self.sent_ns), age_s, self.round, self.arrived)
 

@@ -13,7 +13,7 @@ from netsim.errors import ProtocolError
 from netsim.freshest import Freshest
 from netsim.links.link import ARRIVED, Transmission
 from netsim.mailbox import Mailbox, Stored
-from netsim.message import Message, Received, handed_to, sealed, size_bits
+from netsim.message import Message, Received, handed_to, refs_in, sealed, size_bits
 from netsim.requests import Probe, ProbeReply, Requests
 from netsim.tampering import Tampering
 from netsim.units import to_ns
@@ -184,7 +184,8 @@ class Messenger:
             self._requests.without(tx)
         elif outcome in ARRIVED:
             msg = handed_to(tx.message, self.id)
-            stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived)
+            ages = ctx.recorder.ages if any(True for _ in refs_in(msg)) else None
+            stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived, ages)
         if ctx.barrier is not None:
             if tx.tag is not None:
                 if ctx.barrier.resolved(tx.tag, self.id, stored, self._mailbox.put):

@@ -4,6 +4,7 @@
 
 - `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread;
 - `weights.png`: the collaboration weights at the end, who listens to whom;
+- `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
 - `reached.png`: messages delivered, and delivered share of those sent, by pair.
 
 `draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
@@ -19,7 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.results import look, matrices
+from netsim.results import graph_figure, look, matrices
 from netsim.results import metrics as measured
 from netsim.results.parts import Rows, read
 from netsim.results.summary import labels, load
@@ -84,7 +85,7 @@ def draw(folder: Path) -> list[Path]:
     """
     run = _Run.of(folder)
     made = []
-    wanted = measured.accuracies(run.metrics)
+    wanted = _pictured(run.metrics)
     with look.style():
         if wanted:
             for name, label, abscissa in _ABSCISSAE:
@@ -95,6 +96,10 @@ def draw(folder: Path) -> list[Path]:
                     look.heading(figure, _title(run.summary))
                     made.append(look.save(figure, folder / "figures" / name))
         for name, figure in matrices.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
+            made.append(look.save(figure, folder / "figures" / name))
+        figure = graph_figure.draw(folder, _title(run.summary))
+        if figure is not None:
+            name = "weights_by_shared_classes.png"
             made.append(look.save(figure, folder / "figures" / name))
     return made
 
@@ -123,7 +128,7 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
         If one is not a run folder.
     """
     runs = [_Run.of(folder) for folder in folders]
-    wanted = list(dict.fromkeys(m for run in runs for m in measured.accuracies(run.metrics)))
+    wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
     groups = _groups(runs)
     seeds = max((len(group) for group in groups.values()), default=0)
     made = []
@@ -149,6 +154,11 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
                 look.heading(figure, _title(runs[0].summary, algorithm=False))
                 made.append(look.save(figure, parent / "figures" / name))
     return made
+
+
+def _pictured(metrics: Rows) -> list[str]:
+    """The accuracies drawn: where data is balanced, the personal one repeats another."""
+    return [m for m in measured.accuracies(metrics) if m != "accuracy_personal"]
 
 
 def _title(summary: dict[str, Any], algorithm: bool = True) -> str:

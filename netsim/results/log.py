@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from netsim.errors import ProtocolError
@@ -28,6 +27,7 @@ from netsim.results.tables import (
     OUTCOMES,
     WAKES,
 )
+from netsim.results.tallies import Ages, Traffic
 from netsim.units import to_s
 
 _MARK_COLUMNS = (
@@ -57,6 +57,10 @@ class Recorder:
         The link adds the time during which a transmitter was on.
     local_steps : int
         Training steps of all nodes so far.
+    traffic : Traffic
+        Is told the sizes of models, for counting them.
+    ages : Ages
+        Is told of every use of a message that carries values.
 
     Raises
     ------
@@ -88,9 +92,9 @@ class Recorder:
         self._messages_taken = 0
         self._message_hash = Fingerprint(MESSAGE_COLUMNS)
         self._mark_hash = Fingerprint(_MARK_COLUMNS)
-        self._counts: Counter[tuple[int, int]] = Counter()
+        self.traffic = Traffic()
+        self.ages = Ages()
         self._wakes: Counter[str] = Counter()
-        self._bits_sent = self._bits_delivered = 0
         self._metric_parts: list[Rows] = []
         self._written_at_s = time.monotonic()
         self._totals: dict[str, Any] | None = None
@@ -224,10 +228,11 @@ class Recorder:
         -------
         dict
             `messages` {sent delivered partial lost expired bits_sent bits_delivered airtime_s},
-            `outcomes` {kind: {outcome: count}}, `wakes` {woke skipped}, `local_steps`,
+            `outcomes` {kind: {outcome: count}}, `models_sent`, `sent_by_kind` {kind: {messages
+            bytes models}}, `staleness` (see `Ages`), `wakes` {woke skipped}, `local_steps`,
             `event_log_sha256`. Sent = delivered + partial + lost + expired. `bits_sent` are the
-            sizes of messages that went on the air, each counted once per receiver;
-            `bits_delivered` those of messages delivered whole.
+            sizes of messages that went on the air, each counted once per receiver, and so are
+            models and bytes by kind; `bits_delivered` those of messages delivered whole.
         """
         if self._totals is None:
             self._write_all()
@@ -259,38 +264,15 @@ class Recorder:
             raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
         self._messages_taken += len(rows["bits"])
         self._message_hash.add(rows)
-        pairs, counts = np.unique(
-            rows["kind"].astype(np.int64) * len(OUTCOMES) + rows["outcome"], return_counts=True
-        )
-        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            self._counts[divmod(pair, len(OUTCOMES))] += count
-        self._bits_sent += int(rows["bits"][rows["attempts"] > 0].sum())
-        self._bits_delivered += int(rows["bits"][rows["outcome"] == outcomes["delivered"]].sum())
+        self.traffic.add(rows)
         self._messages.write(rows)
 
     def _count(self) -> dict[str, Any]:
-        kinds = list(self._messages.words["kind"])
-        by_kind: dict[str, dict[str, int]] = {}
-        by_outcome: Counter[str] = Counter()
-        for (kind, outcome), count in sorted(self._counts.items()):
-            by_kind.setdefault(kinds[kind], {})[OUTCOMES[outcome]] = count
-            by_outcome[OUTCOMES[outcome]] += count
-        sent = by_outcome.total()
-        kept = by_outcome["delivered"] + by_outcome["partial"]
         fingerprint = hashlib.sha256(self._message_hash.digest(self._messages.words))
         fingerprint.update(self._mark_hash.digest(self._marks.words))
         return {
-            "messages": {
-                "sent": sent,
-                "delivered": by_outcome["delivered"],
-                "partial": by_outcome["partial"],
-                "lost": sent - kept - by_outcome["deadline"],
-                "expired": by_outcome["deadline"],
-                "bits_sent": self._bits_sent,
-                "bits_delivered": self._bits_delivered,
-                "airtime_s": to_s(self.airtime_ns),
-            },
-            "outcomes": by_kind,
+            **self.traffic.totals(list(self._messages.words["kind"]), to_s(self.airtime_ns)),
+            "staleness": self.ages.summary(),
             "wakes": dict.fromkeys(WAKES, 0) | self._wakes,
             "local_steps": self.local_steps,
             "event_log_sha256": fingerprint.hexdigest(),

@@ -27,7 +27,7 @@ def names(metrics: Rows) -> list[str]:
 
 def accuracies(metrics: Rows) -> list[str]:
     """The test accuracies among them."""
-    return [m for m in names(metrics) if m.startswith("accuracy") and m != VALIDATION]
+    return [m for m in names(metrics) if m.startswith("accuracy") and not m.endswith("_validation")]
 
 
 def headline(metrics: Rows, metric: str) -> Rows:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.results import graph_metrics
 from netsim.results import metrics as measured
 from netsim.results.parts import Rows, read, write_whole
 
@@ -39,8 +40,13 @@ def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(folder: Path, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Summarise a run folder, write its `summary.json` and return what was written."""
-    found = summarise(read(folder / "metrics"), extra)
+    """Summarise a run folder, write its `summary.json` and return what was written.
+
+    If weights were logged, the summary has a block `graph` (see `graph_metrics.block`).
+    """
+    graph = graph_metrics.load(folder)
+    known = extra if graph is None else {**extra, "graph": graph_metrics.block(graph)}
+    found = summarise(read(folder / "metrics"), known)
     write_json(folder / "summary.json", found)
     return found
 

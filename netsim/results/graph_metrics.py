@@ -1,0 +1,236 @@
+"""The collaboration graph in numbers: how sparse, how one-sided, and whom nodes listen to.
+
+w_ij is the weight that node i logged last for peer j (a peer that is ignored is logged with zero,
+or never was); its own weight is w_ii. Nodes without data, such as a server, are no part of it.
+Two nodes have the same task if their training samples have the same set of classes. Whom a
+malicious node listens to does not matter: such statements are over the benign nodes.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.results.parts import Rows, read, read_part
+
+USED = 1e-6
+"""A smaller weight counts as none: a projection onto the simplex leaves rounding errors."""
+
+_ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The weights of a run's end between nodes that hold data, one entry a pair.
+
+    Attributes
+    ----------
+    node, peer : (P,) int64
+        Distinct pairs of different nodes.
+    weight : (P,) float64
+    own : (N,) float64
+        The weight that a node gives itself; NaN where none was logged.
+    listens : (N,) bool
+        Nodes that logged weights; the others may have some, which nobody knows.
+    holds_data, malicious : (N,) bool
+    classes : (N, C) bool
+        Classes of a node's training samples, as it sees them.
+    """
+
+    node: NDArray[np.int64]
+    peer: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    own: NDArray[np.float64]
+    listens: NDArray[np.bool_]
+    holds_data: NDArray[np.bool_]
+    malicious: NDArray[np.bool_]
+    classes: NDArray[np.bool_]
+
+
+def load(folder: Path) -> Graph | None:
+    """The graph of a run folder; None if no weights were logged or `nodes.parquet` is missing."""
+    rows, table = read(folder / "graph"), folder / "nodes.parquet"
+    if not len(rows.get("node", ())) or not table.is_file():
+        return None
+    return build(rows, read_part(table))
+
+
+def build(rows: Rows, nodes: Rows) -> Graph:
+    """A graph from the tables of a run.
+
+    Parameters
+    ----------
+    rows : dict of str to numpy.ndarray
+        Columns `node peer weight`, in the order in which they were logged.
+    nodes : dict of str to numpy.ndarray
+        `nodes.parquet`: `class_counts` and `malicious` are used if they are there.
+    """
+    n = len(nodes["node"])
+    none = np.zeros(n, dtype=np.bool_)
+    holds_data, classes, malicious = ~none, none[:, None], none
+    if "class_counts" in nodes:
+        classes = np.stack(list(nodes["class_counts"])) > 0
+        holds_data = np.any(classes, axis=1)
+    if "malicious" in nodes:
+        malicious = nodes["malicious"].astype(np.bool_)
+    pairs = rows["node"].astype(np.int64) * n + rows["peer"]
+    last = len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]
+    node, peer = np.divmod(pairs[last], n)
+    weight = rows["weight"][last].astype(np.float64)
+    inside = holds_data[node] & holds_data[peer]
+    node, peer, weight = node[inside], peer[inside], weight[inside]
+    other, own, listens = node != peer, np.full(n, np.nan), none.copy()
+    own[node[~other]] = weight[~other]
+    listens[node[other]] = True
+    return Graph(
+        node[other], peer[other], weight[other], own, listens, holds_data, malicious, classes
+    )
+
+
+def block(graph: Graph) -> dict[str, Any]:
+    """What `summary.json` says under `graph`.
+
+    Returns
+    -------
+    dict
+        - `nodes`: how many logged weights. Everything below is over them.
+        - `collaborators`: mean number of peers with a weight.
+        - `sparsity`: share of all (node, other node) pairs without a weight (DPFL).
+        - `asymmetry`: sum |w_ij - w_ji| / sum (|w_ij| + |w_ji|), over pairs of nodes that both
+          logged weights: 0 if weights are mutual, 1 if no link is.
+        - `one_way`: share of such links whose reverse has no weight.
+        - `own_weight`: mean, where it was logged.
+        - `weight_on_same_task`, `weight_on_malicious`: share of the weight that a benign node
+          gives to others, mean over the benign nodes that have such a peer and any weight.
+        - `same_task_peers`, `malicious_peers`: the same for equal weights on all other nodes;
+          what to compare with.
+        - `by_shared_classes`: see `by_shared_classes`.
+
+        None where there is nothing to take a mean of.
+    """
+    listening = int(graph.listens.sum())
+    used = np.abs(graph.weight) > USED
+    possible = listening * (int(graph.holds_data.sum()) - 1)
+    held = graph.own[graph.listens]
+    benign = graph.holds_data & ~graph.malicious
+    return {
+        "nodes": listening,
+        "collaborators": used.sum() / listening if listening else None,
+        "sparsity": 1 - used.sum() / possible if possible else None,
+        **_mutuality(graph, used),
+        "own_weight": _mean(held[~np.isnan(held)]),
+        **_listened_to(graph, "same_task", _same_task(graph), benign),
+        **_listened_to(graph, "malicious", (graph.malicious, None), benign),
+        "by_shared_classes": by_shared_classes(graph),
+    }
+
+
+def by_shared_classes(graph: Graph) -> list[dict[str, Any]]:
+    """Weights by how many classes the two nodes share.
+
+    Returns
+    -------
+    list of dict
+        One row a number of `shared_classes` that occurs: `pairs` (benign node that logged weights,
+        other node), the `mean_weight` and `std_weight` over them, and the share of them that has a
+        weight, `used`. A table: `pandas.DataFrame(...)`. Empty if classes are unknown.
+    """
+    if not graph.classes.any():
+        return []
+    mine = graph.listens & ~graph.malicious
+    sets, which = np.unique(graph.classes[graph.holds_data], axis=0, return_inverse=True)
+    set_of = np.full(len(graph.classes), -1)
+    set_of[graph.holds_data] = which.reshape(-1)
+    listeners = np.bincount(set_of[mine], minlength=len(sets))
+    others = np.bincount(set_of[graph.holds_data], minlength=len(sets))
+    most = graph.classes.shape[1] + 1
+    as_numbers = sets.astype(np.float32)  # exact, and multiplied by BLAS
+    pairs = np.zeros(most, dtype=np.float64)
+    for start in range(0, len(sets), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        shared = np.rint(as_numbers[rows] @ as_numbers.T).astype(np.int64)
+        counts = np.outer(listeners[rows], others).astype(np.float64)
+        pairs += np.bincount(shared.ravel(), counts.ravel(), most)
+    pairs -= np.bincount(sets.sum(axis=1), listeners, most)  # a node is no pair with itself
+    kept = mine[graph.node]
+    node, peer, weight = graph.node[kept], graph.peer[kept], graph.weight[kept]
+    shared = np.concatenate(
+        [
+            (graph.classes[node[k : k + 65_536]] & graph.classes[peer[k : k + 65_536]]).sum(axis=1)
+            for k in range(0, len(node), 65_536)
+        ]
+        or [np.zeros(0, dtype=np.int64)]
+    )
+    total = np.bincount(shared, weight, most)
+    squares = np.bincount(shared, weight**2, most)
+    used = np.bincount(shared, np.abs(weight) > USED, most)
+    return [
+        {
+            "shared_classes": int(k),
+            "pairs": int(pairs[k]),
+            "mean_weight": total[k] / pairs[k],
+            "std_weight": np.sqrt(max(squares[k] / pairs[k] - (total[k] / pairs[k]) ** 2, 0.0)),
+            "used": used[k] / pairs[k],
+        }
+        for k in np.flatnonzero(pairs > 0.5)
+    ]
+
+
+def _mutuality(graph: Graph, used: NDArray[np.bool_]) -> dict[str, float | None]:
+    n = len(graph.listens)
+    both = graph.listens[graph.node] & graph.listens[graph.peer]
+    node, peer, weight = graph.node[both], graph.peer[both], graph.weight[both]
+    pairs = node * n + peer  # ascending: `build` sorts them
+    reverse = peer * n + node
+    place = np.minimum(np.searchsorted(pairs, reverse), max(len(pairs) - 1, 0))
+    found = pairs[place] == reverse if len(pairs) else np.zeros(0, dtype=bool)
+    back = np.where(found, weight[place] if len(pairs) else 0.0, 0.0)
+    # a pair logged in both directions comes up twice, one logged in one direction once
+    times = np.where(found, 0.5, 1.0)
+    scale = float((times * (np.abs(weight) + np.abs(back))).sum())
+    apart = float((times * np.abs(weight - back)).sum())
+    links = used[both]
+    return {
+        "asymmetry": apart / scale if scale else None,
+        "one_way": _mean((np.abs(back) <= USED)[links]),
+    }
+
+
+_Relation = tuple[NDArray[np.bool_] | None, NDArray[np.int64] | None]
+"""Which peers count: those that are marked, or those with the node's own label; labels from 0."""
+
+
+def _same_task(graph: Graph) -> _Relation:
+    if not graph.classes.any():
+        return None, None
+    return None, np.unique(graph.classes, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _listened_to(
+    graph: Graph, what: str, relation: _Relation, benign: NDArray[np.bool_]
+) -> dict[str, float | None]:
+    """Mean share of the weight on related peers, and that of equal weights."""
+    n = len(graph.listens)
+    marked, label = relation
+    if marked is not None:
+        related = marked[graph.peer]
+        peers = np.full(n, marked.sum()) - marked
+    elif label is not None:
+        related = label[graph.node] == label[graph.peer]
+        peers = np.bincount(label[graph.holds_data], minlength=n)[label] - 1
+    else:
+        return {f"weight_on_{what}": None, f"{what}_peers": None}
+    weight = np.abs(graph.weight)
+    given = np.bincount(graph.node, weight, n)
+    chosen = graph.listens & benign & (given > USED) & (peers > 0)
+    share = np.bincount(graph.node, weight * related, n)[chosen] / given[chosen]
+    return {
+        f"weight_on_{what}": _mean(share),
+        f"{what}_peers": _mean(peers[chosen] / (graph.holds_data.sum() - 1)),
+    }
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
