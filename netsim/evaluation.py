@@ -95,13 +95,14 @@ class Evaluator:
         assert architecture is not None
         model = architecture.bind(publication.ref.tensor())
         predict: Callable[..., Any] = publication.predict or type(model).__call__
+        given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         found = {}
         for metric, split in _SPLITS:
             batch = self._split(node, split)
             if len(batch.y) == 0:
                 continue
             with torch.no_grad():
-                logits = predict(model, batch.x)
+                logits = predict(model, batch.x, *given)
             hits = logits.argmax(1) == batch.y
             found[metric] = float(hits.double().mean())
             if metric == "accuracy":

@@ -19,6 +19,7 @@ class Publication(NamedTuple):
     ref: Ref
     stage: str
     predict: Callable[..., Any] | None
+    given: tuple[Any, ...]
 
 
 class Showing:
@@ -31,18 +32,27 @@ class Showing:
         self.published: dict[str, Publication] = {}
         self._kept: dict[str, Ref] = {}
 
-    def publish(self, ref: Ref, stage: str, predict: Callable[..., Any] | None = None) -> None:
+    def publish(
+        self,
+        ref: Ref,
+        stage: str,
+        predict: Callable[..., Any] | None = None,
+        given: Sequence[Any] = (),
+    ) -> None:
         """The model this node would predict with now; `stage` names it in the metrics.
 
-        `predict(model, x) -> (n, L)` replaces the plain forward pass.
+        `predict(model, x, *given) -> (n, L)` replaces the plain forward pass; `given` are Refs and
+        numbers that it needs beside the model.
         """
-        ref.require_owner(self.id)
+        for one in (ref, *given):
+            if isinstance(one, Ref):
+                one.require_owner(self.id)
         if ref.architecture is None:
             raise ProtocolError("publish: a whole model is needed here, not a part of one")
         if predict is not None:
             require_module_level(predict)
         self.published.pop(stage, None)  # so that the last one published is the last in order
-        self.published[stage] = Publication(ref, stage, predict)
+        self.published[stage] = Publication(ref, stage, predict, tuple(given))
 
     def log_weights(
         self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
