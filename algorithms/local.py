@@ -1,22 +1,24 @@
 """Local: every node trains alone and never sends a message. The baseline of all.
 
 Trains in the slots in which the nodes of a star exchange train, so that under `star` it makes as
-many local steps as KD-PDFL and its baselines; under `rounds`, `local_steps` a round.
+many local steps as KD-PDFL and its baselines; under `rounds`, or with `pace = "rounds"`, a round's
+local training whenever it wakes, as the round baselines do.
 """
 
+from algorithms._rounds import LocalTraining, PaceParams, takes_rounds
 from algorithms._star import StarParams, trains_in
-from netsim.api import Count, Node, Process
+from netsim.api import Node, Process
 
 
-class Params(StarParams):
-    """`local_steps` a round under the schedule `rounds`."""
-
-    local_steps: Count = 1
+class Params(StarParams, LocalTraining, PaceParams):
+    """How much to train in a round."""
 
 
 def processes(node: Node, params: Params) -> list[Process]:
-    """One process a node."""
-    return [on_round(node, params) if node.schedule == "rounds" else on_slot(node, params)]
+    """One process a node; a server has nothing to do."""
+    if node.role == "server":
+        return []
+    return [on_round(node, params) if takes_rounds(node, params) else on_slot(node, params)]
 
 
 def on_slot(node: Node, params: Params) -> Process:
@@ -30,9 +32,9 @@ def on_slot(node: Node, params: Params) -> Process:
 
 
 def on_round(node: Node, params: Params) -> Process:
-    """`local_steps` a round."""
+    """A round's local training."""
     theta = node.initial()
     while True:
         yield node.wakeup()
-        theta = (yield node.train(theta, steps=params.local_steps)).theta
+        theta = (yield node.train(theta, **params.amount())).theta
         node.publish(theta, "trained")

@@ -1,0 +1,43 @@
+"""Ditto: a personal model beside FedAvg's, kept near it.
+
+Source: Li, Hu, Beirami and Smith, "Ditto: fair and robust federated learning through
+personalization", ICML 2021, Algorithm 1; settings as a baseline of pFedGraph (strength 1) and DPFL
+(0.75).
+
+Symbols: w the model received, theta_i trained from it and averaged, v_i the personal model, which
+stays with its node.
+
+In a round, v_i is trained first, on F_i(v) + (strength / 2) ||v - w||^2, then theta_i from w, on
+F_i; equally long. The model to report is v_i, published as `trained`; w as nothing at all.
+Departures: v_i starts at the node's initial model, in pFedGraph's code at one of its own (set
+`[training] common_initial = false` for that). The mean is by training samples (pFedGraph's code);
+`weights = "equal"` is Algorithm 1.
+"""
+
+from algorithms._rounds import Mean, RoundParams, Share, round_processes
+from netsim.api import Node, NonNegative, Process
+
+
+class Params(RoundParams):
+    """How near v_i stays to w."""
+
+    strength: NonNegative = 1.0
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Rounds of FedAvg with a personal model beside."""
+    model = node.hold(node.initial())
+    v = node.initial()
+
+    def train() -> Process:
+        nonlocal v
+        anchor = (model.theta, params.strength)
+        v = (yield node.train(v, anchor=anchor, stream="personal", **params.amount())).theta
+        node.publish(v, "trained")
+        trained = yield model.train(**params.amount())
+        return None if trained is None else Share(trained.theta, node.train_size)
+
+    def adopt(mean: Mean) -> None:
+        model.replace(mean.theta)
+
+    return round_processes(node, params, train, adopt)

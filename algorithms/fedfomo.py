@@ -1,0 +1,151 @@
+"""FedFomo: weigh each model downloaded by how much it lowers the own validation loss.
+
+Source: Zhang, Sapra, Fidler, Yeung and Alvarez, "Personalized federated learning with first order
+model optimization", ICLR 2021, Eqs. (3) to (5), and its code (github NVlabs/FedFomo).
+
+Symbols: theta_i^prev the model that node i began the round with, theta_j trained models, i's own
+included, L_i validation loss of node i, M downloads a round, P_ij preference of i for j.
+
+w_j = max(0, (L_i(theta_i^prev) - L_i(theta_j)) / ||theta_j - theta_i^prev||), divided by their sum;
+theta_i <- theta_i^prev + sum_j w_j (theta_j - theta_i^prev). P_ij starts at 0 and grows by the
+quotients before they are cut off at 0, divided by their |sum|. Each of the M is the most preferred
+peer left or, with probability `epsilon` less `epsilon_decay` for each round before, a random one.
+
+Readings and departures:
+- Models go from peer to peer: the paper's server only hands them on. With `downloads` = M < all
+  a node first tells its peers whether it wants theirs (one bit each); without, it gets all.
+- The own trained model always is among the candidates and is not counted, as in the code.
+- Where no model lowers the loss, theta_i = theta_i^prev, as the equation has it: the local training
+  of that round is dropped.
+- The norm is L2 over parameters; the code's default is L1 (`norm`).
+- Under schedules without rounds a peer's last word on whether it wants models stands.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from algorithms._rounds import AbsenceParams, LocalTraining, Others, without_server
+from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref
+
+FAR = 1e30
+"""Loss of a model that has diverged."""
+
+
+class Params(LocalTraining, AbsenceParams):
+    """M, how often to explore, and the norm of a change of the model."""
+
+    downloads: Count | None = None
+    epsilon: Fraction = 0.3
+    epsilon_decay: NonNegative = 0.05
+    norm: Literal["l1", "l2"] = "l2"
+    absent: Literal["renormalise", "last"] = "renormalise"
+
+
+@dataclass(frozen=True)
+class Wish(Message):
+    """Whether to send a model to the node that this is from."""
+
+    wanted: bool
+
+
+@dataclass(frozen=True)
+class Model(Message):
+    """theta_j."""
+
+    theta: Ref
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """The round, and what listens for late messages."""
+    without_server(node)
+    others = Others(node, params, Model)
+    return [on_round(node, params, others), *others.processes(), on_late_wish(node)]
+
+
+def on_round(node: Node, params: Params, others: Others) -> Process:
+    """Train, choose, download, weigh."""
+    theta = node.initial()
+    preference = dict.fromkeys(node.peers, 0.0)
+    chooses = params.downloads is not None and params.downloads < len(node.peers)
+    wanted = takers = node.peers
+    rounds = 0
+    while True:
+        yield node.wakeup()
+        previous = theta
+        trained = (yield node.train(previous, **params.amount())).theta
+        node.publish(trained, "trained")
+        if chooses:
+            wanted = choose(node, params, preference, rounds)
+            wishes = yield node.exchange({j: Wish(j in wanted) for j in node.peers})
+            takers = [j for j, wish in wishes.items() if wish.msg.wanted]
+        heard = yield from others.exchange(Model(trained), to=takers, expect=wanted)
+        ids = [node.id, *sorted(heard)]
+        thetas = [trained, *(heard[j].theta for j in ids[1:])]
+        losses = [node.loss(t, "validation") for t in (previous, *thetas)]
+        parameters = [t.part("parameters") for t in (previous, *thetas)]
+        quotients = node.compute(gains_over_distances, losses, parameters, params.norm)  # Eq. (4)
+        w = node.compute(shares, quotients)
+        theta = node.mix([previous, *thetas], w)  # Eq. (3)
+        node.publish(theta, "mixed")
+        node.log_weights(ids, node.compute(own_and_peers, w))
+        if chooses:
+            growth = node.compute(normalised, quotients)
+            numbers = yield node.value(growth, default=[0.0] * len(ids))
+            for j, number in zip(ids[1:], numbers[1:], strict=True):
+                preference[j] += float(number)
+        rounds += 1
+
+
+def on_late_wish(node: Node) -> Process:
+    """A wish that comes when its exchange is over is for a round that is over."""
+    while True:
+        yield node.receive(Wish, timeout_s=None)
+
+
+def choose(node: Node, params: Params, preference: dict[int, float], rounds: int) -> Sequence[int]:
+    """The M peers whose models to download, ascending; ties at random."""
+    explores = params.epsilon - rounds * params.epsilon_decay
+    at_random = node.permutation("explore", node.peers)
+    ranked = sorted(node.permutation("ties", node.peers), key=preference.__getitem__, reverse=True)
+    chosen: list[int] = []
+    for coin in node.uniform("coin", params.downloads or 0):
+        order = at_random if coin < explores else ranked
+        chosen.append(next(j for j in order if j not in chosen))
+    return sorted(chosen)
+
+
+def gains_over_distances(
+    losses: Sequence[Tensor], parameters: Sequence[Tensor], norm: Literal["l1", "l2"]
+) -> Tensor:
+    """(L(theta^prev) - L(theta_j)) / ||theta_j - theta^prev|| of m models: (m,).
+
+    `losses` are scalars and `parameters` rows (P,), those of theta^prev first.
+    """
+    loss = torch.stack(list(losses)).nan_to_num(nan=FAR, posinf=FAR)
+    changes = torch.stack(list(parameters[1:])) - parameters[0]
+    length = torch.linalg.vector_norm(changes, ord=int(norm[1]), dim=1)
+    quotients = (loss[0] - loss[1:]) / length.clamp(min=torch.finfo(length.dtype).tiny)
+    return quotients.nan_to_num(nan=0.0, posinf=FAR, neginf=-FAR)
+
+
+def shares(quotients: Tensor) -> Tensor:
+    """What theta^prev and each theta_j count: (1 + m,), 1 - sum of w and w_j of Eq. (4)."""
+    positive = quotients.clamp(min=0)
+    total = positive.sum()
+    w = positive / total.clamp(min=torch.finfo(total.dtype).tiny)
+    return torch.cat([(total <= 0).to(w)[None], w])
+
+
+def own_and_peers(w: Tensor) -> Tensor:
+    """The weights to show: the node's own are theta^prev's and its trained model's."""
+    return torch.cat([w[:1] + w[1:2], w[2:]])
+
+
+def normalised(quotients: Tensor) -> Tensor:
+    """The quotients over their |sum|: what preferences grow by."""
+    total = quotients.sum().abs()
+    return quotients / torch.where(total < 1e-9, total + 1e-9, total)

@@ -1,0 +1,37 @@
+"""FedProx: FedAvg whose local loss keeps models near the one they start from.
+
+Source: Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith 2020, Algorithm 2 with the same local work
+for all: node i minimises F_i(theta) + (strength / 2) ||theta - w||^2 from w, then models are
+averaged. `strength` is 0.01 as a baseline of pFedGraph, 0.1 of DPFL.
+
+`fine_tune`: FedProx-FT, whose model to report is the one after local training; with
+`fine_tune_after` as `fedavg_ft` says.
+Departures: the norm is over trained parameters, not over running statistics.
+"""
+
+from algorithms import fedavg_ft
+from algorithms._rounds import Mean, adopt_mean, round_processes, trained_share
+from netsim.api import Node, NonNegative, Process
+
+
+class Params(fedavg_ft.Params):
+    """Strength of the proximal term, and whether fine-tuned models are reported."""
+
+    strength: NonNegative = 0.01
+    fine_tune: bool = False
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Rounds of FedProx, with or without fine-tuning."""
+    if params.fine_tune:
+        return fedavg_ft.fine_tuned(node, params, params.strength)
+    model = node.hold(node.initial())
+
+    def train() -> Process:
+        anchor = (model.theta, params.strength)
+        return trained_share(node, (yield model.train(anchor=anchor, **params.amount())))
+
+    def adopt(mean: Mean) -> None:
+        adopt_mean(node, model, mean)
+
+    return round_processes(node, params, train, adopt)

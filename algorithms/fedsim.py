@@ -1,0 +1,31 @@
+"""FedSim: the classifier is averaged, the rest of each model stays with its node.
+
+Source: Pillutla, Malik, Mohamed, Rabbat, Sanjabi and Xiao, "Federated learning with partial model
+personalization", ICML 2022, Algorithm 2 (FedSim: both parts are trained at the same time), with the
+head as the shared part, as a baseline of Mukherjee, Simonetto and Jamali-Rad 2024 (MAPL).
+
+Heads must be alike, backbones need not. The model after averaging is published as `mixed`, the one
+before as `trained`.
+Departures: none known; the mean is plain as in MAPL, `weights = "sizes"` is FedAvg's.
+"""
+
+from typing import Literal
+
+from algorithms._rounds import PartInCommon, RoundParams, round_processes
+from netsim.api import Node, Process
+
+
+class Params(RoundParams):
+    """A plain mean, unless sizes are to count."""
+
+    weights: Literal["sizes", "equal"] = "equal"
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Rounds in which heads are averaged."""
+    model = PartInCommon(node, "head")
+
+    def train() -> Process:
+        return (yield from model.train(**params.amount()))
+
+    return round_processes(node, params, train, model.adopt)

@@ -1,0 +1,577 @@
+"""Whole runs of the round baselines against their pseudocode, written down in plain PyTorch.
+
+The transcriptions use no part of the simulator. They are given as data: the initial model, each
+node's samples and the order in which it takes them, and, where messages are lost, who heard whom.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+
+from netsim.compute.jobs import BatchKey
+
+NODES, ROUNDS, RATE, HIDDEN = 5, 3, 0.2, 12
+EXACT = {"rtol": 0, "atol": 1e-9}
+WORLD = {
+    "horizon_s": 179.0,
+    "nodes": {"count": NODES},
+    "exchange": {"schedule": "rounds", "interval_s": 60.0},
+    "model": {"kind": "mlp", "hidden": [HIDDEN]},
+    "metrics": {"every_s": 179.0, "weights": False},
+    "data": {
+        "kind": "digits",
+        "validation": 0.3,
+        "partition": {
+            "kind": "class_mix",
+            "alpha": 0.3,
+            "train_min": 25,
+            "train_max": 60,
+            "test_samples": 10,
+        },
+    },
+}
+GROUPS = [{"name": "clients", "count": NODES}, {"name": "server", "count": 1, "role": "server"}]
+SERVER = WORLD | {"nodes": {"count": NODES + 1, "groups": GROUPS}, "topology": {"kind": "hub"}}
+RING = WORLD | {"topology": {"kind": "ring"}}
+LOSSY = WORLD | {"link": {"loss": 0.4, "latency_s": 0.01}}
+NO_VIEWS = {"crop_min": 1.0, "crop_ratio": 1.0, "flip": 0.0, "jitter": 0.0, "grayscale": 0.0}
+
+
+@dataclass
+class Given:
+    """What the transcriptions take from a run: data and draws, nothing that was computed."""
+
+    run: object
+
+    @property
+    def initial(self):
+        return self.run.world.initial[0].clone()
+
+    @property
+    def sizes(self):
+        return [len(self.run.world.shards.rows[i].train) for i in range(NODES)]
+
+    def samples(self, rows):
+        samples = self.run.world.samples
+        return torch.tensor(samples.x[rows]).double().flatten(1), torch.tensor(samples.y[rows])
+
+    def split(self, i, name):
+        return self.samples(getattr(self.run.world.shards.rows[i], name))
+
+    def batches(self, i, first, count, stream="train"):
+        shards = self.run.world.shards
+        keys = [BatchKey(i, stream, b) for b in range(first, first + count)]
+        return [self.samples(shards.batch_rows(key)) for key in keys]
+
+    def epoch(self, i, t, epochs=1, stream="train"):
+        per_epoch = -(-self.sizes[i] // 10)
+        if self.sizes[i] % 10 == 1:
+            per_epoch -= 1
+        return self.batches(i, t * epochs * per_epoch, epochs * per_epoch, stream)
+
+    def draws(self, i, purpose, first, count):
+        streams = self.run.ctx.streams
+        return streams.uniforms(f"node/{purpose}", i, counters=range(first, first + count))
+
+
+def layers(row):
+    w1, b1, w2, b2 = torch.split(row, [HIDDEN * 64, HIDDEN, 10 * HIDDEN, 10])
+    return w1.view(HIDDEN, 64), b1, w2.view(10, HIDDEN), b2
+
+
+def features(row, x):
+    w1, b1, _, _ = layers(row)
+    return torch.relu(x @ w1.T + b1)
+
+
+def logits(row, x):
+    _, _, w2, b2 = layers(row)
+    return features(row, x) @ w2.T + b2
+
+
+def cross_entropy(row, x, y):
+    return F.cross_entropy(logits(row, x), y)
+
+
+def sgd(row, batches, loss=cross_entropy, rate=RATE, momentum=0.0):
+    row, velocity = row.clone(), torch.zeros_like(row)
+    for x, y in batches:
+        row.requires_grad_()
+        (g,) = torch.autograd.grad(loss(row, x, y), row)
+        velocity = momentum * velocity + g
+        row = row.detach() - rate * velocity
+    return row
+
+
+def mean(rows, weights):
+    return sum(p * row for p, row in zip(weights, rows, strict=True)) / sum(weights)
+
+
+def shown(run, stage):
+    return [node.published[stage].ref.tensor() for node in run.ctx.nodes[:NODES]]
+
+
+def close(rows, expected):
+    for mine, theirs in zip(rows, expected, strict=True):
+        torch.testing.assert_close(mine, theirs, **EXACT)
+
+
+def heads(rows):
+    return [row[-10 * (HIDDEN + 1) :] for row in rows]
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+@pytest.mark.parametrize("weights", ["sizes", "equal"])
+def test_fedavg(play, world, weights):
+    run = play({"kind": "fedavg", "weights": weights, "local_epochs": 2}, **world)
+    given = Given(run)
+    w = given.initial
+    for t in range(ROUNDS):
+        thetas = [sgd(w, given.epoch(i, t, 2)) for i in range(NODES)]
+        w = mean(thetas, given.sizes if weights == "sizes" else [1] * NODES)
+    close(shown(run, "trained"), thetas)
+    close(shown(run, "mixed"), [w] * NODES)
+    assert len(set(given.sizes)) > 1
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+def test_fedavg_ft_shows_the_model_after_local_training(play, world):
+    run = play({"kind": "fedavg_ft"}, **world)
+    plain = play({"kind": "fedavg"}, **world)
+    close(shown(run, "trained"), shown(plain, "trained"))
+    assert set(run.ctx.nodes[0].published) == {"trained"}
+
+
+def test_fedavg_ft_tunes_the_best_model_in_the_end(play):
+    """With a rate so high that losses go up and down, the best w is not the last for some node."""
+    training = {"learning_rate": 3.0, "batch_size": 10, "dtype": "float64"}
+    algorithm = {"kind": "fedavg_ft", "fine_tune_after": 4, "fine_tune_epochs": 2}
+    world = WORLD | {"training": training, "horizon_s": 399.0}
+    run = play(algorithm, **world)
+    given = Given(run)
+    w, means = given.initial, []
+    for t in range(4):
+        w = mean([sgd(w, given.epoch(i, t), rate=3.0) for i in range(NODES)], given.sizes)
+        means.append(w)
+    best = []
+    for i in range(NODES):
+        losses = [float(cross_entropy(w, *given.split(i, "validation"))) for w in means]
+        best.append(max(t for t in range(4) if losses[t] == min(losses)))
+    tuned = [
+        sgd(means[best[i]], given.epoch(i, 4) + given.epoch(i, 5), rate=3.0) for i in range(NODES)
+    ]
+    close(shown(run, "trained"), tuned)
+    assert len(set(best)) > 1
+    steps = [len(given.epoch(i, 0)) for i in range(NODES)]
+    assert [node.local_steps for node in run.ctx.nodes] == [6 * n for n in steps]
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_fedprox(play, world, fine_tune):
+    run = play({"kind": "fedprox", "strength": 0.7, "fine_tune": fine_tune}, **world)
+    given = Given(run)
+    w = given.initial
+    for t in range(ROUNDS):
+
+        def near(row, x, y, w=w):
+            return cross_entropy(row, x, y) + 0.35 * ((row - w) ** 2).sum()
+
+        thetas = [sgd(w, given.epoch(i, t), near) for i in range(NODES)]
+        w = mean(thetas, given.sizes)
+    close(shown(run, "trained"), thetas)
+    if fine_tune:
+        assert set(run.ctx.nodes[0].published) == {"trained"}
+    else:
+        close(shown(run, "mixed"), [w] * NODES)
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+def test_ditto(play, world):
+    run = play({"kind": "ditto", "strength": 0.7, "local_steps": 3}, **world)
+    given = Given(run)
+    w = given.initial
+    v = [w.clone() for _ in range(NODES)]
+    for t in range(ROUNDS):
+
+        def near(row, x, y, w=w):
+            return cross_entropy(row, x, y) + 0.35 * ((row - w) ** 2).sum()
+
+        for i in range(NODES):
+            v[i] = sgd(v[i], given.batches(i, 3 * t, 3, "personal"), near)
+        w = mean([sgd(w, given.batches(i, 3 * t, 3)) for i in range(NODES)], given.sizes)
+    close(shown(run, "trained"), v)
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+def test_fedavg_plus(play, world):
+    """From 60 s on, the second of three rounds, w <- w + 0.3 (mean - w)."""
+    algorithm = {"kind": "fedavg_plus", "switch_s": 60.0, "epsilon": 0.3}
+    run = play(algorithm | {"fine_tune_learning_rate": 0.05}, **world)
+    given = Given(run)
+    w = given.initial
+    for t in range(ROUNDS):
+        rate = RATE if t == 0 else 0.05
+        thetas = [sgd(w, given.epoch(i, t), rate=rate) for i in range(NODES)]
+        average = mean(thetas, given.sizes)
+        w = average if t == 0 else w + 0.3 * (average - w)
+    close(shown(run, "trained"), thetas)
+
+
+def metropolis(neighbours):
+    w = np.zeros((NODES, NODES))
+    for i, own in enumerate(neighbours):
+        for j in own:
+            w[i, j] = 1 / (1 + max(len(own), len(neighbours[j])))
+        w[i, i] = 1 - w[i].sum()
+    assert np.allclose(w.sum(0), 1)
+    assert np.allclose(w, w.T)
+    return w
+
+
+UNEVEN = WORLD | {"topology": {"kind": "erdos_renyi", "probability": 0.5}}
+
+
+@pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
+@pytest.mark.parametrize("epochs", [None, 1])
+def test_dpsgd(play, world, epochs):
+    amount = {} if epochs is None else {"local_epochs": epochs}
+    run = play({"kind": "dpsgd", **amount}, **world)
+    given = Given(run)
+    w = metropolis(run.world.neighbours)
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        used = [given.epoch(i, t) if epochs else given.batches(i, t, 1) for i in range(NODES)]
+        step = [sgd(x[i], used[i]) - x[i] for i in range(NODES)]
+        x = [sum(w[i, j] * x[j] for j in range(NODES)) + step[i] for i in range(NODES)]
+    close(shown(run, "mixed"), x)
+
+
+@pytest.mark.parametrize("world", [WORLD, UNEVEN], ids=["complete", "uneven"])
+def test_dfedavgm(play, world):
+    """Heavy-ball steps as the paper writes them: y_{k+1} = y_k - eta g + theta (y_k - y_{k-1})."""
+    training = {"learning_rate": RATE, "momentum": 0.9, "batch_size": 10, "dtype": "float64"}
+    run = play({"kind": "dfedavgm", "local_steps": 4}, **world | {"training": training})
+    given = Given(run)
+    w = metropolis(run.world.neighbours)
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        z = []
+        for i in range(NODES):
+            before, y = x[i], x[i]
+            for batch in given.batches(i, 4 * t, 4):
+                step = sgd(y, [batch]) - y
+                before, y = y, y + step + 0.9 * (y - before)
+            z.append(y)
+        x = [sum(w[i, j] * z[j] for j in range(NODES)) for i in range(NODES)]
+    close(shown(run, "mixed"), x)
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+def test_fedsim(play, world):
+    run = play({"kind": "fedsim"}, **world)
+    given = Given(run)
+    cut = HIDDEN * 65
+    theta = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        theta = [sgd(theta[i], given.epoch(i, t)) for i in range(NODES)]
+        head = mean([row[cut:] for row in theta], [1] * NODES)
+        trained, theta = theta, [torch.cat([row[:cut], head]) for row in theta]
+    close(shown(run, "trained"), trained)
+    close(shown(run, "mixed"), theta)
+
+
+def supervised_contrast(z, y, temperature, base):
+    """Khosla et al. 2020, Eq. (2), anchor by anchor."""
+    total = 0.0
+    for a in range(len(z)):
+        others = [b for b in range(len(z)) if b != a]
+        positives = [b for b in others if y[b] == y[a]]
+        s = z @ z[a] / temperature
+        log_sum = torch.logsumexp(s[others], 0)
+        total = total - sum(s[b] - log_sum for b in positives) / len(positives)
+    return temperature / base * total / len(z)
+
+
+def log_of_sums(z, y, temperature):
+    z = z / z.norm(dim=1, keepdim=True)
+    e = torch.exp(z @ z.T / temperature)
+    total = 0.0
+    for a in range(len(z)):
+        positive = sum(e[a, b] for b in range(len(z)) if b != a and y[b] == y[a])
+        negative = sum(e[a, b] for b in range(len(z)) if y[b] != y[a])
+        total = total - torch.log(positive / (positive + negative))
+    return total / len(z)
+
+
+@pytest.mark.parametrize(
+    ("world", "contrast"), [(WORLD, "code"), (SERVER, "code"), (WORLD, "mapl")]
+)
+def test_fedclassavg(play, world, contrast):
+    rate = 0.005
+    training = {"learning_rate": rate, "batch_size": 10, "dtype": "float64"}
+    algorithm = {"kind": "fedclassavg", "rho": 50.0, "contrast": contrast, "local_epochs": 2}
+    run = play(algorithm | {"augmentation": NO_VIEWS}, **world | {"training": training})
+    given = Given(run)
+    cut = HIDDEN * 65
+    theta = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        trained = []
+        for i in range(NODES):
+
+            def loss(row, x, y, start=theta[i]):
+                z = features(row, x).repeat(2, 1)
+                twice = y.repeat(2)
+                found = cross_entropy(row, x, y)
+                if contrast == "mapl":
+                    found = found + log_of_sums(z, twice, 100.0)
+                else:
+                    found = found + supervised_contrast(z, twice, 100.0, 0.07)
+                for now, was in zip(layers(row)[2:], layers(start)[2:], strict=True):
+                    found = found + 50.0 / 2 * ((now - was) ** 2).mean()
+                return found
+
+            trained.append(sgd(theta[i], given.epoch(i, t, 2), loss, rate))
+        head = mean([row[cut:] for row in trained], given.sizes)
+        theta = [torch.cat([row[:cut], head]) for row in trained]
+    close(shown(run, "trained"), trained)
+    close(shown(run, "mixed"), theta)
+
+
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+@pytest.mark.parametrize("predict", ["head", "prototype"])
+def test_fedproto(play, world, predict):
+    run = play({"kind": "fedproto", "strength": 2.0, "predict": predict}, **world)
+    given = Given(run)
+    theta = [given.initial for _ in range(NODES)]
+    prototypes = {}
+    for t in range(ROUNDS):
+
+        def loss(row, x, y, known=prototypes):
+            z = features(row, x)
+            target = torch.stack(
+                [known.get(int(c), z[k].detach()) for k, c in enumerate(y)]
+            )  # fmt: skip
+            return cross_entropy(row, x, y) + 2.0 * ((target - z) ** 2).mean()
+
+        theta = [sgd(theta[i], given.epoch(i, t), loss) for i in range(NODES)]
+        held = {}
+        for i in range(NODES):
+            x, y = given.split(i, "train")
+            z = features(theta[i], x)
+            for c in sorted({int(c) for c in y}):
+                held.setdefault(c, []).append(z[y == c].mean(0))
+        prototypes = {c: torch.stack(rows).mean(0) for c, rows in held.items()}
+    close(shown(run, "trained"), theta)
+    if predict == "prototype":
+        assert accuracies(run) == [nearest(given, i, theta[i], prototypes) for i in range(NODES)]
+
+
+def accuracies(run):
+    run.evaluator.run(0)
+    publications = [list(node.published.values())[-1] for node in run.ctx.nodes[:NODES]]
+    return [run.evaluator._measure(i, p)["accuracy"] for i, p in enumerate(publications)]
+
+
+def nearest(given, i, row, prototypes):
+    own = {int(c) for c in given.split(i, "train")[1]}
+    x, y = given.split(i, "test")
+    hits = 0
+    for z, c in zip(features(row, x), y, strict=True):
+        distances = {k: float(((z - p) ** 2).mean()) for k, p in prototypes.items() if k in own}
+        hits += min(distances, key=distances.get) == int(c)
+    return hits / len(y)
+
+
+def test_fedproto_sends_the_classes_held_alone(play, tmp_path):
+    run = play({"kind": "fedproto"}, tmp_path / "run", **WORLD)
+    log = pd.read_parquet(tmp_path / "run" / "messages")
+    for src, bits in log.groupby("src").bits:
+        classes = len(set(Given(run).split(src, "train")[1].tolist()))
+        assert set(bits) == {32 * (classes + classes * HIDDEN)}
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("downloads", [None, 2])
+def test_fedfomo(play, norm, downloads):
+    limit = {} if downloads is None else {"downloads": downloads}
+    run = play({"kind": "fedfomo", "norm": norm, "epsilon": 0.5, **limit}, **WORLD)
+    given = Given(run)
+    theta = [given.initial for _ in range(NODES)]
+    peers = [[j for j in range(NODES) if j != i] for i in range(NODES)]
+    preference = np.zeros((NODES, NODES))
+    explored = kept = 0
+    for t in range(ROUNDS):
+        trained = [sgd(theta[i], given.epoch(i, t)) for i in range(NODES)]
+        mixed = []
+        for i in range(NODES):
+            candidates = list(peers[i])
+            if downloads:
+                coins = given.draws(i, "coin", 2 * t, 2)
+                shuffled = by_draw(peers[i], given.draws(i, "explore", 4 * t, 4))
+                ties = by_draw(peers[i], given.draws(i, "ties", 4 * t, 4))
+                best = sorted(ties, key=lambda j, i=i: -preference[i, j])
+                candidates = []
+                for coin in coins:
+                    explored += coin < 0.5 - 0.05 * t
+                    queue = shuffled if coin < 0.5 - 0.05 * t else best
+                    candidates.append(next(j for j in queue if j not in candidates))
+            data = given.split(i, "validation")
+            before = float(cross_entropy(theta[i], *data))
+            quotients = {}
+            for j in [i, *candidates]:
+                change = (trained[j] - theta[i]).abs()
+                length = float(change.sum() if norm == "l1" else (change**2).sum() ** 0.5)
+                quotients[j] = (before - float(cross_entropy(trained[j], *data))) / length
+            positive = {j: q for j, q in quotients.items() if q > 0}
+            kept += len(positive) < len(quotients)
+            row = theta[i].clone()
+            for j, q in positive.items():
+                row += q / sum(positive.values()) * (trained[j] - theta[i])
+            mixed.append(row)
+            for j in candidates:
+                preference[i, j] += quotients[j] / abs(sum(quotients.values()))
+        theta = mixed
+    close(shown(run, "mixed"), theta)
+    assert kept
+    assert explored or not downloads
+
+
+def by_draw(ids, draws):
+    return [ids[k] for k in np.argsort(draws, kind="stable")]
+
+
+def test_fedfomo_downloads_no_more_than_it_may(play, tmp_path):
+    play({"kind": "fedfomo", "downloads": 2}, tmp_path / "run", **WORLD)
+    log = pd.read_parquet(tmp_path / "run" / "messages")
+    assert (log[log.kind == "Model"].groupby("dst").size() == 2 * ROUNDS).all()
+    wishes = log[log.kind == "Wish"]
+    assert (wishes.groupby("dst").size() == (NODES - 1) * ROUNDS).all()
+    assert set(wishes.bits) == {1}
+
+
+WITH_SERVER = {
+    "fedavg": {},
+    "fedavg_ft": {"fine_tune_after": 2},
+    "fedavg_plus": {"switch_s": 60.0},
+    "fedprox": {},
+    "ditto": {},
+    "fedsim": {},
+    "fedclassavg": {"temperature": 1.0, "base_temperature": 1.0},
+    "fedproto": {},
+}
+
+
+@pytest.mark.parametrize("kind", WITH_SERVER)
+def test_peers_that_hear_all_others_need_no_server(play, models, kind):
+    """To the bit, running statistics of BatchNorm included."""
+    algorithm = {"kind": kind, **WITH_SERVER[kind]}
+    model = {"model": {"kind": "iot_mlp", "hidden": 8}}
+    alone = models(play(algorithm, **WORLD | model))
+    served = play(algorithm, **SERVER | model)
+    rows = [list(node.published.values())[-1].ref.tensor() for node in served.ctx.nodes[:NODES]]
+    assert all(a.equal(b) for a, b in zip(alone, rows, strict=True))
+    assert served.ctx.nodes[NODES].published == {}
+
+
+@pytest.mark.parametrize("kind", ["dpsgd", "dfedavgm", "fedfomo"])
+def test_methods_between_peers_refuse_a_server(play, kind):
+    with pytest.raises(Exception, match="works between peers"):
+        play({"kind": kind}, **SERVER)
+
+
+def heard_in(folder):
+    """{round: {dst: [src, ...]}} of the models delivered."""
+    log = pd.read_parquet(folder / "messages")
+    log = log[log.outcome == "delivered"]
+    rounds = {}
+    for row in log.itertuples():
+        rounds.setdefault(row.round, {}).setdefault(row.dst, []).append(row.src)
+    return rounds
+
+
+@pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
+def test_what_an_absent_peer_means_to_fedavg(play, tmp_path, absent):
+    algorithm = {"kind": "fedavg", "absent": absent}
+    run = play(algorithm, tmp_path / "run", **LOSSY)
+    given, heard = Given(run), heard_in(tmp_path / "run")
+    theta = [given.initial for _ in range(NODES)]
+    last = [{} for _ in range(NODES)]
+    for t in range(ROUNDS):
+        trained = [sgd(theta[i], given.epoch(i, t)) for i in range(NODES)]
+        for i in range(NODES):
+            present = sorted(heard[t + 1].get(i, []))
+            last[i] |= {j: trained[j] for j in present}
+            rows = {i: (trained[i], given.sizes[i])}
+            for j in range(NODES):
+                if j in present:
+                    rows[j] = (trained[j], given.sizes[j])
+                elif j != i and absent == "self":
+                    rows[j] = (trained[i], given.sizes[i])
+                elif j != i and absent == "last" and j in last[i]:
+                    rows[j] = (last[i][j], given.sizes[j])
+            theta[i] = mean([r for r, _ in rows.values()], [n for _, n in rows.values()])
+    close(shown(run, "mixed"), theta)
+    assert sum(len(v) for v in heard[1].values()) < NODES * (NODES - 1)
+
+
+def test_what_an_absent_neighbour_would_get_stays_with_the_node_in_gossip(play, tmp_path):
+    run = play({"kind": "dpsgd"}, tmp_path / "run", **LOSSY)
+    given, heard = Given(run), heard_in(tmp_path / "run")
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        step = [sgd(x[i], given.batches(i, t, 1)) - x[i] for i in range(NODES)]
+        present = [[j for j in range(NODES) if j in heard[t + 1].get(i, [])] for i in range(NODES)]
+        x = [
+            sum(x[j] / NODES for j in present[i])
+            + (1 - len(present[i]) / NODES) * x[i]
+            + step[i]
+            for i in range(NODES)
+        ]  # fmt: skip
+    close(shown(run, "mixed"), x)
+
+
+def test_a_client_without_an_answer_goes_on_from_its_own_model(play, tmp_path):
+    world = SERVER | {"link": {"loss": 0.4, "latency_s": 0.01}}
+    run = play({"kind": "fedavg"}, tmp_path / "run", **world)
+    given, heard = Given(run), heard_in(tmp_path / "run")
+    theta = [given.initial for _ in range(NODES)]
+    answered = 0
+    for t in range(ROUNDS):
+        theta = [sgd(theta[i], given.epoch(i, t)) for i in range(NODES)]
+        up = sorted(heard[t + 1].get(NODES, []))
+        if up:
+            w = mean([theta[j] for j in up], [given.sizes[j] for j in up])
+            down = [i for i in range(NODES) if NODES in heard[t + 1].get(i, [])]
+            theta = [w if i in down else theta[i] for i in range(NODES)]
+            answered += len(down)
+    final = [list(node.published.values())[-1].ref.tensor() for node in run.ctx.nodes[:NODES]]
+    close(final, theta)
+    assert 0 < answered < NODES * ROUNDS
+
+
+def test_without_rounds_a_server_answers_by_its_own_clock(play):
+    """Clients that sleep long after the server's last wake-up all hold its last mean."""
+    exchange = {"schedule": "periodic", "period_s": 50.0}
+    world = SERVER | {"exchange": exchange, "compute": {"kind": "fixed", "step_s": 0.01}}
+    run = play({"kind": "fedavg"}, **world)
+    mixed = shown(run, "mixed")
+    assert all(row.equal(mixed[0]) for row in mixed)
+    assert run.ctx.nodes[NODES].round >= 3
+
+
+@pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
+@pytest.mark.parametrize("pace", ["slots", "rounds"])
+def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pace):
+    world = WORLD | {"exchange": {"schedule": "periodic", "period_s": 50.0, "slot_s": 1.0}}
+    more = {"switch_s": 60.0} if kind == "fedavg_plus" else {}
+    run = play({"kind": kind, "pace": pace, "local_steps": 2, **more}, **world)
+    steps = [node.local_steps for node in run.ctx.nodes]
+    if pace == "rounds":
+        assert steps == [2 * node.round for node in run.ctx.nodes]
+    else:
+        assert min(steps) > 100
