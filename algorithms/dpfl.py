@@ -18,14 +18,15 @@ Readings where the paper is silent or contradicts itself (each an option where o
 - All nodes mix the models as they were sent; the code lets later nodes mix mixed ones.
 - One optimizer state for the whole run, as in the code, or a fresh one a round (`optimizer`).
 - The model to report is the one after local training: published as `trained`.
+- `augment` crops and flips training images, as the code does for CIFAR-10.
 Limitations that the paper names, lifted: `budget` may be a list, one B_c a node; candidates are
 those in reach when preprocessing starts (`candidates = "peers"`: all neighbours).
 Departures: a candidate that makes the reward infinite or no number is never added. Gradients are
-not clipped and images not augmented. A candidate lost in either pass of BGGC leaves both: the
-passes start over without it, so that the result is that of GGC on those that remain. Omega_k is
-told by subscriptions, repeated until they are acknowledged. B_c models are on their way or held
-during BGGC; in a round each of Omega_k has one place, which its next model takes over.
-What an absent candidate means: see `_subscriptions.SubscriptionParams`.
+not clipped. A candidate lost in either pass of BGGC leaves both: the passes start over without it,
+so that the result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated
+until they are acknowledged. At most B_c models are on their way or held during BGGC
+(`_downloads`); in a round each of Omega_k has one place, which its next model takes over. What an
+absent candidate means: `_subscriptions.SubscriptionParams`.
 """
 
 import math
@@ -33,11 +34,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
+from algorithms._crop_flip import DRAWS, crop_and_flip
 from algorithms._downloads import DownloadParams, Downloads
 from algorithms._subscriptions import SubscriptionParams, Subscriptions
-from netsim.api import Count, Fraction, Node, Process, Ref
+from netsim.api import Batch, Count, Fraction, Node, Process, Ref
 
 
 class Params(DownloadParams, SubscriptionParams):
@@ -46,7 +49,8 @@ class Params(DownloadParams, SubscriptionParams):
     budget: Count | tuple[Count, ...] | None = None
     budget_counts_self: bool = True
     initial_epochs: Count = 10
-    epochs: Count = 5
+    local_epochs: Count = 5
+    augment: bool = False
     period: Count = 1
     between: Literal["mix", "silent"] = "mix"
     candidates: Literal["reachable", "peers"] = "reachable"
@@ -73,7 +77,8 @@ def on_round(
     subscriptions: Subscriptions,
 ) -> Process:
     """Algorithm 1."""
-    trained = yield node.train(node.initial(), epochs=params.initial_epochs)  # line 2
+    loss = augmented_loss if params.augment else None
+    trained = yield node.train(node.initial(), epochs=params.initial_epochs, loss=loss)  # line 2
     node.publish(trained.theta, "trained")
     downloads.offer(trained.theta)
     p, omega, theta = yield from preprocess(node, params, limit, downloads, trained.theta)  # 3-4
@@ -87,7 +92,8 @@ def on_round(
         yield from subscriptions.confirm()
         trained = yield node.train(
             theta,
-            epochs=params.epochs,
+            epochs=params.local_epochs,
+            loss=loss,
             optimizer=trained.optimizer if params.optimizer == "kept" else None,
             learning_rate=node.learning_rate * params.decay ** (t // params.decay_every),
         )  # line 6
@@ -100,6 +106,14 @@ def on_round(
             theta = mix(node, theta, models, offered, shares)  # line 9
             node.publish(theta, "mixed")
         t += 1
+
+
+def augmented_loss(model: nn.Module, batch: Batch, learned: Mapping[str, Tensor]) -> Tensor:
+    """Cross-entropy on images moved and mirrored at random."""
+    return F.cross_entropy(model(crop_and_flip(batch)), batch.y)
+
+
+augmented_loss.uniforms = DRAWS  # type: ignore[attr-defined]
 
 
 def preprocess(
@@ -203,11 +217,9 @@ def with_copies(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
 
 def budget_of(node: Node, params: Params) -> int | None:
     """B_c of a node: how many models of others it may hold or download at once."""
-    if not isinstance(params.budget, tuple):
-        return params.budget
-    if len(params.budget) != node.num_nodes:
+    if isinstance(params.budget, tuple) and len(params.budget) != node.num_nodes:
         raise ValueError(f"budget lists {len(params.budget)} nodes, there are {node.num_nodes}")
-    return params.budget[node.id]
+    return params.budget[node.id] if isinstance(params.budget, tuple) else params.budget
 
 
 def probability(r_x: float, r_x_with: float, r_y: float, r_y_without: float) -> float:
@@ -228,18 +240,9 @@ def greedy_collaborators(
     reward: Callable[[list[int]], float],
     budget: int | None,
 ) -> list[int]:
-    """GGC, Algorithm 2: X in order of addition, beginning with k.
+    """GGC, Algorithm 2: X in order of addition, beginning with k; at most `budget`, k counted.
 
-    Parameters
-    ----------
-    candidates : sequence of int
-        S, already shuffled.
-    coins : sequence of float
-        One draw in [0, 1) per candidate, in that order.
-    reward : callable
-        R of a list of ids.
-    budget : int or None
-        Largest |X|, k counted.
+    `candidates` come shuffled, with one draw in [0, 1) each; `reward` is R of a list of ids.
     """
     X, Y = [k], [k, *candidates]  # noqa: N806 - sets, as the paper has them
     r_x = r_y = None
@@ -268,16 +271,9 @@ def batched_greedy_collaborators(
     validation_loss: Callable[[Any], float],
     budget: int | None,
 ) -> list[int]:
-    """BGGC, Algorithm 3: the same decisions with running sums, one candidate in memory at a time.
+    """BGGC, Algorithm 3: the decisions of GGC from running sums, one candidate at a time.
 
-    Parameters
-    ----------
-    models : mapping of int to (P,)
-        Model of k and of every candidate.
-    sizes : mapping of int to number
-        p_j.
-    validation_loss : callable
-        Of a (P,) model; R is minus that.
+    `models` are (P,) each, `sizes` p_j, both with k; R = -`validation_loss` of a (P,) model.
     """
     X = [k]  # noqa: N806
     w_x = w_y = sizes[k] * models[k]
