@@ -112,13 +112,14 @@ def block(graph: Graph) -> dict[str, Any]:
     """
     listening = int(graph.listens.sum())
     used = np.abs(graph.weight) > USED
+    links = int(used.sum())
     possible = listening * (int(graph.holds_data.sum()) - 1)
     held = graph.own[graph.listens]
     benign = graph.holds_data & ~graph.malicious
     return {
         "nodes": listening,
-        "collaborators": used.sum() / listening if listening else None,
-        "sparsity": 1 - used.sum() / possible if possible else None,
+        "collaborators": links / listening if listening else None,
+        "sparsity": 1 - links / possible if possible else None,
         **_mutuality(graph, used),
         "own_weight": _mean(held[~np.isnan(held)]),
         **_listened_to(graph, "same_task", _same_task(graph), benign),

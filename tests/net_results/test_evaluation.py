@@ -45,7 +45,7 @@ def measure():
             link=SimpleNamespace(bits_sent=[0] * len(nodes), radiated_j=[0.0] * len(nodes)),
             nodes=[
                 SimpleNamespace(
-                    id=i, local_steps=0, published={"mixed": Publication(ref, "mixed", predict)}
+                    id=i, local_steps=0, published={"mixed": Publication(ref, "mixed", predict, ())}
                 )
                 for i in range(len(nodes))
             ],
