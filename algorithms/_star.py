@@ -14,7 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from netsim.api import Count, Held, Message, Node, Params, Positive, Process, Received, Ref
+from netsim.api import (
+    Count,
+    Held,
+    Message,
+    Node,
+    Params,
+    Positive,
+    Process,
+    ProtocolError,
+    Received,
+    Ref,
+)
 
 SCHEDULES = ("star", "poisson", "periodic")
 
@@ -83,7 +94,18 @@ def star_processes(
     state: State,
     learning_rate: LearningRate = scenarios_rate,
 ) -> list[Process]:
-    """The processes of one node; `combine` makes the star's new model of what it heard."""
+    """The processes of one node; `combine` makes the star's new model of what it heard.
+
+    Raises
+    ------
+    ProtocolError
+        If T_ex leaves no slot to train in.
+    """
+    if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
+        raise ProtocolError(
+            f"slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an exchange and "
+            "nobody would ever train; take 3 or more, or uninvolved_train = true"
+        )
     node.serve(Request, lambda _: Model(state.model.theta))
     return [
         on_slot(node, params, state, learning_rate),

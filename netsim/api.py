@@ -14,6 +14,7 @@ from netsim.compute.jobs import BatchKey
 from netsim.compute.learner import Trained
 from netsim.compute.refs import Ref
 from netsim.compute.shards import Batch
+from netsim.errors import ProtocolError
 from netsim.exchange import Wake
 from netsim.message import Message, Received
 from netsim.node import Condition, Node, Process
@@ -35,6 +36,7 @@ __all__ = [
     "Params",
     "Positive",
     "Process",
+    "ProtocolError",
     "Received",
     "Ref",
     "Trained",

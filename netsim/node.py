@@ -115,6 +115,9 @@ class Node(Messenger, Learner):
             event = ctx.barrier.wakeup(self.id)
             return then(event, lambda e: self._note_slot(mine, cast(Wake, e.value)))
         assert ctx.clock is not None
+        interval_s = getattr(ctx.schedule, "interval_s", None)
+        if mine.wake and interval_s and ctx.env.now > (mine.wake + 1) * to_ns(interval_s):
+            ctx.counts["exchanges_outlasting_interval"] += 1
         time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
         while time_ns < ctx.env.now:
             ctx.recorder.wake(time_ns, self.id, number, "skipped")
