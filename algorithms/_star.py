@@ -103,8 +103,8 @@ def star_processes(
     """
     if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
         raise ProtocolError(
-            f"slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an exchange and "
-            "nobody would ever train; take 3 or more, or uninvolved_train = true"
+            f"slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an exchange, "
+            "so nobody would ever train; take 3 or more, or uninvolved_train = true"
         )
     node.serve(Request, lambda _: Model(state.model.theta))
     return [
