@@ -32,14 +32,14 @@ from netsim.api import (
 class CircleParams(Params):
     """What both methods share; the defaults are the paper's.
 
-    Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; absent: never)
-    the `kept_peers` neighbours with the largest weights remain (K - 1 - K_0 of K nodes). Adam with
+    Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
+    `kept_peers` neighbours with the largest weights remain (K - 1 - K_0 of K nodes). Adam with
     `mixing_learning_rate` and `mixing_weight_decay` takes `mixing_steps` steps a round on the loss
     over all validation samples.
     """
 
     local_epochs: Count = 5
-    prune_after: Count | None = 10
+    prune_after: Index = 10
     kept_peers: Index = 9
     mixing_learning_rate: Positive = 0.1
     mixing_weight_decay: NonNegative = 0.01
@@ -168,12 +168,6 @@ def zeros_like_first(theta: Tensor, *shape: int) -> Tensor:
 def step_shares(w: Tensor) -> Tensor:
     """(1, -w): what `node.mix` takes for theta - sum_j w_j Delta_j. w (K,) -> (1 + K,)."""
     return torch.cat([torch.ones_like(w[:1]), -w])
-
-
-def effective_weights(w: Tensor, learns: tuple[bool, ...]) -> Tensor:
-    """W (K,) as it was applied: what absent peers stand for went to the node's own update."""
-    there = w * torch.tensor(learns, dtype=w.dtype, device=w.device)
-    return torch.cat([there[:1] + (w.sum() - there.sum()), there[1:]])
 
 
 def adam_step(

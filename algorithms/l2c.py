@@ -16,6 +16,7 @@ Readings and departures:
 - Rounds are counted from 1, a node's own where nodes wake by themselves. N(i) is ranked by w_i as
   it was in round T_0, over the full set: a peer that was absent then by the logit it has. The
   paper's K_0 = 90 of 99 leaves `kept_peers` = 9. Logits and Adam's moments of the others stay.
+- The weights logged are those over the full set, too: what has been learned, not who was heard.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Absent and late peers: see `_circle`.
 """
@@ -31,7 +32,6 @@ from algorithms._circle import (
     CircleParams,
     Heard,
     adam_step,
-    effective_weights,
     listeners,
     step_shares,
     zeros_like_first,
@@ -71,15 +71,13 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
         node.publish(half, "trained")
         delta = node.mix([theta, half], [1.0, -1.0])
         heard = yield from circle.swap(Update(delta))
-        before = alpha
+        weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
+        node.log_weights(everyone, weights)
         theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, alpha, adam)
         node.publish(theta, "mixed")
         if circle.is_to_shrink():  # the end of round T_0
-            peers = everyone[1:]
-            ranking = yield node.value(
-                node.compute(weights_of_peers, before), default=[0.0] * len(peers)
-            )
-            circle.shrink(ranking)
+            ranking = yield node.value(weights, default=[0.0] * len(everyone))
+            circle.shrink(ranking[1:])
             places = tuple(everyone.index(j) for j in (node.id, *circle.members))
             alpha, adam = node.compute(only, alpha, adam, places)
             everyone = [node.id, *circle.members]
@@ -101,15 +99,13 @@ def mix_and_learn(
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
         mixed = node.mix([theta, *deltas], node.compute(step_shares, w))  # line 16, Eq. (2)
-        results.append((mixed, w))
+        results.append(mixed)
         g = node.gradient(mixed, "validation")
         alpha, adam = node.compute(
             logit_step, alpha, adam, w, g, deltas, places, heard.learns,
             params.mixing_learning_rate, params.mixing_weight_decay, like=(alpha, adam),
         )  # fmt: skip
-    mixed, w = results[0]
-    node.log_weights(heard.ids, node.compute(effective_weights, w, heard.learns))
-    return mixed, alpha, adam
+    return results[0], alpha, adam
 
 
 def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
@@ -125,11 +121,6 @@ def mixing_weights(logits: Tensor) -> Tensor:
 def weights_of(alpha: Tensor, places: tuple[int, ...]) -> Tensor:
     """w_i over the members that are mixed in this round."""
     return mixing_weights(alpha[list(places)])
-
-
-def weights_of_peers(alpha: Tensor) -> Tensor:
-    """w_ij of every j in N(i), over the full set."""
-    return mixing_weights(alpha)[1:]
 
 
 def aggregate(theta: Tensor, deltas: Tensor, w: Tensor) -> Tensor:

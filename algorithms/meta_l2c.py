@@ -44,7 +44,6 @@ from algorithms._circle import (
     CircleParams,
     Heard,
     adam_step,
-    effective_weights,
     listeners,
     step_shares,
     zeros_like_first,
@@ -111,60 +110,71 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         update = Update(node.mix([theta, half], [1.0, -1.0]), node.mix([half, first], [1.0, -1.0]))
-        heard = yield from circle.swap(update)
-        before = phi
-        theta, phi, adam = mix_and_learn(node, params, form, circle, heard, theta, phi, adam)
+        heard = known_of((yield from circle.swap(update)), circle)
+        known = (node.id, *(j for j in circle.members if j in circle.latest))
+        weights = attend(node, phi, form, changes_of(known, update, circle))
+        node.log_weights(known, weights)
+        theta, phi, adam = mix_and_learn(
+            node, params, form, heard, changes_of(heard.ids, update, circle), theta, phi, adam,
+            weights if heard.ids == known else None,
+        )  # fmt: skip
         node.publish(theta, "mixed")
         if params.learn_encoder:
             phi = yield from all_reduce(node, params, phi)  # line 24, Eq. (6)
         node.keep("encoder", phi)
         if circle.is_to_shrink():  # the end of round T_0
-            known = [j for j in circle.members if j in circle.latest]
-            changes = [update.change, *(circle.latest[j].msg.change for j in known)]
-            w = node.compute(weights_of, before, changes, form, like=(len(changes),))
-            found = yield node.value(w, default=[0.0] * len(changes))
-            by_peer = dict(zip(known, found[1:], strict=True))
-            circle.shrink([by_peer.get(j, -1.0) for j in circle.members])
+            found = yield node.value(weights, default=[0.0] * len(known))
+            ranking = dict(zip(known, found, strict=True))
+            circle.shrink([ranking.get(j, -1.0) for j in circle.members])
 
 
 def mix_and_learn(
     node: Node,
     params: Params,
     form: Form,
-    circle: Circle,
     heard: Heard,
+    changes: list[Ref],
     theta: Ref,
     phi: Ref,
     adam: Ref,
+    w: Ref | None,
 ) -> tuple[Ref, Ref, Ref]:
-    """theta^{t+1}, and the encoder with Adam's state after its steps."""
-    known = known_of(heard, circle)
-    deltas = [update.delta for update in known.updates]
-    changes = [known.updates[0].change]
-    changes += [circle.latest[j].msg.change for j in known.ids[1:]]
+    """theta^{t+1}, and the encoder with Adam's state after its steps; `w` if it is known."""
+    deltas = [update.delta for update in heard.updates]
     results = []
     for _ in range(params.mixing_steps):
-        w = node.compute(weights_of, phi, changes, form, like=(len(changes),))  # line 14, Eq. (5)
+        w = w or attend(node, phi, form, changes)
         mixed = node.mix([theta, *deltas], node.compute(step_shares, w))  # line 16, Eq. (2)
-        results.append((mixed, w))
+        results.append(mixed)
         if not params.learn_encoder:
             break
         g = node.gradient(mixed, "validation")
         phi, adam = node.compute(
-            encoder_step, phi, adam, w, g, deltas, changes, known.learns, form,
+            encoder_step, phi, adam, w, g, deltas, changes, heard.learns, form,
             params.mixing_learning_rate, params.mixing_weight_decay, like=(phi, adam),
         )  # fmt: skip
-    mixed, w = results[0]
-    node.log_weights(known.ids, node.compute(effective_weights, w, known.learns))
-    return mixed, phi, adam
+        w = None
+    return results[0], phi, adam
+
+
+def attend(node: Node, phi: Ref, form: Form, changes: list[Ref]) -> Ref:
+    """w_i over the nodes whose changes these are, its own first (line 14, Eq. (5))."""
+    return node.compute(weights_of, phi, changes, form, like=(len(changes),))
 
 
 def known_of(heard: Heard, circle: Circle) -> Heard:
     """Without peers of whom nothing has ever come: they have no embedding."""
     keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in circle.latest]
-    return Heard(*(tuple(column[k] for k in keep) for column in (
-        heard.ids, heard.updates, heard.learns
-    )))  # fmt: skip
+    return Heard(
+        tuple(heard.ids[k] for k in keep),
+        tuple(heard.updates[k] for k in keep),
+        tuple(heard.learns[k] for k in keep),
+    )
+
+
+def changes_of(ids: Sequence[int], own: Update, circle: Circle) -> list[Ref]:
+    """Delta^ of the node itself, the first of `ids`, and the last known ones of its peers."""
+    return [own.change, *(circle.latest[j].msg.change for j in ids[1:])]
 
 
 def all_reduce(node: Node, params: Params, phi: Ref) -> Process:
