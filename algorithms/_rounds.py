@@ -24,6 +24,7 @@ from netsim.api import (
     Params,
     Positive,
     Process,
+    ProtocolError,
     Received,
     Ref,
     Trained,
@@ -151,9 +152,14 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
 
 
 def without_server(node: Node) -> None:
-    """Refuse a server where models go from peer to peer."""
+    """Refuse a server where models go from peer to peer.
+
+    Raises
+    ------
+    ProtocolError
+    """
     if node.role == "server" or node.servers:
-        raise ValueError("this algorithm works between peers: leave out nodes of role server")
+        raise ProtocolError("this algorithm works between peers: leave out nodes of role server")
 
 
 def round_processes(
@@ -165,10 +171,16 @@ def round_processes(
     sent: type[Message] = Share,
     common: type[Message] = Mean,
 ) -> list[Process]:
-    """The processes of a server, of a client of it, or of a node among peers."""
+    """The processes of a server, of a client of it, or of a node among peers.
+
+    Raises
+    ------
+    ProtocolError
+        If there is more than one server.
+    """
     combine = combine or weighted_mean
     if len(node.servers) + (node.role == "server") > 1:
-        raise ValueError("there is more than one node of role server")
+        raise ProtocolError("there is more than one node of role server")
     others = Others(node, params, sent)
     if node.role == "server":
         return [on_server(node, params, others, combine), *others.processes()]

@@ -79,6 +79,6 @@ class Best:
 
 
 def lower(loss: Tensor, best: Tensor) -> Tensor:
-    """(1, 0) if `loss` is not over `best`, (0, 1) else or if it is no number: (2,)."""
-    first = (loss <= best).to(loss)
+    """(1, 0) if `loss` is not over `best` or that is no number, (0, 1) else: (2,)."""
+    first = ((loss <= best) | best.isnan()).to(loss)
     return torch.stack([first, 1 - first])

@@ -12,7 +12,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from algorithms.fedavg_ft import lower
+from algorithms.fedproto import by_nearest, prototype_loss
+from netsim.api import Batch
 from netsim.compute.jobs import BatchKey
+from netsim.errors import NetsimError
 
 NODES, ROUNDS, RATE, HIDDEN = 5, 3, 0.2, 12
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -168,6 +172,14 @@ def test_fedavg_ft_tunes_the_best_model_in_the_end(play):
     assert len(set(best)) > 1
     steps = [len(given.epoch(i, 0)) for i in range(NODES)]
     assert [node.local_steps for node in run.ctx.nodes] == [6 * n for n in steps]
+
+
+@pytest.mark.parametrize(
+    ("loss", "best", "first"),
+    [(1.0, 2.0, 1.0), (2.0, 1.0, 0.0), (1.0, 1.0, 1.0), (np.nan, 1.0, 0.0), (1.0, np.nan, 1.0)],
+)
+def test_the_later_of_two_equally_good_models_is_kept_and_never_a_diverged_one(loss, best, first):
+    assert lower(torch.tensor(loss), torch.tensor(best)).tolist() == [first, 1 - first]
 
 
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
@@ -387,6 +399,34 @@ def nearest(given, i, row, prototypes):
     return hits / len(y)
 
 
+class Identity:
+    """Features are the inputs, the head is twice the identity."""
+
+    def features(self, x):
+        return x
+
+    def head(self, z):
+        return 2 * z
+
+
+def test_fedprotos_distance_is_0_for_a_class_without_a_prototype():
+    """Row 0 is of class 1, whose prototype (1, 1, 1) is 1 off in one of 2 x 3 entries."""
+    x, y = torch.tensor([[1.0, 2.0, 1.0], [5.0, 5.0, 6.0]]), torch.tensor([1, 2])
+    prototypes = torch.tensor([[9.0, 9.0, 9.0], [1.0, 1.0, 1.0]])
+    loss = prototype_loss(Identity(), Batch(x, y), {}, prototypes, (0, 1), 3.0)
+    expected = F.cross_entropy(2 * x, y) + 3.0 * 1.0 / 6
+    torch.testing.assert_close(loss, expected)
+
+
+def test_fedproto_predicts_among_the_classes_that_its_node_has():
+    x = torch.tensor([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    prototypes = torch.tensor([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    logits = by_nearest(Identity(), x, prototypes, (0, 2), (True, True))
+    assert logits.tolist() == [[0.0, -100.0, -3.0], [-3.0, -100.0, 0.0]]
+    logits = by_nearest(Identity(), x, prototypes, (0, 2), (False, True))
+    assert logits.tolist() == [[-100.0, -100.0, -3.0], [-100.0, -100.0, 0.0]]
+
+
 def test_fedproto_sends_the_classes_held_alone(play, tmp_path):
     run = play({"kind": "fedproto"}, tmp_path / "run", **WORLD)
     log = pd.read_parquet(tmp_path / "run" / "messages")
@@ -480,8 +520,19 @@ def test_peers_that_hear_all_others_need_no_server(play, models, kind):
 
 @pytest.mark.parametrize("kind", ["dpsgd", "dfedavgm", "fedfomo"])
 def test_methods_between_peers_refuse_a_server(play, kind):
-    with pytest.raises(Exception, match="works between peers"):
+    with pytest.raises(NetsimError, match="works between peers"):
         play({"kind": kind}, **SERVER)
+
+
+def test_two_servers_are_refused(play):
+    groups = [{"name": "servers", "count": 2, "role": "server"}]
+    with pytest.raises(NetsimError, match="more than one node of role server"):
+        play({"kind": "fedavg"}, **WORLD | {"nodes": {"count": NODES + 2, "groups": groups}})
+
+
+def test_steps_and_epochs_exclude_each_other(play):
+    with pytest.raises(NetsimError, match="give local_epochs or local_steps, not both"):
+        play({"kind": "fedprox", "local_steps": 2, "local_epochs": 1}, **WORLD)
 
 
 def heard_in(folder):
@@ -575,3 +626,40 @@ def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pac
         assert steps == [2 * node.round for node in run.ctx.nodes]
     else:
         assert min(steps) > 100
+
+
+@pytest.mark.parametrize("max_age_s", [None, 100.0, 30.0])
+def test_models_that_come_after_the_deadline_count_as_last_ones_until_they_are_too_old(
+    play, max_age_s
+):
+    """Everything arrives 20 s after it is sent, rounds end after 15 s: models are 60 s old."""
+    limit = {} if max_age_s is None else {"max_age_s": max_age_s}
+    exchange = {"schedule": "rounds", "interval_s": 60.0, "deadline_s": 15.0}
+    world = WORLD | {"exchange": exchange, "link": {"latency_s": 20.0}}
+    run = play({"kind": "fedavg", "absent": "last", "local_steps": 2, **limit}, **world)
+    given = Given(run)
+    theta = [given.initial for _ in range(NODES)]
+    before = None
+    for t in range(ROUNDS):
+        trained = [sgd(theta[i], given.batches(i, 2 * t, 2)) for i in range(NODES)]
+        theta = trained
+        if before and max_age_s != 30.0:
+            theta = [
+                mean([before[j] if j != i else trained[i] for j in range(NODES)], given.sizes)
+                for i in range(NODES)
+            ]
+        before = trained
+    close(shown(run, "mixed"), theta)
+
+
+def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
+    exchange = {"schedule": "poisson", "rate_hz": 0.1, "slot_s": 1.0}
+    world = LOSSY | {"exchange": exchange}
+    run = play({"kind": "fedfomo", "downloads": 2}, **world)
+    assert min(node.round for node in run.ctx.nodes) > 5
+    assert all("mixed" in node.published for node in run.ctx.nodes)
+    given = Given(run)
+    weights = [ref.tensor() for *_, ref in run.ctx.weights_due]
+    assert all(len(w) <= 3 and abs(float(w.sum()) - 1) < 1e-12 for w in weights)
+    assert max(len(w) for w in weights) == 3
+    assert not any(row.equal(given.initial) for row in shown(run, "mixed"))

@@ -1,0 +1,93 @@
+"""FedClassAvg: classifiers are averaged and kept near the mean, features learn by contrast.
+
+Source: Jang, Ha, Jung and Yoon, "FedClassAvg: local representation learning for personalized
+federated learning on heterogeneous neural networks", ICPP 2022, and its code (github
+hukla/FedClassAvg); as a baseline of MAPL in that paper's code.
+
+A batch has two views. Its loss is the cross-entropy of the first, the supervised contrast of the
+features of both, and (rho / 2) times the mean squared distance of each tensor of the head to what
+it was when the round began. Only the head is averaged; backbones need not be alike.
+
+Readings and departures:
+- `contrast = "code"` is the paper's code: Khosla et al. 2020, Eq. (2), on features as they are, at
+  temperature 100 over a base temperature of 0.07, which makes its factor 1428.6. `"mapl"` is MAPL's
+  port: normalised features, the log of the sum over positives, temperature 100, no such factor.
+- The code leaves the distance out in an epoch's first step. In a round of one epoch it has no
+  gradient there anyway; in later epochs it counts here.
+- The code trains all nodes once before the first round: the first round's training here.
+- Views are SimCLR's (`_augment`), the same in both codes. Data other than images have two views that
+  are alike.
+- Contrast is of what the head gets; in the code the head begins with a ReLU that comes after.
+- The mean is by training samples (the paper's code); `weights = "equal"` is MAPL's.
+"""
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from algorithms._augment import DRAWS, Augmentation, two_views
+from algorithms._contrastive import supervised_contrastive_loss
+from algorithms._rounds import PartInCommon, RoundParams, round_processes
+from netsim.api import Batch, Node, NonNegative, Positive, Process
+
+
+class Params(RoundParams):
+    """What the paper's code uses."""
+
+    rho: NonNegative = 0.1
+    contrast: Literal["code", "mapl"] = "code"
+    temperature: Positive = 100.0
+    base_temperature: Positive = 0.07
+    augmentation: Augmentation = Augmentation()
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Rounds in which heads are averaged."""
+    model = PartInCommon(node, "head")
+
+    def train() -> Process:
+        given = (model.theta.part("head"), params)
+        return (yield from model.train(loss=local_loss, given=given, **params.amount()))
+
+    return round_processes(node, params, train, model.adopt)
+
+
+def local_loss(
+    model: Any, batch: Batch, learned: dict[str, Tensor], head: Tensor, params: Params
+) -> Tensor:
+    """Cross-entropy of the first view, contrast of both, distance to `head` (H,)."""
+    x, y = two_views(batch, params.augmentation), batch.y
+    features = model.features(x)
+    loss = F.cross_entropy(model.head(features[: len(y)]), y)
+    if params.contrast == "mapl":
+        loss = loss + supervised_contrastive_loss(features, y.repeat(2), params.temperature)
+    else:
+        factor = params.temperature / params.base_temperature
+        loss = loss + factor * mean_of_logs(features, y.repeat(2), params.temperature)
+    return loss + params.rho / 2 * distance(list(model.head.parameters()), head)
+
+
+local_loss.uniforms = 2 * DRAWS  # type: ignore[attr-defined]
+
+
+def mean_of_logs(z: Tensor, y: Tensor, temperature: float) -> Tensor:
+    """-mean_a (1 / |P(a)|) sum_{b in P(a)} log(e^s_ab / sum_{A(a)} e^s_ab), a scalar.
+
+    s_ab = z_a.z_b / temperature of features z (n, F) as they are, with labels y (n,); A(a) are all
+    rows but a, P(a) those of them with its label (Khosla et al. 2020, Eq. (2)).
+    """
+    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
+    positive = (y[:, None] == y) & ~itself
+    s = z @ z.T / temperature
+    log_sum = s.masked_fill(itself, -torch.inf).logsumexp(1, keepdim=True)
+    log_p = (s - log_sum) * positive
+    return -(log_p.sum(1) / positive.sum(1)).mean()
+
+
+def distance(tensors: list[Tensor], before: Tensor) -> Tensor:
+    """Sum over the head's tensors of their mean squared distance to what they were."""
+    were = torch.split(before, [t.numel() for t in tensors])
+    pairs = zip(tensors, were, strict=True)
+    return torch.stack([F.mse_loss(now, was.view_as(now)) for now, was in pairs]).sum()
