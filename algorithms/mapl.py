@@ -221,6 +221,7 @@ def graph_row(
     The weights of others stay, and the simplex is that of what they leave.
     """
     s = head_similarity(torch.stack(heads).view(len(heads), classes, -1))[0].to(w)
+    s = s.nan_to_num(nan=-1.0)  # a head that has diverged is like no other
     largest = s[1:].max()
     s = torch.where(largest > 0, s / largest, s)
     s[0] = 1.0

@@ -292,6 +292,16 @@ def test_negative_similarities_are_not_divided_into_positive_ones():
     assert got.tolist() == pytest.approx(wanted, abs=1e-5)
 
 
+def test_a_head_that_has_diverged_is_unlike_all_others():
+    head = torch.eye(3, dtype=torch.float64).flatten()
+    lost = graph_row(
+        first_weights(3), [head, head, head * torch.nan], (0, 1, 2), (1 / 3,) * 3, 3, Params()
+    )
+    unlike = graph_row(first_weights(3), [head, head, -head], (0, 1, 2), (1 / 3,) * 3, 3, Params())
+    assert torch.equal(lost, unlike)
+    assert lost[2] < lost[1]
+
+
 def test_a_peer_without_a_head_keeps_its_weight():
     """0.5 is shared by those heard; the two like each other, so both rise by 0.1 and fall back."""
     w = torch.tensor([0.25, 0.5, 0.25], dtype=torch.float64)
