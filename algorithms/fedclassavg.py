@@ -15,8 +15,8 @@ Readings and departures:
 - The code leaves the distance out in an epoch's first step. In a round of one epoch it has no
   gradient there anyway; in later epochs it counts here.
 - The code trains all nodes once before the first round: the first round's training here.
-- Views are SimCLR's (`_augment`), the same in both codes. Data other than images have two views that
-  are alike.
+- Views are SimCLR's (`_augment`), the same in both codes. Data other than images have two views
+  that are alike.
 - Contrast is of what the head gets; in the code the head begins with a ReLU that comes after.
 - The mean is by training samples (the paper's code); `weights = "equal"` is MAPL's.
 """

@@ -439,7 +439,9 @@ def test_fedproto_sends_the_classes_held_alone(play, tmp_path):
 @pytest.mark.parametrize("downloads", [None, 2])
 def test_fedfomo(play, norm, downloads):
     limit = {} if downloads is None else {"downloads": downloads}
-    run = play({"kind": "fedfomo", "norm": norm, "epsilon": 0.5, **limit}, **WORLD)
+    run = play(
+        {"kind": "fedfomo", "norm": norm, "epsilon": 0.9, "epsilon_decay": 0.4, **limit}, **WORLD
+    )
     given = Given(run)
     theta = [given.initial for _ in range(NODES)]
     peers = [[j for j in range(NODES) if j != i] for i in range(NODES)]
@@ -457,8 +459,8 @@ def test_fedfomo(play, norm, downloads):
                 best = sorted(ties, key=lambda j, i=i: -preference[i, j])
                 candidates = []
                 for coin in coins:
-                    explored += coin < 0.5 - 0.05 * t
-                    queue = shuffled if coin < 0.5 - 0.05 * t else best
+                    explored += coin < 0.9 - 0.4 * t
+                    queue = shuffled if coin < 0.9 - 0.4 * t else best
                     candidates.append(next(j for j in queue if j not in candidates))
             data = given.split(i, "validation")
             before = float(cross_entropy(theta[i], *data))
