@@ -83,7 +83,8 @@ class _Watcher:
         """The algorithm that was being played has reached the horizon."""
         if self.last is not None:
             name, step = self.last
-            self.show(name, replace(step, virtual_s=step.horizon_s))
+            if step.virtual_s < step.horizon_s:
+                self.show(name, replace(step, virtual_s=step.horizon_s))
         self.last = None
 
     def show(self, name: str, step: "Step") -> None:
