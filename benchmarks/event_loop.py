@@ -25,14 +25,20 @@ PER_SECOND = 36.3
 
 PARTS = {
     "simpy": "SimPy's heap and events",
+    "clock": "events of the virtual clock",
     "air": "admission to radios, transmissions",
+    "link": "ends of transmissions",
     "propagation": "SNR, reach, fading",
     "rng": "counter-based draws",
     "channels": "packets, retransmission, path loss",
     "exchange": "wake-up clocks",
     "requests": "ask and serve",
-    "node": "verbs, delivery",
-    "message": "sizes, Refs handed over",
+    "messenger": "messages: send, deliver",
+    "mailbox": "messages: queues",
+    "message": "messages: sizes, Refs handed over",
+    "compute": "jobs recorded (and dropped)",
+    "node": "wake-ups, slots",
+    "engine": "the loop",
     "results": "the event log",
     "algorithms": "the algorithm itself",
 }
@@ -58,17 +64,25 @@ def flood(deliveries: int) -> dict:
     return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
 
 
+def part_of(path: str) -> str | None:
+    """The part that a source file belongs to."""
+    where = Path(path)
+    return next((p for p in PARTS if p == where.stem or p in where.parts), None)
+
+
 def shares(deliveries: int = 30_000) -> dict[str, float]:
-    """Share of the time spent in each part, from a profile."""
+    """Share of the time spent in each part; builtins and the library count for their callers."""
     profile = cProfile.Profile()
     profile.enable()
     flood(deliveries)
     profile.disable()
     spent: Counter[str] = Counter()
-    for (path, _, _), (_, _, own, _, _) in pstats.Stats(profile).stats.items():
-        where = Path(path)
-        part = next((p for p in PARTS if p == where.stem or p in where.parts), "the rest")
-        spent[part] += own
+    for (path, _, _), (_, _, own, _, callers) in pstats.Stats(profile).stats.items():
+        if part_of(path):
+            spent[part_of(path)] += own
+            continue
+        for (caller, _, _), (_, _, share, _) in callers.items():
+            spent[part_of(caller) or "the rest"] += share
     total = sum(spent.values())
     return {part: own / total for part, own in spent.most_common()}
 
