@@ -175,15 +175,21 @@ def schema(algorithms: Algorithms = None, debug: Debug = False) -> None:
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
+    target: Annotated[
+        float | None, typer.Option(min=0, max=1, help="When was this accuracy first reached?")
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Finished runs side by side."""
+    """Finished runs side by side; the folder of a sweep as means over its seeds."""
     with terminal.reported(debug):
-        from netsim.results.compare import table
+        from netsim.results.compare import sweep_table, table
         from netsim.results.summary import run_folders
 
+        if len(runs) == 1 and (runs[0] / "sweep.csv").is_file():
+            terminal.out().print(sweep_table(runs[0], target, csv))
+            return
         folders = [folder for path in runs for folder in run_folders(path)]
-        terminal.out().print(table(folders, csv))
+        terminal.out().print(table(folders, csv, target))
 
 
 def _more(

@@ -198,7 +198,7 @@ def _sweep(
             raise ScenarioError("\n".join(texts))
         raise runner.RunFailedError("\n".join(texts))
     (top / "scenario.toml").write_text(to_toml(scenario), encoding="utf-8")
-    table = summed(top)
+    table = summed(top, csv_path=top / "sweep.csv")
     best = {}
     if scenario.sweep.trials:
         best = sweeping.best_trials(outcomes, scenario.sweep.select, top)

@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from netsim.errors import ScenarioError
-from netsim.results.metrics import BITS_PER_MEGABYTE
-from netsim.results.parts import write_whole
+from netsim.results.metrics import BITS_PER_MEGABYTE, curve
+from netsim.results.parts import read, write_whole
 from netsim.results.summary import labels, load
 from netsim.results.terminal import Comparison, Row
 
@@ -61,7 +63,38 @@ def row(summary: Mapping[str, Any]) -> Row:
     }
 
 
-def table(folders: Sequence[Path], csv_path: Path | None = None) -> Comparison:
+def reach(folder: Path, target: float | None) -> Row:
+    """When a run's mean accuracy over nodes first reached a target, and what it had sent by then.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    target : float or None
+        A share; None asks for nothing.
+
+    Returns
+    -------
+    dict
+        `target_t_s`, `target_megabytes` (None if it never did) and `target_reached`, 1 or 0.
+    """
+    if target is None:
+        return {}
+    measured = curve(read(folder / "metrics"), "accuracy")
+    over = np.flatnonzero(measured.mean >= target)
+    first = int(over[0]) if len(over) else None
+    return {
+        "target_t_s": None if first is None else float(measured.t_s[first]),
+        "target_megabytes": (
+            None if first is None else float(measured.bits_sent[first]) / BITS_PER_MEGABYTE
+        ),
+        "target_reached": float(first is not None),
+    }
+
+
+def table(
+    folders: Sequence[Path], csv_path: Path | None = None, target: float | None = None
+) -> Comparison:
     """Runs side by side.
 
     Parameters
@@ -70,6 +103,8 @@ def table(folders: Sequence[Path], csv_path: Path | None = None) -> Comparison:
         Run folders, in the order of the table.
     csv_path : Path, optional
         Where to write the same, with more columns and full precision (`comparison.csv`).
+    target : float, optional
+        Accuracy whose first crossing is told, see `reach`.
 
     Returns
     -------
@@ -83,21 +118,31 @@ def table(folders: Sequence[Path], csv_path: Path | None = None) -> Comparison:
     """
     summaries = [load(folder) for folder in folders]
     rows = [
-        {"run": label, "algorithm": s.get("algorithm"), "seed": s.get("seed"), **row(s)}
-        for label, s in zip(labels(list(folders), summaries), summaries, strict=True)
+        {
+            "run": label,
+            "algorithm": s.get("algorithm"),
+            "seed": s.get("seed"),
+            **row(s),
+            **reach(folder, target),
+        }
+        for label, s, folder in zip(
+            labels(list(folders), summaries), summaries, folders, strict=True
+        )
     ]
     if csv_path is not None:
         write_csv(csv_path, rows)
     return Comparison(rows, ("run",), "± is the standard deviation over nodes")
 
 
-def sweep_rows(out: Path) -> list[Row]:
+def sweep_rows(out: Path, target: float | None = None) -> list[Row]:
     """Means over seeds by point and algorithm.
 
     Parameters
     ----------
     out : Path
         Folder of a sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
+    target : float, optional
+        See `reach`; times and megabytes are means over the seeds that reached it.
 
     Returns
     -------
@@ -114,7 +159,8 @@ def sweep_rows(out: Path) -> list[Row]:
     found: dict[tuple[str, str], list[Row]] = {}
     for path in sorted(out.glob("*/seed-*/*/summary.json"), key=_by_numbers):
         point, algorithm = path.parents[2].name, path.parent.name
-        found.setdefault((point, algorithm), []).append(row(load(path.parent)))
+        cells = row(load(path.parent)) | reach(path.parent, target)
+        found.setdefault((point, algorithm), []).append(cells)
     if not found:
         raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
     tried = {p.name: len(list(p.glob("seed-*"))) for p in out.iterdir() if p.is_dir()}
@@ -130,13 +176,17 @@ def sweep_rows(out: Path) -> list[Row]:
     ]
 
 
-def sweep_table(out: Path) -> Comparison:
-    """A sweep's means over seeds; the same goes to `<out>/sweep.csv`.
+def sweep_table(out: Path, target: float | None = None, csv_path: Path | None = None) -> Comparison:
+    """A sweep's means over seeds.
 
     Parameters
     ----------
     out : Path
         Folder of the sweep, see `sweep_rows`.
+    target : float, optional
+        See `reach`.
+    csv_path : Path, optional
+        Where to write the same, with more columns and full precision.
 
     Returns
     -------
@@ -148,8 +198,9 @@ def sweep_table(out: Path) -> Comparison:
     ScenarioError
         If there is no finished run.
     """
-    rows = sweep_rows(out)
-    write_csv(out / "sweep.csv", rows)
+    rows = sweep_rows(out, target)
+    if csv_path is not None:
+        write_csv(csv_path, rows)
     several = any(r["seeds"] > 1 for r in rows)
     note = (
         "mean over seeds ± standard deviation over seeds (std_seeds); "

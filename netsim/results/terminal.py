@@ -46,6 +46,9 @@ _SHOWN = (
     _Shown("accuracy\n%", "accuracy", _percent, "_std_nodes"),
     _Shown("all classes\n%", "accuracy_all_classes", _percent, "_std_nodes", always=False),
     _Shown("best\n%", "best", _percent),
+    _Shown("target\ns", "target_t_s", _few, always=False),
+    _Shown("target\nMB", "target_megabytes", _few, always=False),
+    _Shown("target\n%", "target_reached", _percent, always=False),
     _Shown("messages\n", "messages", _whole, cost=True),
     _Shown("delivered\n%", "delivered_share", _percent, cost=True),
     _Shown("sent\nMB", "sent_megabytes", _few, cost=True),
@@ -72,7 +75,7 @@ class Comparison:
         self._shown: list[tuple[_Shown, str]] = []
         seeds = "seeds" in keys
         for column in _SHOWN:
-            if not column.always and all(r[column.column] is None for r in rows):
+            if not column.always and all(r.get(column.column) is None for r in rows):
                 continue
             spread = "_std_seeds" if seeds and column.spread else column.spread
             self._shown.append((column, spread))

@@ -2,6 +2,7 @@ import csv
 import io
 import statistics
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -64,7 +65,7 @@ def test_sweep_averages_over_seeds_and_never_mixes_the_two_spreads(tmp_path, wri
         for seed in (0, 1, 2)
     ]
     (tmp_path / "count=9" / "seed-7").mkdir()  # a run that failed
-    text = printed(compare.sweep_table(tmp_path), 200)
+    text = printed(compare.sweep_table(tmp_path, csv_path=tmp_path / "sweep.csv"), 200)
     first, second = cells(tmp_path / "sweep.csv")
     assert [first["point"], second["point"]] == ["count=9", "count=10"]
     assert [first["seeds"], first["seeds_failed"]] == ["3", "1"]
@@ -79,7 +80,7 @@ def test_sweep_averages_over_seeds_and_never_mixes_the_two_spreads(tmp_path, wri
 
 def test_one_seed_has_no_spread_over_seeds(tmp_path, written):
     written(tmp_path / "base" / "seed-0" / "local", "local", evaluations=2)
-    text = printed(compare.sweep_table(tmp_path), 200)
+    text = printed(compare.sweep_table(tmp_path, csv_path=tmp_path / "sweep.csv"), 200)
     assert cells(tmp_path / "sweep.csv")[0]["accuracy_std_seeds"] == ""
     assert "no std_seeds" in text
 
@@ -87,3 +88,20 @@ def test_one_seed_has_no_spread_over_seeds(tmp_path, written):
 def test_a_sweep_without_finished_runs_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no finished run of a sweep"):
         compare.sweep_table(tmp_path)
+
+
+def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_path, written):
+    folder = tmp_path / "base" / "seed-0" / "local"
+    written(folder, "local", evaluations=4)
+    rows = pd.read_parquet(folder / "metrics")
+    mean = rows[rows.metric == "accuracy"].groupby("t_s").value.mean()
+    sent = rows[rows.metric == "accuracy"].groupby("t_s").bits_sent.sum()
+    target = float(mean.iloc[1])
+    first = mean.index[mean >= target][0]
+    found = compare.reach(folder, target)
+    assert found["target_t_s"] == first
+    assert found["target_megabytes"] == pytest.approx(sent[first] / 8e6)
+    assert compare.reach(folder, 1.1)["target_t_s"] is None
+    (row,) = compare.sweep_rows(tmp_path, 1.1)
+    assert row["target_reached"] == 0.0
+    assert compare.reach(folder, None) == {}
