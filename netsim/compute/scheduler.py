@@ -45,7 +45,6 @@ class Scheduler:
         self._pending: list[Job] = []
         self.flushes = 0
         self.jobs = 0
-        self.widest = 0
         self._batches = 0
 
     def submit(
