@@ -10,11 +10,13 @@ segment's error probability.
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.arq import Segment, Transfer
+from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.registry import Count
 
 
 def send(
@@ -40,6 +42,32 @@ def send(
             break
     delivered = message.settled - message.lost
     return Transfer(attempts, delivered, message.lost, delivered == packets, message.arrived)
+
+
+class Limited(Arq):
+    """Retransmission with a limit.
+
+    Attributes
+    ----------
+    max_attempts : int
+        Attempts at one packet, the first included (802.11: 7).
+    gives_up : bool
+        Whether the first packet that is lost ends the message.
+    """
+
+    acknowledged: ClassVar[bool] = True
+    gives_up: ClassVar[bool]
+    max_attempts: Count = 7
+
+    def transfer(
+        self,
+        rng: np.random.Generator,
+        packets: int,
+        segments: Iterable[Segment],
+        want_mask: bool = False,
+    ) -> Transfer:
+        """Send packets until all are settled, or one is lost and the message given up."""
+        return send(rng, packets, segments, self.max_attempts, self.gives_up, want_mask)
 
 
 class _Message:

@@ -1,16 +1,11 @@
 """Limited retransmission that gives up: the first packet that fails too often ends the message."""
 
-from collections.abc import Iterable
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from netsim.channels.arq import Arq, Segment, Transfer
-from netsim.channels.arq._limited import send
-from netsim.registry import Count
+from netsim.channels.arq._limited import Limited
 
 
-class Abort(Arq):
+class Abort(Limited):
     """A message of M packets arrives with probability (1 - per^max_attempts)^M.
 
     Attributes
@@ -20,15 +15,4 @@ class Abort(Arq):
     """
 
     kind: Literal["abort"] = "abort"
-    acknowledged: ClassVar[bool] = True
-    max_attempts: Count = 7
-
-    def transfer(
-        self,
-        rng: np.random.Generator,
-        packets: int,
-        segments: Iterable[Segment],
-        want_mask: bool = False,
-    ) -> Transfer:
-        """Send packets until all are through or one is lost."""
-        return send(rng, packets, segments, self.max_attempts, True, want_mask)
+    gives_up: ClassVar[bool] = True

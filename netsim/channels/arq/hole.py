@@ -1,16 +1,11 @@
 """Limited retransmission that goes on: a packet that fails too often leaves a hole."""
 
-from collections.abc import Iterable
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from netsim.channels.arq import Arq, Segment, Transfer
-from netsim.channels.arq._limited import send
-from netsim.registry import Count
+from netsim.channels.arq._limited import Limited
 
 
-class Hole(Arq):
+class Hole(Limited):
     """The message loses the packets that fail `max_attempts` times, and keeps the others.
 
     Attributes
@@ -20,15 +15,4 @@ class Hole(Arq):
     """
 
     kind: Literal["hole"] = "hole"
-    acknowledged: ClassVar[bool] = True
-    max_attempts: Count = 7
-
-    def transfer(
-        self,
-        rng: np.random.Generator,
-        packets: int,
-        segments: Iterable[Segment],
-        want_mask: bool = False,
-    ) -> Transfer:
-        """Send every packet; complete if none was lost."""
-        return send(rng, packets, segments, self.max_attempts, False, want_mask)
+    gives_up: ClassVar[bool] = False
