@@ -204,8 +204,6 @@ class Simulation:
             self.accuracy = self.evaluator.run(time_ns)
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
-        else:
-            self.ctx.weights_due.clear()  # they would keep their models alive
         self.ctx.recorder.checkpoint()
 
     def _tell(self) -> None:

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from netsim import engine, world
 from netsim.compute.shards import NodeRows, Shards
 from netsim.compute.showing import Publication
 from netsim.evaluation import Evaluator
 from netsim.results.log import Recorder
-from netsim.scenario import from_dict
 
 # class of each sample, and the class that every model takes it for
 LABELS = torch.tensor([0, 0, 1, 1, 0, 0, 0, 1, 2, 2])
@@ -94,20 +92,3 @@ def test_malicious_nodes_have_metrics_of_their_own(measure):
     found = measure(shard, shard, malicious=[1])
     assert found["malicious_accuracy_personal", 1] == found["accuracy_personal", 0]
     assert ("accuracy", 1) not in found
-
-
-def test_weights_that_are_not_wanted_keep_no_models_alive():
-    tables = {
-        "horizon_s": 60.0,
-        "nodes": {"count": 4},
-        "exchange": {"schedule": "star", "slots_per_exchange": 5},
-        "data": {"kind": "digits"},
-        "model": {"kind": "mlp"},
-        "algorithm": {"kind": "kd_pdfl"},
-        "metrics": {"weights": False},
-    }
-    scenario = from_dict(tables)
-    run = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
-    run.to_horizon()
-    assert run.ctx.recorder.close()["messages"]["delivered"] > 0
-    assert run.ctx.weights_due == []
