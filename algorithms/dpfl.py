@@ -21,12 +21,12 @@ Readings where the paper is silent or contradicts itself (each an option where o
 - `augment` crops and flips training images, as the code does for CIFAR-10.
 Limitations that the paper names, lifted: `budget` may be a list, one B_c a node; candidates are
 those in reach when preprocessing starts (`candidates = "peers"`: all neighbours).
-Departures: a candidate that makes the reward infinite or no number is never added. Gradients are
-not clipped. A candidate lost in either pass of BGGC leaves both: the passes start over without it,
-so that the result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated
-until they are acknowledged. At most B_c models are on their way or held during BGGC
-(`_downloads`); in a round each of Omega_k has one place, which its next model takes over. What an
-absent candidate means: `_subscriptions.SubscriptionParams`.
+Departures: a candidate that makes the reward infinite or no number is never added. A
+candidate lost in either pass of BGGC leaves both: the passes start over without it, so that the
+result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated until they
+are acknowledged. At most B_c models are on their way or held during BGGC (`_downloads`); in a round
+each of Omega_k has one place, which its next model takes over. What an absent candidate means:
+`_subscriptions.SubscriptionParams`.
 """
 
 import math

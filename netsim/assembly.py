@@ -78,7 +78,9 @@ def open_context(
 
 
 def _optimizer(t: Training) -> Optimizer:
-    return Optimizer(t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2)
+    return Optimizer(
+        t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2, t.clip_norm
+    )
 
 
 def _open_link(world: World, ctx: Context) -> Link:

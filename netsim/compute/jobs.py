@@ -31,6 +31,7 @@ class Optimizer:
     weight_decay: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.999
+    clip_norm: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 from netsim.compute.jobs import Optimizer
 
 ADAM_EPSILON = 1e-8
+CLIP_EPSILON = 1e-6  # torch.nn.utils.clip_grad_norm_'s
 
 
 def state_size(kind: str, num_values: int) -> int:
@@ -28,6 +29,8 @@ def step(constants: Optimizer, rows: list[Tensor], gradients: list[Tensor], stat
     state : torch.Tensor
         (state_size(kind, n_1 + n_2 + ...),), zeros at first.
     """
+    if constants.clip_norm is not None:
+        _clip(gradients, constants.clip_norm)
     update = _sgd if constants.kind == "sgd" else _adam
     count = 1.0
     if constants.kind == "adam":
@@ -40,6 +43,14 @@ def step(constants: Optimizer, rows: list[Tensor], gradients: list[Tensor], stat
             gradient.add_(row, alpha=constants.weight_decay)
         update(constants, row, gradient, state, start, total, count)
         start += row.numel()
+
+
+def _clip(gradients: list[Tensor], largest: float) -> None:
+    """Scale all gradients by one factor so that their joint L2 norm is at most `largest`."""
+    norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients]))
+    factor = (largest / (norm + CLIP_EPSILON)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(factor)
 
 
 def _sgd(

@@ -77,7 +77,10 @@ class Nodes(Table):
 
 
 class Training(Table):
-    """Local training: the optimizer, and what happens to models that arrive meanwhile."""
+    """Local training: the optimizer, and what happens to models that arrive meanwhile.
+
+    A gradient whose L2 norm over all that is trained exceeds `clip_norm` is scaled down to it.
+    """
 
     optimizer: Literal["sgd", "adam"] = "sgd"
     learning_rate: Positive = 0.05
@@ -86,6 +89,7 @@ class Training(Table):
     weight_decay: NonNegative = 0.0
     beta1: Part = 0.9
     beta2: Part = 0.999
+    clip_norm: Positive | None = None
     dtype: Literal["float32", "float64"] = "float32"
     common_initial: bool = True
     parameter_bits: Count = 32
@@ -131,6 +135,7 @@ class OwnTraining(Table):
     weight_decay: NonNegative | None = None
     beta1: Part | None = None
     beta2: Part | None = None
+    clip_norm: Positive | None = None
 
 
 class AlgorithmEntry(Table):

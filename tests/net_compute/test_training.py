@@ -1,5 +1,7 @@
 """Local training against `torch.optim` and plain loops, in float64."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,8 @@ OPTIMIZERS = {
     "momentum": {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01},
     "adam": {"optimizer": "adam", "learning_rate": 0.01},
     "adam-decay": {"optimizer": "adam", "weight_decay": 0.05, "beta1": 0.8, "beta2": 0.95},
+    "clipped": {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01, "clip_norm": 0.5},
+    "adam-clipped": {"optimizer": "adam", "weight_decay": 0.05, "clip_norm": 0.5},
 }
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -33,12 +37,18 @@ def torch_optimizer(name, parameters, **overrides):
     return torch.optim.Adam(parameters, o["learning_rate"], betas=betas, weight_decay=decay)
 
 
-def plain_loop(model, optimizer, batches, loss):
+def plain_loop(model, optimizer, batches, loss, name="sgd"):
+    """A loop as in any PyTorch script; the norms of the gradients before they were clipped."""
     model.train()
+    largest = OPTIMIZERS[name].get("clip_norm", math.inf)
+    norms = []
     for batch in batches:
         optimizer.zero_grad()
         loss(model, batch).backward()
+        trained = [p for group in optimizer.param_groups for p in group["params"]]
+        norms.append(float(torch.nn.utils.clip_grad_norm_(trained, largest)))
         optimizer.step()
+    return norms
 
 
 def plain_loss(model, batch):
@@ -52,10 +62,25 @@ def test_an_optimizer_is_torchs(name, learn, fresh_model, row_of, batches):
 
     found = learn(process, **training(name))
     model = fresh_model(found.world)
-    plain_loop(
-        model, torch_optimizer(name, model.parameters()), batches(found.world, 9), plain_loss
-    )
+    optimizer = torch_optimizer(name, model.parameters())
+    plain_loop(model, optimizer, batches(found.world, 9), plain_loss, name)
     torch.testing.assert_close(found.theta, row_of(model), **EXACT)
+
+
+def test_only_gradients_longer_than_the_limit_are_clipped(learn, fresh_model, batches):
+    def process(node, found):
+        found.theta = (yield node.train(node.initial(), steps=4)).theta
+
+    def train(**keys):
+        return learn(process, training={"learning_rate": 0.1, "dtype": "float64", **keys})
+
+    free = train()
+    model = fresh_model(free.world)
+    norms = plain_loop(
+        model, torch_optimizer("sgd", model.parameters()), batches(free.world, 4), plain_loss
+    )
+    assert torch.equal(free.theta, train(clip_norm=1.01 * max(norms)).theta)
+    assert not torch.equal(free.theta, train(clip_norm=0.99 * max(norms)).theta)
 
 
 def test_a_learning_rate_may_be_given_for_one_call(learn, fresh_model, row_of, batches):
@@ -70,8 +95,9 @@ def test_a_learning_rate_may_be_given_for_one_call(learn, fresh_model, row_of, b
 
 
 @pytest.mark.parametrize("part", [None, "parameters"])
+@pytest.mark.parametrize("name", ["momentum", "clipped"])
 def test_an_anchor_is_half_its_strength_times_the_squared_distance(
-    part, learn, fresh_model, row_of, batches
+    name, part, learn, fresh_model, row_of, batches
 ):
     def process(node, found):
         found.anchor = anchor = (yield node.train(node.initial(), steps=3)).theta
@@ -79,7 +105,7 @@ def test_an_anchor_is_half_its_strength_times_the_squared_distance(
         trained = yield node.train(node.initial(), steps=5, anchor=(anchor, 0.7), stream="other")
         found.theta = trained.theta
 
-    found = learn(process, **training("momentum"))
+    found = learn(process, **training(name))
     model = fresh_model(found.world)
     anchors = [p.detach().clone() for p in fresh_model(found.world, found.anchor).parameters()]
 
@@ -87,8 +113,8 @@ def test_an_anchor_is_half_its_strength_times_the_squared_distance(
         pairs = zip(model.parameters(), anchors, strict=True)
         return plain_loss(model, batch) + 0.35 * sum(((p - a) ** 2).sum() for p, a in pairs)
 
-    optimizer = torch_optimizer("momentum", model.parameters())
-    plain_loop(model, optimizer, batches(found.world, 5, "other"), loss)
+    optimizer = torch_optimizer(name, model.parameters())
+    plain_loop(model, optimizer, batches(found.world, 5, "other"), loss, name)
     torch.testing.assert_close(found.theta, row_of(model), **EXACT)
 
 
@@ -111,7 +137,7 @@ def scalar_two():
     return torch.tensor(2.0, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("name", ["momentum", "adam"])
+@pytest.mark.parametrize("name", ["momentum", "adam", "clipped", "adam-clipped"])
 def test_what_is_learned_besides_is_trained_jointly(name, learn, fresh_model, row_of, batches):
     def process(node, found):
         trained = yield node.train(
@@ -133,6 +159,7 @@ def test_what_is_learned_besides_is_trained_jointly(name, learn, fresh_model, ro
         optimizer,
         batches(found.world, 6),
         lambda model, batch: to_prototypes(model, batch, learned, ones(10, 8)),
+        name,
     )
     torch.testing.assert_close(found.theta, row_of(model), **EXACT)
     torch.testing.assert_close(found.prototypes, learned["prototypes"].detach(), **EXACT)
