@@ -1,9 +1,11 @@
 """Random crops and horizontal flips, the augmentation of the CIFAR experiments.
 
 Each image is padded by 4 black pixels a side, cropped to its size again and flipped with
-probability 1/2 (He et al. 2016, Section 4.2; pFedGraph and DPFL use it in training only). Draws
-come with the batch, so a loss that uses this states `loss.uniforms = DRAWS`.
+probability 1/2 (He et al. 2016, Section 4.2; pFedGraph, DPFL and the baselines of MAPL use it, in
+training only). Draws come with the batch, so a loss that uses this states `loss.uniforms = DRAWS`.
 """
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,8 +18,16 @@ DRAWS = 3
 
 
 def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
-    """Images (n, C, H, W), each moved by up to `pad` pixels and perhaps mirrored."""
+    """Images (n, C, H, W), each moved by up to `pad` pixels and perhaps mirrored.
+
+    Raises
+    ------
+    ValueError
+        If the samples are no images.
+    """
     x, draws = batch.x, batch.uniforms
+    if x.dim() != 4:
+        raise ValueError(f"augment = true is for images, samples of shape {tuple(x.shape[1:])}")
     assert draws is not None, "the loss needs .uniforms = DRAWS"
     n, _, height, width = x.shape
     black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
@@ -31,3 +41,11 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     rows, columns = shift[:, :1] + down, shift[:, 1:] + mirrored
     image = torch.arange(n, device=x.device)[:, None, None]
     return padded[image, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+
+
+def augmented_cross_entropy(model: Any, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
+    """The loss of local training, on images moved and mirrored at random."""
+    return F.cross_entropy(model(crop_and_flip(batch)), batch.y)
+
+
+augmented_cross_entropy.uniforms = DRAWS  # type: ignore[attr-defined]

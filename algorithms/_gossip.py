@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from algorithms._rounds import AbsenceParams, LocalTraining
+from algorithms._rounds import AbsenceParams, PlainTraining
 from netsim.api import Message, Node, Ref
 
 
-class GossipParams(LocalTraining, AbsenceParams):
+class GossipParams(PlainTraining, AbsenceParams):
     """Local training, and what an absent neighbour means."""
 
     absent: Literal["self", "last"] = "self"

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from algorithms._crop_flip import augmented_cross_entropy
 from netsim.api import (
     Count,
     Held,
@@ -51,6 +52,20 @@ class LocalTraining(Params):
         return {"epochs": self.local_epochs or 1}
 
 
+class PlainTraining(LocalTraining):
+    """Local training by cross-entropy; `augment` crops and mirrors its images at random."""
+
+    augment: bool = False
+
+    def loss(self) -> Callable[..., Any] | None:
+        """As `node.train` takes it."""
+        return augmented_cross_entropy if self.augment else None
+
+    def how(self) -> dict[str, Any]:
+        """How much and by which loss."""
+        return {**self.amount(), "loss": self.loss()}
+
+
 class AbsenceParams(Params):
     """What a node means whose message did not come.
 
@@ -62,7 +77,7 @@ class AbsenceParams(Params):
     max_age_s: Positive | None = None
 
 
-class RoundParams(LocalTraining, AbsenceParams):
+class RoundParams(PlainTraining, AbsenceParams):
     """What a node counts in a mean: its training samples (`sizes`), or as much as any (`equal`)."""
 
     weights: Literal["sizes", "equal"] = "sizes"
@@ -268,10 +283,10 @@ class PartInCommon:
         self._mean: Ref | None = None
         self.theta = node.initial()
 
-    def train(self, loss: Any = None, given: tuple[Any, ...] = (), **amount: int) -> Process:
-        """Train all of it; the `Share` of the part."""
+    def train(self, **how: Any) -> Process:
+        """Train all of it (arguments of `node.train`); the `Share` of the part."""
         self._mean = None
-        trained = yield self._node.train(self.theta, loss=loss, given=given, **amount)
+        trained = yield self._node.train(self.theta, **how)
         self.theta = trained.theta
         if self._mean is None:
             self._node.publish(self.theta, "trained")

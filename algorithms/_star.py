@@ -12,7 +12,7 @@ slots of an exchange (printed: nobody does), what a peer does with the model bro
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from netsim.api import (
     Count,
@@ -93,6 +93,7 @@ def star_processes(
     combine: Combine,
     state: State,
     learning_rate: LearningRate = scenarios_rate,
+    loss: Callable[..., Any] | None = None,
 ) -> list[Process]:
     """The processes of one node; `combine` makes the star's new model of what it heard.
 
@@ -108,21 +109,25 @@ def star_processes(
         )
     node.serve(Request, lambda _: Model(state.model.theta))
     return [
-        on_slot(node, params, state, learning_rate),
+        on_slot(node, params, state, learning_rate, loss),
         on_wakeup(node, params, combine, state),
         on_model(node, params, state),
     ]
 
 
 def on_slot(
-    node: Node, params: StarParams, state: State, learning_rate: LearningRate
+    node: Node,
+    params: StarParams,
+    state: State,
+    learning_rate: LearningRate,
+    loss: Callable[..., Any] | None,
 ) -> Process:  # lines 20-22
     """One local step a slot."""
     while True:
         slot = yield node.tick()
         is_star = state.exchanging or slot == state.broadcast_slot
         if trains_in(node, params, slot) and not is_star:
-            trained = yield state.model.train(steps=1, learning_rate=learning_rate())
+            trained = yield state.model.train(steps=1, learning_rate=learning_rate(), loss=loss)
             if trained is not None:  # the step was not dropped for a model that arrived
                 node.publish(state.model.theta, "trained")
 

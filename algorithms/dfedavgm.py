@@ -31,7 +31,7 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
     x = node.initial()
     while True:
         yield node.wakeup()
-        z = (yield node.train(x, **params.amount())).theta
+        z = (yield node.train(x, **params.how())).theta
         node.publish(z, "trained")
         heard = yield from others.exchange(Model(z, len(node.peers)))
         ids, w = mixing_weights(node, heard)

@@ -32,9 +32,9 @@ def processes(node: Node, params: Params) -> list[Process]:
     def train() -> Process:
         nonlocal v
         anchor = (model.theta, params.strength)
-        v = (yield node.train(v, anchor=anchor, stream="personal", **params.amount())).theta
+        v = (yield node.train(v, anchor=anchor, stream="personal", **params.how())).theta
         node.publish(v, "trained")
-        trained = yield model.train(**params.amount())
+        trained = yield model.train(**params.how())
         return None if trained is None else Share(trained.theta, node.train_size)
 
     def adopt(mean: Mean) -> None:

@@ -34,13 +34,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from algorithms._crop_flip import DRAWS, crop_and_flip
+from algorithms._crop_flip import augmented_cross_entropy
 from algorithms._downloads import DownloadParams, Downloads
 from algorithms._subscriptions import SubscriptionParams, Subscriptions
-from netsim.api import Batch, Count, Fraction, Node, Process, Ref
+from netsim.api import Count, Fraction, Node, Process, Ref
 
 
 class Params(DownloadParams, SubscriptionParams):
@@ -77,7 +76,7 @@ def on_round(
     subscriptions: Subscriptions,
 ) -> Process:
     """Algorithm 1."""
-    loss = augmented_loss if params.augment else None
+    loss = augmented_cross_entropy if params.augment else None
     trained = yield node.train(node.initial(), epochs=params.initial_epochs, loss=loss)  # line 2
     node.publish(trained.theta, "trained")
     downloads.offer(trained.theta)
@@ -106,14 +105,6 @@ def on_round(
             theta = mix(node, theta, models, offered, shares)  # line 9
             node.publish(theta, "mixed")
         t += 1
-
-
-def augmented_loss(model: nn.Module, batch: Batch, learned: Mapping[str, Tensor]) -> Tensor:
-    """Cross-entropy on images moved and mirrored at random."""
-    return F.cross_entropy(model(crop_and_flip(batch)), batch.y)
-
-
-augmented_loss.uniforms = DRAWS  # type: ignore[attr-defined]
 
 
 def preprocess(

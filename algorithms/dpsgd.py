@@ -36,7 +36,7 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
     x = node.initial()
     while True:
         yield node.wakeup()
-        stepping = node.train(x, **params.amount())  # lines 3-4
+        stepping = node.train(x, **params.how())  # lines 3-4
         heard = yield from others.exchange(Model(x, len(node.peers)))
         ids, w = mixing_weights(node, heard)
         models = [x, *(heard[j].x for j in ids[1:])]

@@ -39,7 +39,7 @@ def processes(node: Node, params: Params) -> list[Process]:
         node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
         return mean(node, state.model.theta, heard)
 
-    return star_processes(node, params, combine, state)
+    return star_processes(node, params, combine, state, loss=params.loss())
 
 
 def in_rounds(node: Node, params: Params) -> list[Process]:
@@ -47,7 +47,7 @@ def in_rounds(node: Node, params: Params) -> list[Process]:
     model = node.hold(node.initial())  # w, theta_i while it is trained
 
     def train() -> Process:
-        return trained_share(node, (yield model.train(**params.amount())))
+        return trained_share(node, (yield model.train(**params.how())))
 
     def adopt(mean: Mean) -> None:
         adopt_mean(node, model, mean)

@@ -45,7 +45,7 @@ def fine_tuned(node: Node, params: Params, proximal: float = 0.0) -> list[Proces
                 trained_share(node, tuned)
             return None
         anchor = (model.theta, proximal) if proximal else None
-        return trained_share(node, (yield model.train(anchor=anchor, **params.amount())))
+        return trained_share(node, (yield model.train(anchor=anchor, **params.how())))
 
     def adopt(mean: Mean) -> None:
         model.replace(mean.theta)

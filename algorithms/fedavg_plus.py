@@ -45,7 +45,7 @@ def processes(node: Node, params: Params) -> list[Process]:
         return stepped(model.theta, mean(node, model.theta, heard))
 
     def train() -> Process:
-        trained = yield model.train(learning_rate=learning_rate(), **params.amount())
+        trained = yield model.train(learning_rate=learning_rate(), **params.how())
         return trained_share(node, trained)
 
     def adopt(average: Mean) -> None:
@@ -57,4 +57,4 @@ def processes(node: Node, params: Params) -> list[Process]:
 
     if takes_rounds(node, params):
         return round_processes(node, params, train, adopt)
-    return star_processes(node, params, combine, State(model), learning_rate)
+    return star_processes(node, params, combine, State(model), learning_rate, params.loss())

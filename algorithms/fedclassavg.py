@@ -29,13 +29,14 @@ from torch import Tensor
 
 from algorithms._augment import DRAWS, Augmentation, two_views
 from algorithms._contrastive import supervised_contrastive_loss
-from algorithms._rounds import PartInCommon, RoundParams, round_processes
+from algorithms._rounds import AbsenceParams, LocalTraining, PartInCommon, round_processes
 from netsim.api import Batch, Node, NonNegative, Positive, Process
 
 
-class Params(RoundParams):
+class Params(LocalTraining, AbsenceParams):
     """What the paper's code uses."""
 
+    weights: Literal["sizes", "equal"] = "sizes"
     rho: NonNegative = 0.1
     contrast: Literal["code", "mapl"] = "code"
     temperature: Positive = 100.0

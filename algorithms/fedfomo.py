@@ -28,14 +28,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from algorithms._rounds import AbsenceParams, LocalTraining, Others, without_server
+from algorithms._rounds import AbsenceParams, Others, PlainTraining, without_server
 from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref
 
 FAR = 1e30
 """Loss of a model that has diverged."""
 
 
-class Params(LocalTraining, AbsenceParams):
+class Params(PlainTraining, AbsenceParams):
     """M, how often to explore, and the norm of a change of the model."""
 
     downloads: Count | None = None
@@ -76,7 +76,7 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
     while True:
         yield node.wakeup()
         previous = theta
-        trained = (yield node.train(previous, **params.amount())).theta
+        trained = (yield node.train(previous, **params.how())).theta
         node.publish(trained, "trained")
         if chooses:
             wanted = choose(node, params, preference, rounds)

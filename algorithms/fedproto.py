@@ -21,18 +21,19 @@ Readings and departures:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from algorithms._rounds import AbsenceParams, LocalTraining, round_processes
+from algorithms._crop_flip import DRAWS, crop_and_flip
+from algorithms._rounds import AbsenceParams, PlainTraining, round_processes
 from netsim.api import Batch, Message, Node, NonNegative, Process, Ref
 
 
-class Params(LocalTraining, AbsenceParams):
+class Params(PlainTraining, AbsenceParams):
     """Ld, and what predicts."""
 
     strength: NonNegative = 1.0
@@ -59,9 +60,10 @@ def processes(node: Node, params: Params) -> list[Process]:
 
     def train() -> Process:
         nonlocal theta
-        loss, given = None, ()
+        loss, given = params.loss(), ()
         if common is not None:
-            loss, given = prototype_loss, (common.values, common.classes, params.strength)
+            loss = augmented_prototype_loss if params.augment else prototype_loss
+            given = (common.values, common.classes, params.strength)
         theta = (yield node.train(theta, loss=loss, given=given, **params.amount())).theta
         show()
         like = (len(node.classes), num_features(theta))
@@ -142,3 +144,11 @@ def prototype_loss(
     known = of_class.sum(1, keepdim=True)  # 1, or 0 for a class without a prototype
     distance = known * (features - of_class @ prototypes)
     return F.cross_entropy(model.head(features), batch.y) + strength * distance.square().mean()
+
+
+def augmented_prototype_loss(model: Any, batch: Batch, *rest: Any) -> Tensor:
+    """The same on cropped and mirrored images."""
+    return prototype_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
+
+
+augmented_prototype_loss.uniforms = DRAWS  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
     def train() -> Process:
         anchor = (model.theta, params.strength)
-        return trained_share(node, (yield model.train(anchor=anchor, **params.amount())))
+        return trained_share(node, (yield model.train(anchor=anchor, **params.how())))
 
     def adopt(mean: Mean) -> None:
         adopt_mean(node, model, mean)

@@ -26,6 +26,6 @@ def processes(node: Node, params: Params) -> list[Process]:
     model = PartInCommon(node, "head")
 
     def train() -> Process:
-        return (yield from model.train(**params.amount()))
+        return (yield from model.train(**params.how()))
 
     return round_processes(node, params, train, model.adopt)

@@ -5,12 +5,12 @@ many local steps as KD-PDFL and its baselines; under `rounds`, or with `pace = "
 local training whenever it wakes, as the round baselines do.
 """
 
-from algorithms._rounds import LocalTraining, PaceParams, takes_rounds
+from algorithms._rounds import PaceParams, PlainTraining, takes_rounds
 from algorithms._star import StarParams, trains_in
 from netsim.api import Node, Process
 
 
-class Params(StarParams, LocalTraining, PaceParams):
+class Params(StarParams, PlainTraining, PaceParams):
     """How much to train in a round."""
 
 
@@ -27,7 +27,7 @@ def on_slot(node: Node, params: Params) -> Process:
     while True:
         slot = yield node.tick()
         if trains_in(node, params, slot):
-            theta = (yield node.train(theta, steps=1)).theta
+            theta = (yield node.train(theta, steps=1, loss=params.loss())).theta
             node.publish(theta, "trained")
 
 
@@ -36,5 +36,5 @@ def on_round(node: Node, params: Params) -> Process:
     theta = node.initial()
     while True:
         yield node.wakeup()
-        theta = (yield node.train(theta, **params.amount())).theta
+        theta = (yield node.train(theta, **params.how())).theta
         node.publish(theta, "trained")

@@ -110,7 +110,7 @@ class Simulation:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
         self.ctx = open_context(world, entry, folder, timing_only)
-        self.evaluator = Evaluator(self.ctx, world.scenario.metrics.stages)
+        self.evaluator = Evaluator(self.ctx, world.scenario.stages_of(entry))
         self.events = 0
         self.accuracy: float | None = None
         self.started_s = time.perf_counter()

@@ -156,6 +156,7 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
             "name": e.name,
             **e.params.model_dump(mode="json"),
             "training": e.training.model_dump(mode="json", exclude_none=True),
+            "stages": list(e.stages),
         }
         for e in entries
     ]

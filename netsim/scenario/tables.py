@@ -139,12 +139,16 @@ class OwnTraining(Table):
 
 
 class AlgorithmEntry(Table):
-    """One algorithm to play: its module's name, its label (a folder), its Params."""
+    """One algorithm to play: its module's name, its label (a folder), its Params.
+
+    `stages` are those to measure of it, where methods report different ones.
+    """
 
     kind: str
     name: Label
     params: SerializeAsAny[Table]
     training: OwnTraining = OwnTraining()
+    stages: tuple[str, ...] = ()
 
 
 class DataKeys(Table):
@@ -237,12 +241,17 @@ class Scenario(Table):
         """[training] with what one algorithm has of its own."""
         return self.training.model_copy(update=entry.training.model_dump(exclude_none=True))
 
+    def stages_of(self, entry: AlgorithmEntry) -> tuple[str, ...]:
+        """The stages of one algorithm to measure; none: what each node published last."""
+        return entry.stages or self.metrics.stages
+
 
 def _entry_keys(kind: str) -> dict[str, Any]:
     return {
         "kind": (Literal[kind], Field()),
         "name": (Label, kind),
         "training": (OwnTraining, OwnTraining()),
+        "stages": (tuple[str, ...], ()),
     }
 
 
@@ -264,6 +273,7 @@ def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
             name=flat.name,
             params=own.model_construct(**values),
             training=flat.training,
+            stages=flat.stages,
         )
 
     for kind, module in modules.items():

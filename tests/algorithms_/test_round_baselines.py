@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from algorithms._crop_flip import crop_and_flip
 from algorithms.fedavg_ft import lower
 from algorithms.fedproto import by_nearest, prototype_loss
 from netsim.api import Batch
@@ -77,6 +78,18 @@ class Given:
             per_epoch -= 1
         return self.batches(i, t * epochs * per_epoch, epochs * per_epoch, stream)
 
+    def augmented_epoch(self, i, t):
+        """Batches cropped and mirrored by the engine's draws, three a sample."""
+        shards, samples = self.run.world.shards, self.run.world.samples
+        count = len(self.epoch(i, 0))
+        for number in range(t * count, (t + 1) * count):
+            rows = shards.batch_rows(BatchKey(i, "train", number))
+            counters = np.arange(3 * len(rows))
+            u = self.run.ctx.streams.uniforms("augment/train", i, number, counters=counters)
+            images, y = torch.tensor(samples.x[rows]).double(), torch.tensor(samples.y[rows])
+            batch = Batch(images, y, torch.tensor(u).view(-1, 3), samples.scale)
+            yield crop_and_flip(batch).flatten(1), y
+
     def draws(self, i, purpose, first, count):
         streams = self.run.ctx.streams
         return streams.uniforms(f"node/{purpose}", i, counters=range(first, first + count))
@@ -140,6 +153,49 @@ def test_fedavg(play, world, weights):
     close(shown(run, "trained"), thetas)
     close(shown(run, "mixed"), [w] * NODES)
     assert len(set(given.sizes)) > 1
+
+
+def test_an_algorithms_own_stages_are_measured(play, tmp_path):
+    play({"kind": "fedavg", "stages": ["trained"]}, tmp_path / "run", **WORLD)
+    rows = pd.read_parquet(tmp_path / "run" / "metrics")
+    assert set(rows.stage) == {"trained"}
+
+
+def test_augmented_training_sees_cropped_and_mirrored_images(play):
+    run = play({"kind": "fedavg", "augment": True}, **WORLD)
+    given = Given(run)
+    w = given.initial
+    for t in range(ROUNDS):
+        thetas = [sgd(w, given.augmented_epoch(i, t)) for i in range(NODES)]
+        w = mean(thetas, given.sizes)
+    close(shown(run, "trained"), thetas)
+
+
+AUGMENTED = (
+    *("local", "fedavg", "fedavg_ft", "fedavg_plus", "fedprox", "ditto"),
+    *("dpsgd", "dfedavgm", "fedfomo", "fedsim", "fedproto"),
+)
+
+
+@pytest.mark.parametrize("kind", AUGMENTED)
+def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
+    algorithm = {"kind": kind} | ({"switch_s": 60.0} if kind == "fedavg_plus" else {})
+    plain, augmented = (play(algorithm | {"augment": a}, **WORLD) for a in (False, True))
+    stage = next(iter(plain.ctx.nodes[0].published))
+    pairs = zip(shown(plain, stage), shown(augmented, stage), strict=True)
+    assert not any(torch.equal(*pair) for pair in pairs)
+
+
+@pytest.mark.parametrize("kind", ["local", "fedavg"])
+def test_steps_of_a_star_can_augment_too(play, kind):
+    runs = [play({"kind": kind, "augment": augment}) for augment in (False, True)]
+    plain, augmented = (run.ctx.nodes[0].published["trained"].ref.tensor() for run in runs)
+    assert not torch.equal(plain, augmented)
+
+
+def test_augmenting_what_is_no_image_is_refused():
+    with pytest.raises(ValueError, match=r"for images.*\(296,\)"):
+        crop_and_flip(Batch(torch.zeros(2, 296), torch.zeros(2), torch.zeros(2, 3)))
 
 
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])

@@ -46,6 +46,17 @@ def test_several_algorithms_keep_their_order_and_labels(get, write, base):
     assert [(e.name, e.params.mu1) for e in s.algorithm] == [("strong", 2.0), ("plain", 0.1)]
 
 
+def test_an_algorithm_may_name_its_own_stages(get, write, base):
+    text = base.replace('[algorithm]\nkind = "plain"', "[metrics]\nstages = ['trained']\n") + (
+        "[[algorithm]]\nkind = 'plain'\nname = 'other'\nstages = ['mixed']\n"
+        "[[algorithm]]\nkind = 'plain'\n"
+    )
+    s = get(write(text))
+    assert [s.stages_of(e) for e in s.algorithm] == [("mixed",), ("trained",)]
+    again = get(write(to_toml(s), "again.toml"))
+    assert [again.stages_of(e) for e in again.algorithm] == [("mixed",), ("trained",)]
+
+
 def test_extends_merges_tables_key_by_key_and_replaces_arrays(get, write, base):
     write(base + "mu1 = 0.5\nwidths = [1, 2, 3]\n", "base.toml")
     s = get(write("extends = 'base.toml'\nhorizon_s = 7\n[algorithm]\nwidths = [9]\n"))
