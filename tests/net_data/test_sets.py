@@ -4,6 +4,7 @@ import pytest
 from netsim.data.sets import DataSet
 from netsim.data.sets.cifar10 import Cifar10
 from netsim.data.sets.cifar100 import Cifar100
+from netsim.data.sets.cinic10 import Cinic10
 from netsim.data.sets.digits import Digits
 from netsim.data.sets.emnist import Emnist
 from netsim.data.sets.fashion_mnist import FashionMnist
@@ -26,9 +27,10 @@ def check(samples):
     assert samples.y.max() < samples.num_classes
 
 
-def test_the_family_holds_the_seven_sets():
+def test_the_family_holds_the_eight_sets():
     assert set(FAMILY) >= {
-        *("digits", "iot", "mnist", "fashion_mnist", "emnist", "cifar10", "cifar100")
+        *("digits", "iot", "mnist", "fashion_mnist", "emnist", "cifar10", "cifar100"),
+        "cinic10",
     }
     assert all(issubclass(member, DataSet) for member in FAMILY.values())
 
@@ -100,6 +102,21 @@ def test_cifar100_takes_the_fine_labels(tmp_path, write_images):
     samples = Cifar100().load(tmp_path)
     assert samples.y[:3].tolist() == [99, 0, 50]
     assert samples.num_classes == 100
+
+
+def test_cinic10_is_read_without_its_validation_part(tmp_path, write_images):
+    folder = tmp_path / "cinic10" / "data"
+    for split, number, grey in (("train", 4, 255), ("validation", 3, 9), ("test", 2, 0)):
+        pixels = np.full((number, 32, 32, 3), grey, np.uint8)
+        file = folder / f"{split}-00000-of-00001.parquet"
+        write_images(file, pixels, {"label": np.arange(number)})
+    samples = Cinic10().load(tmp_path)
+    check(samples)
+    assert (samples.train.tolist(), samples.test.tolist()) == ([0, 1, 2, 3], [4, 5])
+    assert samples.y.tolist() == [0, 1, 2, 3, 0, 1]
+    # White is (1 - 0.4789) / 0.2421 = 2.1524 in the red channel, black -0.4789 / 0.2421.
+    assert np.allclose(samples.x[:4, 0], 2.1524, atol=1e-4)
+    assert np.allclose(samples.x[4:, 0], -1.9781, atol=1e-4)
 
 
 def test_row_limits_choose_the_same_rows_each_time_and_all_classes(tmp_path, write_images, grey):
