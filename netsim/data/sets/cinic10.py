@@ -1,4 +1,4 @@
-"""CINIC-10: CIFAR-10 and ImageNet photographs, small (Darlow, Crowley, Antoniou and Storkey, 2018)."""
+"""CINIC-10: small photographs of CIFAR-10 and ImageNet (Darlow et al., arXiv:1810.03505, 2018)."""
 
 from typing import ClassVar, Literal
 
@@ -16,7 +16,6 @@ class Cinic10(SplitImageSet):
     name: ClassVar[str] = "cinic10"
     shape: ClassVar[tuple[int, int, int]] = (3, 32, 32)
     num_classes: ClassVar[int] = 10
-    # as its authors publish them, arXiv:1810.03505
     mean: ClassVar[tuple[float, ...]] = (0.4789, 0.4723, 0.4305)
     std: ClassVar[tuple[float, ...]] = (0.2421, 0.2383, 0.2587)
     how_to_get: ClassVar[str] = (
