@@ -1,6 +1,12 @@
 """Sign flip: malicious nodes send -theta.
 
 Source: Ye et al. (pFedGraph, ICML 2023), Section 5, and their code.
+
+As there, a malicious node trains from whatever it was answered. Where that is a mean of models
+which malicious nodes sent (pFedGraph isolates them, so they are left with each other), its next
+-theta has its sign turned twice and is near an honest model: once a round's training moves theta
+little, the graph takes every other message of such nodes back in. With `runs_algorithm = false`
+they never start from such an answer.
 """
 
 from typing import Literal

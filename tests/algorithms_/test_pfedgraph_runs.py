@@ -213,6 +213,48 @@ def test_an_attackers_model_counts_as_it_was_sent(play, place):
                 np.testing.assert_allclose(ref.tensor().numpy(), graphs[0][i], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("takes_answers", [True, False])
+def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one(
+    play, takes_answers
+):
+    """Flippers are answered by each other's -theta, so every other -theta is near a trained model.
+
+    This is the attack as published: the graph leaves them out in rounds 0, 2, 4, ... and comes to
+    let them in between. Those who take no answer send -theta always and are always left out.
+    """
+    clients = 5
+    world = WORLD | WITH_SERVER | {
+        "horizon_s": 165.0,  # eight rounds of 20 s
+        "data": {"kind": "digits", "validation": 0.2, "partition": {"kind": "iid"}},
+        "model": {"kind": "mlp", "hidden": [64]},
+        "training": WORLD["training"] | {"learning_rate": 0.05, "batch_size": 16},
+        "nodes": {
+            "count": clients + 1,
+            "groups": [
+                {"name": "clients", "count": clients},
+                {"name": "server", "count": 1, "role": "server"},
+            ],
+        },
+        "attack": {"kind": "sign_flip", "fraction": 0.4, "runs_algorithm": takes_answers},
+    }  # fmt: skip
+    run = play({"kind": "pfedgraph", "steps": 20}, **world)
+    bad = sorted(run.world.malicious)
+    assert len(bad) == 2
+    rows = [
+        (at, float(ref.tensor()[bad].sum()))
+        for at, i, _, ref in run.ctx.weights_due
+        if i not in bad
+    ]
+    times = sorted({at for at, _ in rows})
+    on_them = np.array([max(given for at, given in rows if at == t) for t in times])
+    assert len(on_them) == 8
+    assert (on_them[::2] < 1e-9).all()
+    if takes_answers:
+        assert on_them[-1] > 0.2  # all alike would be 0.4
+    else:
+        assert (on_them < 1e-9).all()
+
+
 @pytest.mark.parametrize("direction", ["exact", "approx"])
 def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
     """Up a model and a size, down theta~ and theta-, or theta~ alone."""
