@@ -104,17 +104,27 @@ def _merge_entry(
     draft: Draft, entries: list[Any], layer: dict[str, Any], path: KeyPath, label: str
 ) -> list[Any]:
     [(address, inner)] = layer.items()
-    by_name = [i for i, entry in enumerate(entries) if address in _names(entry)]
+    names = [(_names(entry) or [str(i)])[0] for i, entry in enumerate(entries)]
+    found = [i for i, name in enumerate(names) if name == address]
+    found = found or [i for i, entry in enumerate(entries) if address in _names(entry)]
     if address.isdecimal() and int(address) < len(entries):
-        by_name = by_name or [int(address)]
-    if len(by_name) != 1:
-        known = [str(_names(e)[0]) if _names(e) else str(i) for i, e in enumerate(entries)]
-        what = "is the name of several entries" if by_name else "is not an entry"
+        found = found or [int(address)]
+    if not found:
+        where = _dotted(path)
+        example = f"; say which, as in {where}.{names[0]}" if names else ""
         raise ScenarioError(
-            f"{label}: {address} {what} of {_dotted(path)}, which has {', '.join(known)}"
-            + did_you_mean(address, known)
+            f"{label}: {address} is not an entry of {where}, which has {', '.join(names)}"
+            + (did_you_mean(address, names) or example)
         )
-    [i] = by_name
+    if len(found) > 1:
+        where = _dotted(path)
+        alike = len({names[i] for i in found}) < len(found)
+        ways = [f"{where}.{i if alike else names[i]}" for i in found]
+        raise ScenarioError(
+            f"{label}: {address} is the name or kind of several entries of {where}; "
+            f"say which: {' or '.join(ways)}"
+        )
+    [i] = found
     merged = list(entries)
     merged[i] = _merge(draft, entries[i], inner, (*path, i), label, addressed=True)
     return merged

@@ -136,6 +136,23 @@ def test_a_wrong_assignment_is_named(errors, base, assignment, expected):
     assert errors(text, assignment) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("entries", "assignment", "expected"),
+    [
+        (("a", "b"), "algorithm.plain.mu1=1", "plain is the name or kind of several entries of algorithm; say which: algorithm.a or algorithm.b"),
+        (("a", None, None), "algorithm.plain.mu1=1", "plain is the name or kind of several entries of algorithm; say which: algorithm.1 or algorithm.2"),
+        (("a", "b"), "algorithm.mu1=1", "mu1 is not an entry of algorithm, which has a, b; say which, as in algorithm.a"),
+    ],
+)  # fmt: skip
+def test_an_assignment_to_no_or_several_entries_names_the_remedy(
+    errors, base, entries, assignment, expected
+):
+    text = base.replace('[algorithm]\nkind = "plain"', "")
+    for name in entries:
+        text += "[[algorithm]]\nkind = 'plain'\n" + (f"name = '{name}'\n" if name else "")
+    assert errors(text, assignment) == [f"--set {assignment}: {expected}"]
+
+
 def test_an_unknown_list_entry_is_named_with_those_there_are(errors, base):
     text = base.replace('[algorithm]\nkind = "plain"', "") + (
         "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'proxy'\n"

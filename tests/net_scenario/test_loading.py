@@ -129,6 +129,15 @@ def test_set_addresses_list_entries_by_name(get, write, base):
     assert [(e.params.mu1, e.params.steps) for e in s.algorithm] == [(0.1, 9), (3.0, 3)]
 
 
+def test_a_kind_without_a_name_is_the_label_of_its_entry_alone(get, write, base):
+    text = base.replace('[algorithm]\nkind = "plain"', "") + (
+        "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'other'\n"
+    )
+    s = get(write(text), "algorithm.plain.mu1=2", "algorithm.other.mu1=3", "algorithm.1.steps=7")
+    assert [(e.name, e.params.mu1) for e in s.algorithm] == [("plain", 2.0), ("other", 3.0)]
+    assert s.algorithm[1].params.steps == 7
+
+
 def test_the_order_of_set_does_not_matter_for_a_new_kind(get, write):
     sets = ("exchange.rate_hz=0.5", "exchange.schedule=poisson")
     assert get(write(), *sets) == get(write(), *reversed(sets))
