@@ -16,6 +16,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from algorithms._rounds import with_statistics_of
 from netsim.api import (
     Count,
     Index,
@@ -26,6 +27,7 @@ from netsim.api import (
     Positive,
     Process,
     Received,
+    Ref,
 )
 
 
@@ -163,6 +165,11 @@ def on_late_update(circle: Circle, kind: type[Message]) -> Process:
 def zeros_like_first(theta: Tensor, *shape: int) -> Tensor:
     """Zeros of a shape, where and in the precision in which models are."""
     return theta.new_zeros(shape)
+
+
+def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) -> Ref:
+    """The model theta - sum_j w_j Delta_j, Eq. (2), with running statistics of the own `half`."""
+    return with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
 
 
 def step_shares(w: Tensor) -> Tensor:

@@ -269,6 +269,15 @@ def adopt_mean(node: Node, model: Held, mean: Mean) -> None:
     node.publish(mean.theta, "mixed")
 
 
+def with_statistics_of(trained: Ref, theta: Ref) -> Ref:
+    """`theta` with running statistics as local training left them.
+
+    For models made by adding changes: a variance plus changes of variances may be below 0.
+    """
+    statistics = trained.part("buffers")
+    return theta.with_part("buffers", statistics) if statistics.num_values else theta
+
+
 class PartInCommon:
     """A model of which one part is averaged and the rest stays with its node.
 

@@ -6,11 +6,12 @@ x_i <- sum_j W_ij x_j - eta grad F_i(x_i), the gradient at x_i before mixing. W 
 `local_steps = 1` is the algorithm; more steps, or L2C's 5 epochs, apply the whole change of the
 local training. A node sends x_i when its round begins and trains meanwhile (lines 3 to 5 run in
 parallel there); under schedules without rounds it mixes the freshest models that it has.
+Running statistics of a model stay with its node.
 Departures: none known; with momentum or Adam the step is that optimizer's, started afresh a round.
 """
 
 from algorithms._gossip import GossipParams, Model, mixing_weights
-from algorithms._rounds import Others, without_server
+from algorithms._rounds import Others, with_statistics_of, without_server
 from netsim.api import Count, Node, Process
 
 
@@ -41,5 +42,6 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
         ids, w = mixing_weights(node, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
-        x = node.mix([stepped, x, *models], [1.0, -1.0, *w])  # lines 5-6
+        mixed = node.mix([stepped, x, *models], [1.0, -1.0, *w])  # lines 5-6
+        x = with_statistics_of(stepped, mixed)
         node.publish(x, "mixed")

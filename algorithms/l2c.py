@@ -18,6 +18,7 @@ Readings and departures:
   paper's K_0 = 90 of 99 leaves `kept_peers` = 9. Logits and Adam's moments of the others stay.
 - The weights logged are those over the full set, too: what has been learned, not who was heard.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
+- Running statistics of a model stay with its node.
 - Absent and late peers: see `_circle`.
 """
 
@@ -33,7 +34,7 @@ from algorithms._circle import (
     Heard,
     adam_step,
     listeners,
-    step_shares,
+    stepped,
     zeros_like_first,
 )
 from netsim.api import Finite, Message, Node, Process, Ref
@@ -73,7 +74,7 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
         heard = yield from circle.swap(Update(delta))
         weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
         node.log_weights(everyone, weights)
-        theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, alpha, adam)
+        theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, half, alpha, adam)
         node.publish(theta, "mixed")
         if circle.is_to_shrink():  # the end of round T_0
             ranking = yield node.value(weights, default=[0.0] * len(everyone))
@@ -89,6 +90,7 @@ def mix_and_learn(
     heard: Heard,
     everyone: list[int],
     theta: Ref,
+    half: Ref,
     alpha: Ref,
     adam: Ref,
 ) -> tuple[Ref, Ref, Ref]:
@@ -98,7 +100,7 @@ def mix_and_learn(
     results = []
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
-        mixed = node.mix([theta, *deltas], node.compute(step_shares, w))  # line 16, Eq. (2)
+        mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
         results.append(mixed)
         g = node.gradient(mixed, "validation")
         alpha, adam = node.compute(

@@ -27,7 +27,7 @@ Readings and departures:
   that was never heard comes last.
 - Transfer: a run keeps its encoders in `kept/encoder.npz`; `encoder` names such a file, whose mean
   over nodes is where the encoder starts, and `learn_encoder = false` leaves it there.
-- Common initial model, absent and late peers, rounds, stages: as in `l2c`.
+- Common initial model, statistics, absent and late peers, rounds, stages: as in `l2c`.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ from algorithms._circle import (
     Heard,
     adam_step,
     listeners,
-    step_shares,
+    stepped,
     zeros_like_first,
 )
 from algorithms._encoder import (
@@ -115,8 +115,8 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
         weights = attend(node, phi, form, changes_of(known, update, circle))
         node.log_weights(known, weights)
         theta, phi, adam = mix_and_learn(
-            node, params, form, heard, changes_of(heard.ids, update, circle), theta, phi, adam,
-            weights if heard.ids == known else None,
+            node, params, form, heard, changes_of(heard.ids, update, circle), theta, half, phi,
+            adam, weights if heard.ids == known else None,
         )  # fmt: skip
         node.publish(theta, "mixed")
         if params.learn_encoder:
@@ -135,6 +135,7 @@ def mix_and_learn(
     heard: Heard,
     changes: list[Ref],
     theta: Ref,
+    half: Ref,
     phi: Ref,
     adam: Ref,
     w: Ref | None,
@@ -144,7 +145,7 @@ def mix_and_learn(
     results = []
     for _ in range(params.mixing_steps):
         w = w or attend(node, phi, form, changes)
-        mixed = node.mix([theta, *deltas], node.compute(step_shares, w))  # line 16, Eq. (2)
+        mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
         results.append(mixed)
         if not params.learn_encoder:
             break

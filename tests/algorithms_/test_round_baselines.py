@@ -721,3 +721,23 @@ def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
     assert all(len(w) <= 3 and abs(float(w.sum()) - 1) < 1e-12 for w in weights)
     assert max(len(w) for w in weights) == 3
     assert not any(row.equal(given.initial) for row in shown(run, "mixed"))
+
+
+@pytest.mark.parametrize("kind", ["dpsgd", "l2c", "meta_l2c"])
+def test_running_statistics_are_those_of_the_own_training(play, kind):
+    """Variances plus weighted changes of variances, as parameters are mixed, would fall below 0."""
+    algorithm = {"kind": kind, "local_epochs": 3}
+    if kind != "dpsgd":
+        algorithm |= {"prune_after": 2, "kept_peers": 2}
+    partition = WORLD["data"]["partition"] | {"alpha": 0.05}
+    data = WORLD["data"] | {"partition": partition}
+    model = {"kind": "iot_mlp", "hidden": 16}
+    run = play(algorithm, **WORLD | {"horizon_s": 599.0, "data": data, "model": model})
+    for node in run.ctx.nodes:
+        mixed = node.published["mixed"].ref
+        means_and_variances = mixed.part("buffers").tensor()
+        assert (means_and_variances[64:] >= 0).all()
+        assert mixed.tensor().isfinite().all()
+        if "trained" in node.published:
+            trained = node.published["trained"].ref
+            assert torch.equal(means_and_variances, trained.part("buffers").tensor())
