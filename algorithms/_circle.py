@@ -11,11 +11,12 @@ node's own update (`self`), or its last update is mixed once more (`last`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from algorithms._inbox import AbsenceParams
 from algorithms._rounds import with_statistics_of
 from netsim.api import (
     Count,
@@ -23,7 +24,6 @@ from netsim.api import (
     Message,
     Node,
     NonNegative,
-    Params,
     Positive,
     Process,
     Received,
@@ -31,7 +31,7 @@ from netsim.api import (
 )
 
 
-class CircleParams(Params):
+class CircleParams(AbsenceParams):
     """What both methods share; the defaults are the paper's.
 
     Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
@@ -46,8 +46,6 @@ class CircleParams(Params):
     mixing_learning_rate: Positive = 0.1
     mixing_weight_decay: NonNegative = 0.01
     mixing_steps: Count = 1
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: Positive | None = None
 
 
 @dataclass(frozen=True)

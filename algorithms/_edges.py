@@ -1,4 +1,4 @@
-"""Exchanges with peers that may be absent, and edges that their receivers open and close.
+"""Edges that their receivers open and close.
 
 The receiver of an edge decides whether it is active and tells the sender when that changes, again
 in its next round if what comes from the sender shows that the word was lost. All edges are active
@@ -7,20 +7,10 @@ at first.
 
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from netsim.api import Message, Node, Params, Positive, Process, Received
-
-
-class EdgeParams(Params):
-    """What a peer means whose message did not come or is older than `max_age_s`.
-
-    Its weight is spread over the others (`absent = "renormalise"`), stays with the node itself
-    (`self`), or its last known message stands in if that is not too old (`last`).
-    """
-
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: Positive | None = None
+from algorithms._inbox import AbsenceParams, Inbox
+from netsim.api import Message, Node, Process
 
 
 @dataclass(frozen=True)
@@ -28,42 +18,6 @@ class Edge(Message):
     """Send me yours from now on, or no more."""
 
     active: bool
-
-
-class Inbox:
-    """One kind of message, swapped every round.
-
-    Attributes
-    ----------
-    last : dict of int to Received
-        The latest message of each peer, whatever its age.
-    """
-
-    def __init__(self, node: Node, kind: type[Message], params: EdgeParams) -> None:
-        self._node, self._kind, self._params = node, kind, params
-        self.last: dict[int, Received[Any]] = {}
-
-    def swap(
-        self, messages: Message | Mapping[int, Message], to: Collection[int] | None = None
-    ) -> Generator[Any, Any, dict[int, Any]]:
-        """Send to `to`; {peer: message} of those that are of use, ids ascending."""
-        fresh = yield self._node.exchange(messages, to=to, kind=self._kind)
-        self.last.update(fresh)
-        chosen = self.last if self._params.absent == "last" else fresh
-        age_s = self._params.max_age_s
-        oldest_s = -1.0 if age_s is None else self._node.now_s - age_s
-        return {j: chosen[j].msg for j in sorted(chosen) if chosen[j].sent_s >= oldest_s}
-
-    def listeners(self) -> list[Process]:
-        """What takes in messages that come after the exchange in which they were sent."""
-        return [self._on_late()] if self._node.schedule == "rounds" else []
-
-    def _on_late(self) -> Process:
-        while True:
-            received = yield self._node.receive(self._kind, timeout_s=None)
-            known = self.last.get(received.sender)
-            if known is None or known.sent_s < received.sent_s:
-                self.last[received.sender] = received
 
 
 class Edges:
@@ -75,7 +29,7 @@ class Edges:
         What goes over active edges.
     """
 
-    def __init__(self, node: Node, payload: Inbox, params: EdgeParams) -> None:
+    def __init__(self, node: Node, payload: Inbox, params: AbsenceParams) -> None:
         self._node, self._payload = node, payload
         self._inbox = Inbox(node, Edge, params)
         self._told: dict[int, tuple[bool, float]] = {}
@@ -93,7 +47,7 @@ class Edges:
             if known != wanted or (told_s >= 0 and self._is_unheard(j, wanted, told_s)):
                 news[j] = Edge(wanted)
                 self._told[j] = wanted, self._node.now_s
-        yield from self._inbox.swap(news)
+        yield from self._inbox.exchange(news)
 
     def _is_unheard(self, j: int, wanted: bool, told_s: float) -> bool:
         """Whether the peer's messages do not fit what it was told."""

@@ -12,21 +12,20 @@ messages when there is news; `[training] on_arrival` says what that does to a cl
 A client that gets no answer goes on from what it has trained.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from algorithms._crop_flip import augmented_cross_entropy
+from algorithms._inbox import AbsenceParams, Inbox
 from netsim.api import (
     Count,
     Held,
     Message,
     Node,
     Params,
-    Positive,
     Process,
     ProtocolError,
-    Received,
     Ref,
     Trained,
     model_validator,
@@ -66,17 +65,6 @@ class PlainTraining(LocalTraining):
         return {**self.amount(), "loss": self.loss()}
 
 
-class AbsenceParams(Params):
-    """What a node means whose message did not come.
-
-    Nothing (`renormalise`), a copy of one's own message (`self`; a server, which has none, leaves
-    it out), or its last message (`last`). Messages older than `max_age_s` are not used.
-    """
-
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: Positive | None = None
-
-
 class RoundParams(PlainTraining, AbsenceParams):
     """What a node counts in a mean: its training samples (`sizes`), or as much as any (`equal`)."""
 
@@ -102,52 +90,6 @@ class Mean(Message):
     """A server's mean of them."""
 
     theta: Ref
-
-
-class Others:
-    """What a node has from the others in its exchanges.
-
-    Attributes
-    ----------
-    news : bool
-        Whether anything has come since the exchange before.
-    """
-
-    def __init__(self, node: Node, params: AbsenceParams, kind: type[Message]) -> None:
-        self._node, self._params, self._kind = node, params, kind
-        self._last: dict[int, Received[Any]] = {}
-        self._newest_s: dict[int, float] = {}
-        self.news = False
-
-    def exchange(
-        self,
-        msg: Message | None = None,
-        to: Iterable[int] | None = None,
-        expect: Iterable[int] | None = None,
-    ) -> Process:
-        """Send `msg` if there is one; {sender: message}, last messages of absent ones included."""
-        node, params = self._node, self._params
-        senders = node.peers if expect is None else tuple(expect)
-        received = yield node.exchange(
-            {} if msg is None else msg, to=to, expect=senders, kind=self._kind
-        )
-        self._last |= received
-        if params.absent == "last":
-            received = {j: self._last[j] for j in senders if j in self._last}
-        oldest_s = 0.0 if params.max_age_s is None else node.now_s - params.max_age_s
-        usable = {j: r for j, r in received.items() if r.sent_s >= oldest_s}
-        self.news = any(r.sent_s > self._newest_s.get(j, -1.0) for j, r in usable.items())
-        self._newest_s |= {j: r.sent_s for j, r in usable.items()}
-        return {j: r.msg for j, r in usable.items()}
-
-    def processes(self) -> list[Process]:
-        """What listens for messages that come after the deadline of their round."""
-        return [self._on_late()] if self._node.schedule == "rounds" else []
-
-    def _on_late(self) -> Process:
-        while True:
-            received = yield self._node.receive(self._kind, timeout_s=None)
-            self._last[received.sender] = received
 
 
 Train = Callable[[], Process]
@@ -196,12 +138,12 @@ def round_processes(
     combine = combine or weighted_mean
     if len(node.servers) + (node.role == "server") > 1:
         raise ProtocolError("there is more than one node of role server")
-    others = Others(node, params, sent)
+    inbox = Inbox(node, sent, params)
     if node.role == "server":
-        return [on_server(node, params, others, combine), *others.processes()]
+        return [on_server(node, params, inbox, combine), *inbox.listeners()]
     if node.servers:
         return [on_client(node, train), on_common(node, params, adopt, common)]
-    return [on_peer(node, params, others, train, adopt, combine), *others.processes()]
+    return [on_peer(node, params, inbox, train, adopt, combine), *inbox.listeners()]
 
 
 def on_client(node: Node, train: Train) -> Process:
@@ -221,26 +163,26 @@ def on_common(node: Node, params: RoundParams, adopt: Adopt, kind: type[Message]
             adopt(received.msg)
 
 
-def on_server(node: Node, params: RoundParams, others: Others, combine: Combine) -> Process:
+def on_server(node: Node, params: RoundParams, inbox: Inbox, combine: Combine) -> Process:
     """Combine what the clients sent, and send it to all of them."""
     while True:
         yield node.wakeup()
-        messages = yield from others.exchange()
-        if others.news:
+        messages = yield from inbox.exchange()
+        if inbox.news:
             value = combine(node, params, messages)
             for i in node.peers:
                 node.send(i, value)
 
 
 def on_peer(
-    node: Node, params: RoundParams, others: Others, train: Train, adopt: Adopt, combine: Combine
+    node: Node, params: RoundParams, inbox: Inbox, train: Train, adopt: Adopt, combine: Combine
 ) -> Process:
     """Train, exchange, combine."""
     while True:
         yield node.wakeup()
         mine = yield from train()
         if mine is not None:
-            messages = yield from others.exchange(mine)
+            messages = yield from inbox.exchange(mine)
             stand_ins = dict.fromkeys(node.peers, mine) if params.absent == "self" else {}
             adopt(combine(node, params, {**stand_ins, **messages, node.id: mine}))
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from algorithms._inbox import AbsenceParams
 from netsim.api import (
     Count,
     Held,
     Message,
     Node,
-    Params,
     Positive,
     Process,
     ProtocolError,
@@ -30,22 +30,18 @@ from netsim.api import (
 SCHEDULES = ("star", "poisson", "periodic")
 
 
-class StarParams(Params):
+class StarParams(AbsenceParams):
     """Parameters of the exchange itself.
 
     `broadcast = "overwrite"` is Algorithm 1, line 18; with `"cache"` the peer keeps the model as a
-    footprint and mixes it in when it wakes itself. `absent` says what a peer means that was in
-    reach but did not answer: left out (`renormalise`), its share stays with the node's own model
-    (`self`), or its last known model stands in (`last`). Models older than `max_age_s` are not
-    used.
+    footprint and mixes it in when it wakes itself. A peer is absent that was in reach but did not
+    answer.
     """
 
     timeout_s: Positive = 1.0
     tries: Count = 1
     broadcast: Literal["overwrite", "cache"] = "overwrite"
     uninvolved_train: bool = False
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: Positive | None = None
 
 
 @dataclass(frozen=True)

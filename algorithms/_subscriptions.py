@@ -6,23 +6,17 @@ deadline of its round is of use only as a peer's last known one.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from netsim.api import Count, Message, Node, Params, Positive, Process, Received, Ref
+from algorithms._inbox import AbsenceParams, Inbox
+from netsim.api import Count, Message, Node, Positive, Process, Received, Ref
 
 
-class SubscriptionParams(Params):
-    """What a publisher means whose model did not come or is older than `max_age_s`.
-
-    None (`absent = "renormalise"`), a copy of the node's own model (`self`), or its last known
-    model if that is not too old (`last`). An unacknowledged subscription is repeated after
-    `timeout_s`, `tries` times before each round.
-    """
+class SubscriptionParams(AbsenceParams):
+    """An unacknowledged subscription is repeated after `timeout_s`, `tries` times a round."""
 
     timeout_s: Positive = 1.0
     tries: Count = 5
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: Positive | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ class Subscriptions:
         self.publishers: Sequence[int] = ()
         self._unconfirmed: list[int] = []
         self._subscribers: dict[int, None] = {}
-        self._last: dict[int, Received[Update]] = {}
+        self._inbox = Inbox(node, Update, params)
         node.serve(Subscribe, self._on_subscribe)
 
     def _on_subscribe(self, request: Received[Subscribe]) -> Subscribed:
@@ -79,28 +73,13 @@ class Subscriptions:
 
         A copy of the own model is `theta` itself.
         """
-        received = yield self._node.exchange(
+        updates = yield from self._inbox.exchange(
             Update(theta), to=self._subscribers, expect=self.publishers
         )
-        if self._params.absent == "last":
-            self._last.update(received)
-            received = self._last
-        max_age_s = self._params.max_age_s
-        models = {
-            j: r.msg.theta
-            for j, r in received.items()
-            if max_age_s is None or self._node.now_s - r.sent_s <= max_age_s
-        }
-        if self._params.absent == "self":
-            return {j: models.get(j, theta) for j in self.publishers}
-        return {j: models[j] for j in self.publishers if j in models}
+        models = {j: update.theta for j, update in updates.items()}
+        own = dict.fromkeys(self.publishers, theta) if self._params.absent == "self" else {}
+        return own | models
 
-    def processes(self) -> list[Process]:
-        """What listens for models that come too late."""
-        return [self._on_late_update()] if self._node.schedule == "rounds" else []
-
-    def _on_late_update(self) -> Process:
-        while True:
-            received = yield self._node.receive(Update, timeout_s=None)
-            if self._params.absent == "last":
-                self._last[received.sender] = received
+    def listeners(self) -> list[Process]:
+        """What takes in models that come too late."""
+        return self._inbox.listeners()

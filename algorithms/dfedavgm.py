@@ -2,7 +2,7 @@
 
 Source: Sun, Li and Wang, "Decentralized federated averaging", 2021, Algorithm 1 (not the quantised
 one). From x_i a node takes K steps y_{k+1} = y_k - eta g_k + theta (y_k - y_{k-1}), y_{-1} = y_0;
-z_i = y_K; x_i <- sum_j W_ij z_j. W as `_gossip` says.
+z_i = y_K; x_i <- sum_j W_ij z_j. W as `dpsgd` says.
 
 The heavy-ball step is SGD with momentum theta, its velocity zero at the start of a round: theta is
 `[training] momentum` with `optimizer = "sgd"`, to be set for this algorithm alone in its
@@ -10,8 +10,9 @@ The heavy-ball step is SGD with momentum theta, its velocity zero at the start o
 Departures: none known.
 """
 
-from algorithms._gossip import GossipParams, Model, mixing_weights
-from algorithms._rounds import Others, without_server
+from algorithms._inbox import Inbox
+from algorithms._rounds import without_server
+from algorithms.dpsgd import GossipParams, Model, mixing_weights
 from netsim.api import Node, Process
 
 
@@ -22,18 +23,18 @@ class Params(GossipParams):
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     without_server(node)
-    others = Others(node, params, Model)
-    return [on_round(node, params, others), *others.processes()]
+    inbox = Inbox(node, Model, params)
+    return [on_round(node, params, inbox), *inbox.listeners()]
 
 
-def on_round(node: Node, params: Params, others: Others) -> Process:
+def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     """Algorithm 1 for one node."""
     x = node.initial()
     while True:
         yield node.wakeup()
         z = (yield node.train(x, **params.how())).theta
         node.publish(z, "trained")
-        heard = yield from others.exchange(Model(z, len(node.peers)))
+        heard = yield from inbox.exchange(Model(z, len(node.peers)))
         ids, w = mixing_weights(node, heard)
         x = node.mix([z, *(heard[j].x for j in ids[1:])], w)
         node.publish(x, "mixed")

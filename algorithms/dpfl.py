@@ -26,7 +26,7 @@ candidate lost in either pass of BGGC leaves both: the passes start over without
 result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated until they
 are acknowledged. At most B_c models are on their way or held during BGGC (`_downloads`); in a round
 each of Omega_k has one place, which its next model takes over. What an absent candidate means:
-`_subscriptions.SubscriptionParams`.
+`_inbox.AbsenceParams`.
 """
 
 import math
@@ -65,7 +65,7 @@ def processes(node: Node, params: Params) -> list[Process]:
     downloads = Downloads(node, budget or node.num_nodes, params)
     subscriptions = Subscriptions(node, params)
     rounds = on_round(node, params, limit, downloads, subscriptions)
-    return [rounds, *subscriptions.processes()]
+    return [rounds, *subscriptions.listeners()]
 
 
 def on_round(

@@ -1,7 +1,12 @@
 """D-PSGD: mix models with neighbours, then apply the step taken at the unmixed model.
 
 Source: Lian, Zhang, Zhang, Hsieh, Zhang and Liu 2017, Algorithm 1:
-x_i <- sum_j W_ij x_j - eta grad F_i(x_i), the gradient at x_i before mixing. W as `_gossip` says.
+x_i <- sum_j W_ij x_j - eta grad F_i(x_i), the gradient at x_i before mixing.
+
+W is symmetric and doubly stochastic: W_ij = 1 / (1 + max(d_i, d_j)) for neighbours of degrees d_i
+and d_j, W_ii = 1 - sum of the others (Metropolis-Hastings weights, Xiao and Boyd 2004): 1/N over a
+complete topology. Degrees travel with the models. What an absent neighbour would get stays with the
+node's own model (`self`), or its last model stands in (`last`).
 
 `local_steps = 1` is the algorithm; more steps, or L2C's 5 epochs, apply the whole change of the
 local training. A node sends x_i when its round begins and trains meanwhile (lines 3 to 5 run in
@@ -10,9 +15,27 @@ Running statistics of a model stay with its node.
 Departures: none known; with momentum or Adam the step is that optimizer's, started afresh a round.
 """
 
-from algorithms._gossip import GossipParams, Model, mixing_weights
-from algorithms._rounds import Others, with_statistics_of, without_server
-from netsim.api import Count, Node, Process
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from algorithms._inbox import AbsenceParams, Inbox
+from algorithms._rounds import PlainTraining, with_statistics_of, without_server
+from netsim.api import Count, Message, Node, Process, Ref
+
+
+class GossipParams(PlainTraining, AbsenceParams):
+    """Local training, and what an absent neighbour means."""
+
+    absent: Literal["self", "last"] = "self"
+
+
+@dataclass(frozen=True)
+class Model(Message):
+    """x_j, and how many neighbours j has."""
+
+    x: Ref
+    degree: int
 
 
 class Params(GossipParams):
@@ -28,20 +51,30 @@ class Params(GossipParams):
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     without_server(node)
-    others = Others(node, params, Model)
-    return [on_round(node, params, others), *others.processes()]
+    inbox = Inbox(node, Model, params)
+    return [on_round(node, params, inbox), *inbox.listeners()]
 
 
-def on_round(node: Node, params: Params, others: Others) -> Process:
+def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     """Algorithm 1 for one node."""
     x = node.initial()
     while True:
         yield node.wakeup()
         stepping = node.train(x, **params.how())  # lines 3-4
-        heard = yield from others.exchange(Model(x, len(node.peers)))
+        heard = yield from inbox.exchange(Model(x, len(node.peers)))
         ids, w = mixing_weights(node, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
         mixed = node.mix([stepped, x, *models], [1.0, -1.0, *w])  # lines 5-6
         x = with_statistics_of(stepped, mixed)
         node.publish(x, "mixed")
+
+
+def mixing_weights(node: Node, heard: Mapping[int, Model]) -> tuple[list[int], list[float]]:
+    """Ids, the node's own first, and their W_ij; logged."""
+    degree = len(node.peers)
+    ids = sorted(heard)
+    others = [1.0 / (1 + max(degree, heard[j].degree)) for j in ids]
+    w = [1.0 - sum(others), *others]
+    node.log_weights([node.id, *ids], w)
+    return [node.id, *ids], w

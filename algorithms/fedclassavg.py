@@ -29,7 +29,8 @@ from torch import Tensor
 
 from algorithms._augment import DRAWS, Augmentation, two_views
 from algorithms._contrastive import supervised_contrastive_loss
-from algorithms._rounds import AbsenceParams, LocalTraining, PartInCommon, round_processes
+from algorithms._inbox import AbsenceParams
+from algorithms._rounds import LocalTraining, PartInCommon, round_processes
 from netsim.api import Batch, Node, NonNegative, Positive, Process
 
 

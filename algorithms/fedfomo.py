@@ -28,7 +28,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from algorithms._rounds import AbsenceParams, Others, PlainTraining, without_server
+from algorithms._inbox import AbsenceParams, Inbox, drop_late
+from algorithms._rounds import PlainTraining, without_server
 from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref
 
 FAR = 1e30
@@ -62,11 +63,11 @@ class Model(Message):
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
     without_server(node)
-    others = Others(node, params, Model)
-    return [on_round(node, params, others), *others.processes(), on_late_wish(node)]
+    inbox = Inbox(node, Model, params)
+    return [on_round(node, params, inbox), *inbox.listeners(), drop_late(node, Wish)]
 
 
-def on_round(node: Node, params: Params, others: Others) -> Process:
+def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     """Train, choose, download, weigh."""
     theta = node.initial()
     preference = dict.fromkeys(node.peers, 0.0)
@@ -82,7 +83,7 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
             wanted = choose(node, params, preference, rounds)
             wishes = yield node.exchange({j: Wish(j in wanted) for j in node.peers})
             takers = [j for j, wish in wishes.items() if wish.msg.wanted]
-        heard = yield from others.exchange(Model(trained), to=takers, expect=wanted)
+        heard = yield from inbox.exchange(Model(trained), to=takers, expect=wanted)
         ids = [node.id, *sorted(heard)]
         thetas = [trained, *(heard[j].theta for j in ids[1:])]
         losses = [node.loss(t, "validation") for t in (previous, *thetas)]
@@ -98,12 +99,6 @@ def on_round(node: Node, params: Params, others: Others) -> Process:
             for j, number in zip(ids[1:], numbers[1:], strict=True):
                 preference[j] += float(number)
         rounds += 1
-
-
-def on_late_wish(node: Node) -> Process:
-    """A wish that comes when its exchange is over is for a round that is over."""
-    while True:
-        yield node.receive(Wish, timeout_s=None)
 
 
 def choose(node: Node, params: Params, preference: dict[int, float], rounds: int) -> Sequence[int]:

@@ -29,7 +29,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from algorithms._crop_flip import DRAWS, crop_and_flip
-from algorithms._rounds import AbsenceParams, PlainTraining, round_processes
+from algorithms._inbox import AbsenceParams
+from algorithms._rounds import PlainTraining, round_processes
 from netsim.api import Batch, Message, Node, NonNegative, Process, Ref
 
 

@@ -30,7 +30,7 @@ Readings and departures (paper against code; taken is what the published tables 
 - The last, smaller batch of an epoch is trained on; the code drops it.
 - `mix_backbones` is MAPL+, for equal architectures: parameters of the backbones with the same
   weights and in the same messages; running statistics stay at home. The code never calls it.
-- Absent and late peers: see `_edges`. One without a head at hand keeps its weight out of the graph
+- Absent and late peers: see `_inbox`. One without a head at hand keeps its weight out of the graph
   step. Rounds are a node's own.
 """
 
@@ -49,7 +49,8 @@ from algorithms._contrastive import (
     supervised_contrastive_loss,
     uniformity_loss,
 )
-from algorithms._edges import EdgeParams, Edges, Inbox, mixing_shares
+from algorithms._edges import Edges, mixing_shares
+from algorithms._inbox import AbsenceParams, Inbox
 from netsim.api import (
     Batch,
     Count,
@@ -64,7 +65,7 @@ from netsim.api import (
 )
 
 
-class Params(EdgeParams):
+class Params(AbsenceParams):
     """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""
 
     local_epochs: Count = 1
@@ -123,13 +124,13 @@ def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges:
         if rounds >= params.warmup_rounds:  # CGL
             head = Head(theta.part("head.weight"), node.train_size)
             to = peers if params.heads == "all" else edges.subscribers()
-            heard = yield from heads.swap(head, to)
+            heard = yield from heads.exchange(head, to)
             w = learned_weights(node, params, heads, w, head, heard, classes)
             weights = list((yield node.value(w, default=uniform)))
             yield from edges.settle({j: weights[1 + k] > 0 for k, j in enumerate(peers)})
         node.log_weights([node.id, *peers], weights)
         backbone = theta.part("backbone") if params.mix_backbones else None
-        came = yield from prototypes.swap(Prototypes(own, backbone), edges.subscribers())
+        came = yield from prototypes.exchange(Prototypes(own, backbone), edges.subscribers())
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
         shares = mixing_shares(weights[0], of, senders, params.absent)

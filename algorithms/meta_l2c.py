@@ -57,6 +57,7 @@ from algorithms._encoder import (
     saved_encoder,
     saved_mean,
 )
+from algorithms._inbox import drop_late
 from algorithms.l2c import logit_gradient
 from netsim.api import Message, Node, Process, Ref
 
@@ -95,7 +96,7 @@ class Encoder(Message):
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
     circle = Circle.of(node, params)
-    return [on_round(node, params, circle), *listeners(circle, Update)]
+    return [on_round(node, params, circle), *listeners(circle, Update), drop_late(node, Piece)]
 
 
 def on_round(node: Node, params: Params, circle: Circle) -> Process:

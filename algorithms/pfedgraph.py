@@ -30,9 +30,9 @@ Readings and departures:
 - n_i counts training samples; the code's counts those cut off for validation too.
 - W^0 is never used: no regulariser before the first answer.
 - A model with values that are not finite gets weight 0; the code's solver would fail.
-- Over lossy links (`absent`): the graph is solved over those heard (`renormalise`, as the code does
-  with sampled clients), the missing ones' part of the weight stays with the node's own model
-  (`self`), or their last known model stands in (`last`). None older than `max_age_s` is used.
+- Over lossy links (`_inbox.AbsenceParams`) the graph is solved over those heard, as the code does
+  with sampled clients; under `absent = "self"` as large a part of the weight as the others that are
+  missing stays with the node's own model.
 """
 
 import operator
@@ -45,11 +45,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from algorithms._crop_flip import DRAWS, crop_and_flip
+from algorithms._inbox import AbsenceParams, Inbox
 from netsim import api
-from netsim.api import Batch, Held, Message, Node, Process, Received, Ref, project_to_simplex
+from netsim.api import Batch, Held, Message, Node, Process, Ref, project_to_simplex
 
 
-class Params(api.Params):
+class Params(AbsenceParams):
     """`steps` is the paper's tau; without `alpha` it is 1 / (0.08 K)."""
 
     steps: api.Count = 200
@@ -60,8 +61,6 @@ class Params(api.Params):
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
     augment: bool = False
-    absent: Literal["renormalise", "self", "last"] = "renormalise"
-    max_age_s: api.Positive | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,6 @@ class Update(Message):
 
     theta: Ref
     size: int
-
-
-Known = dict[int, Received[Update]]
 
 
 @dataclass(frozen=True)
@@ -93,12 +89,13 @@ class State:
 
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
+    inbox = Inbox(node, Update, params)
     if node.role == "server":
-        return [server(node, params)]
+        return [server(node, params, inbox), *inbox.listeners()]
     state = State(node.hold(node.initial()))
     if node.servers:
         return [client(node, params, state), on_personal(node, params, state)]
-    return [peer(node, params, state)]
+    return [peer(node, params, state, inbox), *inbox.listeners()]
 
 
 def client(node: Node, params: Params, state: State) -> Process:
@@ -120,31 +117,27 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
             adopt(node, state, received.msg)
 
 
-def server(node: Node, params: Params) -> Process:
+def server(node: Node, params: Params, inbox: Inbox) -> Process:
     """W^t from all theta_i, then theta~_i and theta-_i for each client heard from."""
-    known: Known = {}
     answered: dict[int, float] = {}
     while True:
         yield node.wakeup()
-        heard = yield node.exchange({}, expect=node.peers, kind=Update)
-        known = usable(node, params, known, heard)
-        new = [i for i in sorted(known) if known[i].sent_s > answered.get(i, -1.0)]
-        models = {i: received.msg for i, received in known.items()}
+        models = yield from inbox.exchange()
+        sent_s = {i: inbox.last[i].sent_s for i in models}
+        new = [i for i in models if sent_s[i] > answered.get(i, -1.0)]
         for i, personal in solved(node, params, models, new, len(node.peers)):
             node.send(i, personal)
-            answered[i] = known[i].sent_s
+            answered[i] = sent_s[i]
 
 
-def peer(node: Node, params: Params, state: State) -> Process:
+def peer(node: Node, params: Params, state: State, inbox: Inbox) -> Process:
     """Without a server: exchange theta_i, solve row i of Eq. (4), mix."""
-    known: Known = {}
     while True:
         yield node.wakeup()
         trained = yield train(params, state)
         node.publish(trained.theta, "trained")
         mine = Update(trained.theta, node.train_size)
-        known = usable(node, params, known, (yield node.exchange(mine)))
-        models = {j: received.msg for j, received in known.items()} | {node.id: mine}
+        models = (yield from inbox.exchange(mine)) | {node.id: mine}
         for _, personal in solved(node, params, models, [node.id], len(node.peers) + 1):
             adopt(node, state, personal)
 
@@ -164,13 +157,6 @@ def adopt(node: Node, state: State, personal: Personal) -> None:
         F.normalize, personal.theta.part("parameters"), 2.0, 0
     )
     node.publish(personal.theta, "mixed")
-
-
-def usable(node: Node, params: Params, known: Known, heard: Known) -> Known:
-    """What stands for the others' models, by `absent` and `max_age_s`."""
-    found = known | heard if params.absent == "last" else heard
-    oldest_s = 0.0 if params.max_age_s is None else node.now_s - params.max_age_s
-    return {j: received for j, received in found.items() if received.sent_s >= oldest_s}
 
 
 def solved(

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from algorithms._edges import Edge, EdgeParams, Edges, Inbox, mixing_shares
+from algorithms._edges import Edge, Edges, mixing_shares
+from algorithms._inbox import AbsenceParams, Inbox
 from netsim.api import Message, Received
 
 
@@ -22,7 +23,7 @@ class FakeNode:
     def __init__(self):
         self.now_s, self.sent = 0.0, []
 
-    def exchange(self, messages, to=None, kind=None):
+    def exchange(self, messages, to=None, expect=None, kind=None):
         self.sent.append((messages, to, kind))
         return "exchange"
 
@@ -52,29 +53,29 @@ def node():
 
 
 def inbox(node, **params):
-    return Inbox(node, Word, EdgeParams(**params))
+    return Inbox(node, Word, AbsenceParams(**params))
 
 
 def test_what_is_at_hand_is_what_came(node):
     words = inbox(node)
-    assert run(words.swap(Word(0)), {2: received(Word(5), 2, 0.0)}) == {2: Word(5)}
-    assert run(words.swap(Word(0)), {}) == {}
+    assert run(words.exchange(Word(0)), {2: received(Word(5), 2, 0.0)}) == {2: Word(5)}
+    assert run(words.exchange(Word(0)), {}) == {}
     assert words.last[2].msg == Word(5)
 
 
 def test_the_last_known_stands_in_if_it_is_not_too_old(node):
     words = inbox(node, absent="last", max_age_s=10.0)
     both = {3: received(Word(3), 3, 4.0), 1: received(Word(1), 1, 0.0)}
-    assert list(run(words.swap(Word(0)), both)) == [1, 3]
+    assert list(run(words.exchange(Word(0)), both)) == [1, 3]
     node.now_s = 11.0
-    assert run(words.swap(Word(0)), {}) == {3: Word(3)}
+    assert run(words.exchange(Word(0)), {}) == {3: Word(3)}
 
 
 def test_old_messages_are_not_used(node):
     words = inbox(node, max_age_s=1.0)
     node.now_s = 5.0
     came = {1: received(Word(1), 1, 3.9), 2: received(Word(2), 2, 4.0)}
-    assert run(words.swap(Word(0)), came) == {2: Word(2)}
+    assert run(words.exchange(Word(0)), came) == {2: Word(2)}
 
 
 def test_a_late_message_counts_unless_a_later_one_has_come(node):
@@ -83,7 +84,7 @@ def test_a_late_message_counts_unless_a_later_one_has_come(node):
     next(listener)
     listener.send(received(Word(1), 1, 2.0))
     listener.send(received(Word(0), 1, 1.0))
-    assert run(words.swap(Word(9)), {}) == {1: Word(1)}
+    assert run(words.exchange(Word(9)), {}) == {1: Word(1)}
 
 
 def test_nobody_listens_for_late_ones_where_there_are_no_rounds(node):
@@ -98,7 +99,7 @@ def words(node):
 
 @pytest.fixture
 def edges(node, words):
-    return Edges(node, words, EdgeParams())
+    return Edges(node, words, AbsenceParams())
 
 
 def settle(node, edges, active, came=None):

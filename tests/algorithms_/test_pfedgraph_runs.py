@@ -296,6 +296,22 @@ def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, abs
         assert run.ctx.nodes[i].published["trained"].ref.tensor().isfinite().all()
 
 
+@pytest.mark.parametrize("absent", ["renormalise", "last"])
+@pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
+def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, place, absent):
+    exchange = {"schedule": "rounds", "interval_s": 10.0, "deadline_s": 10.0}
+    late = {"link": {"latency_s": 9.9}, "exchange": exchange, "horizon_s": 49.0}
+    run = play({**ALGORITHM, "absent": absent}, **(WORLD | late), **place)
+    numbers = [len(ids) for _, _, ids, _ in run.ctx.weights_due]
+    if absent == "last":
+        assert max(numbers) == CLIENTS
+    elif place is WITHOUT:
+        assert set(numbers) == {1}  # nobody's model is there in time but the own
+    else:
+        assert not numbers
+    assert sum(node._mailbox.unread() for node in run.ctx.nodes) == 0
+
+
 @pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
 @pytest.mark.parametrize("schedule", ["poisson", "star"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])

@@ -1,0 +1,82 @@
+"""What a node has from its peers in a round: what came in time, and what stands for the rest.
+
+Links lose messages and deliver them late, nodes wake when others do not. Every algorithm that mixes
+what it hears says by `AbsenceParams` what a peer means that is not heard.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from netsim.api import Message, Node, Params, Positive, Process, Received
+
+
+class AbsenceParams(Params):
+    """What a peer means whose message did not come or is older than `max_age_s`.
+
+    Nothing, so that the others share its weight (`renormalise`); a copy of the node's own message,
+    so that its weight stays with the node (`self`; a server, which has none, leaves it out); or its
+    last known message, if that is not too old (`last`).
+    """
+
+    absent: Literal["renormalise", "self", "last"] = "renormalise"
+    max_age_s: Positive | None = None
+
+
+class Inbox:
+    """One kind of message, exchanged round by round.
+
+    Attributes
+    ----------
+    last : dict of int to Received
+        The latest message of each peer, whatever its age.
+    news : bool
+        Whether the exchange gave anything that the one before had not given.
+    """
+
+    def __init__(self, node: Node, kind: type[Message], params: AbsenceParams) -> None:
+        self._node, self._kind, self._params = node, kind, params
+        self.last: dict[int, Received[Any]] = {}
+        self.news = False
+        self._given_s: dict[int, float] = {}
+
+    def exchange(
+        self,
+        msg: Message | Mapping[int, Message] | None = None,
+        to: Iterable[int] | None = None,
+        expect: Iterable[int] | None = None,
+    ) -> Process:
+        """Send (arguments of `node.exchange`); {sender: message} of those of use, ids ascending.
+
+        Last messages of absent peers are among them; what stands for a peer under
+        `absent = "self"` is for the caller to add.
+        """
+        node, params = self._node, self._params
+        senders = node.peers if expect is None else tuple(expect)
+        fresh = yield node.exchange(
+            {} if msg is None else msg, to=to, expect=senders, kind=self._kind
+        )
+        self.last.update(fresh)
+        chosen = self.last if params.absent == "last" else fresh
+        oldest_s = -1.0 if params.max_age_s is None else node.now_s - params.max_age_s
+        of_use = [j for j in sorted(senders) if j in chosen and chosen[j].sent_s >= oldest_s]
+        sent_s = {j: chosen[j].sent_s for j in of_use}
+        self.news = any(s > self._given_s.get(j, -1.0) for j, s in sent_s.items())
+        self._given_s |= sent_s
+        return {j: chosen[j].msg for j in of_use}
+
+    def listeners(self) -> list[Process]:
+        """What takes in messages that come when their exchange is over."""
+        return [self._on_late()] if self._node.schedule == "rounds" else []
+
+    def _on_late(self) -> Process:
+        while True:
+            received = yield self._node.receive(self._kind, timeout_s=None)
+            known = self.last.get(received.sender)
+            if known is None or known.sent_s < received.sent_s:
+                self.last[received.sender] = received
+
+
+def drop_late(node: Node, kind: type[Message]) -> Process:
+    """What comes when its exchange is over was for a round that is over, too."""
+    while True:
+        yield node.receive(kind, timeout_s=None)
