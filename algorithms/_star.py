@@ -147,11 +147,12 @@ def on_wakeup(node: Node, params: StarParams, combine: Combine, state: State) ->
         heard = choose(params, state.footprints, in_reach, answers, node.now_s)
         if params.absent == "last":
             state.footprints.update(answers)
-        state.model.replace(combine(heard))  # lines 6-13
-        node.publish(state.model.theta, "mixed")
+        mixed = combine(heard)  # lines 6-13
+        state.model.replace(mixed)
+        node.publish(mixed, "mixed")
         if node.slots_per_exchange is not None:
             state.broadcast_slot = yield node.tick()  # t = 1 mod T_ex
-        yield node.broadcast(Model(state.model.theta), to=list(answers))  # lines 14-16
+        yield node.broadcast(Model(mixed), to=list(answers))  # lines 14-16
         state.exchanging = False
 
 

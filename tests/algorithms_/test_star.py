@@ -3,7 +3,7 @@ from typing import NamedTuple
 import pandas as pd
 import pytest
 
-from algorithms._star import Model, StarParams, choose
+from algorithms._star import Model, StarParams, State, choose, on_wakeup
 from netsim.api import Received
 
 IN_REACH = [1, 2, 3]
@@ -85,3 +85,42 @@ def test_two_models_an_exchange_and_peer(play, tmp_path):
     assert len(models) == 12 * 2 * 7
     # BatchNorm 64 + 64, layers 65 * 16 and 17 * 10, running mean and variance 64 + 64.
     assert set(models.bits) == {32 * (128 + 1040 + 170 + 128)}
+
+
+class ScriptedNode:
+    """A star whose process is driven by hand."""
+
+    slots_per_exchange, now_s = 4, 0.0
+
+    def __init__(self):
+        self.sent = []
+
+    def broadcast(self, msg, to):
+        self.sent.append((msg.theta.name, to))
+        return "broadcast"
+
+    def __getattr__(self, verb):
+        return lambda *args, **kwargs: verb
+
+
+class ScriptedModel:
+    theta = Named("own")
+
+    def settled(self):
+        return "settled"
+
+    def replace(self, theta):
+        self.theta = theta
+
+
+def test_a_star_broadcasts_what_it_mixed_even_if_another_stars_model_has_come_meanwhile():
+    """Exchanges overlap where one lasts longer than the interval between them."""
+    node, state = ScriptedNode(), State(ScriptedModel())
+    star = on_wakeup(node, StarParams(), lambda heard: Named("mixed"), state)
+    script = [(None, "wakeup"), (None, "settled"), (None, "reachable"), ([1, 3], "ask")]
+    for answer, verb in script:
+        assert star.send(answer) == verb
+    assert star.send(ANSWERS) == "tick"
+    state.model.replace(Named("another star's"))  # what `on_model` does
+    assert star.send(9) == "broadcast"
+    assert node.sent == [("mixed", [3, 1])]
