@@ -113,7 +113,11 @@ class Learner(Combining):
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
         ctx, learn = self._ctx, dict(learn or {})
         if self.train_size == 0:
-            raise ProtocolError(f"node {self.id} has no training data")
+            is_server = ctx.roles[self.id] == "server"
+            remedy = "; this algorithm works between peers: leave out nodes of role server"
+            raise ProtocolError(
+                f"node {self.id} has no training data" + (remedy if is_server else "")
+            )
         total = steps or ctx.shards.batches_per_epoch(self.id) * (epochs or 0)
         first = self._batches_drawn.get(stream, 0)
         self._batches_drawn[stream] = first + total

@@ -576,7 +576,9 @@ def test_peers_that_hear_all_others_need_no_server(play, models, kind):
     assert served.ctx.nodes[NODES].published == {}
 
 
-@pytest.mark.parametrize("kind", ["dpsgd", "dfedavgm", "fedfomo"])
+@pytest.mark.parametrize(
+    "kind", ["dpsgd", "dfedavgm", "fedfomo", "dpfl", "mapl", "l2c", "meta_l2c"]
+)
 def test_methods_between_peers_refuse_a_server(play, kind):
     with pytest.raises(NetsimError, match="works between peers"):
         play({"kind": kind}, **SERVER)
