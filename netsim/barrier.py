@@ -176,7 +176,7 @@ class Barrier:
             event.succeed(wake)
         if self._deadline_ns is not None:
             this_round = self.round
-            self._env.after(self._deadline_ns, lambda: self._deadline(this_round))
+            self._env.after(self._deadline_ns, self._deadline, this_round)
 
     def _deadline(self, round_number: int) -> None:
         if round_number == self.round:

@@ -15,6 +15,21 @@ FIRST = EventPriority(0)
 LAST = EventPriority(2)
 
 
+class _Deed(simpy.Event):
+    """Something that is done at its time."""
+
+    def __init__(
+        self, env: simpy.Environment, action: Callable[..., object], arguments: tuple[Any, ...]
+    ) -> None:
+        self.env = env
+        self.callbacks = [self._do]
+        self._ok, self._value = True, None
+        self._action, self._arguments = action, arguments
+
+    def _do(self, _: simpy.Event) -> None:
+        self._action(*self._arguments)
+
+
 class Clock(simpy.Environment):
     """Virtual time of one run."""
 
@@ -24,7 +39,7 @@ class Clock(simpy.Environment):
     @property
     def now(self) -> int:
         """Virtual time in nanoseconds."""
-        return cast(int, self._now)
+        return self._now  # type: ignore[return-value]
 
     def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> simpy.Event:
         """Event: `delay_ns` from now, at its rank of that instant."""
@@ -33,9 +48,11 @@ class Clock(simpy.Environment):
         self.schedule(event, priority=rank, delay=delay_ns)
         return event
 
-    def after(self, delay_ns: int, action: Callable[[], object]) -> None:
-        """Do something `delay_ns` from now."""
-        then(self.timeout(delay_ns), lambda _: action())
+    def after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
+        """Call `action(*arguments)` `delay_ns` from now."""
+        if delay_ns < 0:
+            raise ValueError(f"Negative delay {delay_ns}")
+        self.schedule(_Deed(self, action, arguments), delay=delay_ns)
 
 
 def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:

@@ -1,5 +1,6 @@
 """Each peer's freshest message: what an exchange gives under schedules without a barrier."""
 
+from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
@@ -8,6 +9,16 @@ from netsim.message import Received
 
 Tag = tuple[type, int]
 """What an exchange is known by: message class and phase."""
+
+
+class _Exchange:
+    """What has come for one exchange, by sender, and of whom nobody has seen the latest."""
+
+    __slots__ = ("latest", "unseen")
+
+    def __init__(self) -> None:
+        self.latest: dict[int, Stored] = {}
+        self.unseen: set[int] = set()
 
 
 class Freshest:
@@ -20,26 +31,27 @@ class Freshest:
     """
 
     def __init__(self) -> None:
-        self._latest: dict[Tag, dict[int, Stored]] = {}
-        self._unseen: set[tuple[Tag, int]] = set()
+        self._exchanges: defaultdict[Tag, _Exchange] = defaultdict(_Exchange)
         self._asked: set[Tag] = set()
         self.superseded = 0
 
     def put(self, tag: Tag, stored: Stored) -> None:
         """A message has come; it may have been overtaken by a later one."""
-        latest, where = self._latest.setdefault(tag, {}), (tag, stored.sender)
-        if stored.sender in latest and latest[stored.sender].sent_ns > stored.sent_ns:
+        exchange, sender = self._exchanges[tag], stored.sender
+        before = exchange.latest.get(sender)
+        if before is not None and before.sent_ns > stored.sent_ns:
             self.superseded += 1
             return
-        self.superseded += where in self._unseen
-        latest[stored.sender] = stored
-        self._unseen.add(where)
+        self.superseded += sender in exchange.unseen
+        exchange.latest[sender] = stored
+        exchange.unseen.add(sender)
 
     def take(self, tag: Tag, senders: Collection[int], now_ns: int) -> dict[int, Received[Any]]:
         """The latest message of each of the senders that has sent one."""
-        latest = self._latest.get(tag, {})
+        exchange = self._exchanges[tag]
+        latest = exchange.latest
         self._asked.add(tag)
-        self._unseen.difference_update((tag, j) for j in senders)
+        exchange.unseen.difference_update(senders)
         return {j: latest[j].handed(now_ns) for j in sorted(senders) if j in latest}
 
     def asked(self, tag: Tag) -> bool:
@@ -48,4 +60,4 @@ class Freshest:
 
     def unseen(self) -> int:
         """Messages that nobody has seen."""
-        return len(self._unseen)
+        return sum(len(exchange.unseen) for exchange in self._exchanges.values())

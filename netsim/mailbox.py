@@ -31,10 +31,11 @@ class Stored(NamedTuple):
 
     def handed(self, now_ns: int) -> Received[Any]:
         """As the algorithm sees it, aged to this instant."""
-        if self.ages is not None:
-            self.ages.add(type(self.msg).__name__, now_ns - self.sent_ns)
-        age_s = to_s(now_ns - self.sent_ns)
-        return Received(self.msg, self.sender, to_s(self.sent_ns), age_s, self.round, self.arrived)
+        msg, sender, sent_ns, round_number, arrived, ages = self
+        if ages is not None:
+            ages.add(type(msg).__name__, now_ns - sent_ns)
+        age_s = to_s(now_ns - sent_ns)
+        return Received(msg, sender, to_s(sent_ns), age_s, round_number, arrived)
 
 
 class Arrival(simpy.Event):
@@ -126,7 +127,7 @@ class Mailbox:
     def _wait(self, kind: type, waiter: _Waiter, timeout_ns: int | None) -> None:
         self._waiters.setdefault(kind, []).append(waiter)
         if timeout_ns is not None:
-            self._env.after(timeout_ns, lambda: self._give_up(kind, waiter))
+            self._env.after(timeout_ns, self._give_up, kind, waiter)
 
     def _give(self, kind: type, waiter: _Waiter, stored: Stored) -> None:
         waiter.got[stored.sender] = stored

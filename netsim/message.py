@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from netsim.errors import ProtocolError
 
 INT_BITS = 32
 """Size of an integer field (ids, counts)."""
+
+# Tuples made once: `int | float` in a call would make a union at every message.
+_TRUTHS = (bool, np.bool_)
+_WHOLES = (int, np.integer)
+_REALS = (float, np.floating)
+_NUMBERS = (*_TRUTHS, *_WHOLES, *_REALS)
 
 
 class Message:
@@ -58,18 +64,28 @@ class Received(Generic[M]):
     arrived: Any = None
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
+class _Layout(NamedTuple):
+    """What there is to know of a message class: its fields' names, and how to make another."""
+
+    names: tuple[str, ...]
+    takes_all: bool
+    """Whether its constructor takes every field and nothing else, as almost all do."""
 
 
-def _field_names(kind: type) -> tuple[str, ...]:
-    """Names of a message class's fields, looked up once per class."""
-    if kind not in _FIELDS:
+_LAYOUTS: dict[type, _Layout] = {}
+
+
+def _layout(kind: type) -> _Layout:
+    """The layout of a message class, looked up once per class."""
+    found = _LAYOUTS.get(kind)
+    if found is None:
         if not is_dataclass(kind) or not vars(kind)["__dataclass_params__"].frozen:
             raise ProtocolError(
                 f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
             )
-        _FIELDS[kind] = tuple(f.name for f in fields(kind))
-    return _FIELDS[kind]
+        names = tuple(f.name for f in fields(kind))
+        found = _LAYOUTS[kind] = _Layout(names, getattr(kind, "__match_args__", None) == names)
+    return found
 
 
 def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
@@ -77,11 +93,11 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
         return value.num_values * parameter_bits
     if value is None:
         return 0
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, _TRUTHS):
         return 1
-    if isinstance(value, int | np.integer):
+    if isinstance(value, _WHOLES):
         return INT_BITS
-    if isinstance(value, float | np.floating):
+    if isinstance(value, _REALS):
         return parameter_bits
     if isinstance(value, tuple | frozenset):
         return sum(_value_bits(v, where, parameter_bits) for v in value)
@@ -114,17 +130,17 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
     ProtocolError
         If the class is not a frozen dataclass, or a field holds something that can't be sent.
     """
-    kind = type(message)
-    bits = sum(
-        _value_bits(getattr(message, name), f"{kind.__name__}.{name}", parameter_bits)
-        for name in _field_names(kind)
-    )
+    kind, bits = type(message), 0
+    for name in _layout(kind).names:
+        bits += _value_bits(getattr(message, name), f"{kind.__name__}.{name}", parameter_bits)
     return bits or control_bits
 
 
 def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
     if isinstance(value, Ref):
         return change(value)
+    if value is None or isinstance(value, _NUMBERS):
+        return value
     if isinstance(value, tuple):
         mapped = [_map_refs(v, change) for v in value]
         return type(value)(*mapped) if hasattr(value, "_fields") else tuple(mapped)
@@ -137,13 +153,19 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
 
 def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed, and with containers of its own."""
-    changes = {}
-    for name in _field_names(type(message)):
+    kind = type(message)
+    names, takes_all = _layout(kind)
+    after, changed = {}, False
+    for name in names:
         value = getattr(message, name)
-        changed = _map_refs(value, change)
-        if changed is not value:
-            changes[name] = changed
-    return replace(message, **changes) if changes else message  # type: ignore[type-var]
+        after[name] = new = change(value) if isinstance(value, Ref) else _map_refs(value, change)
+        changed = changed or new is not value
+    if not changed:
+        return message
+    if takes_all:  # what `replace` does, without its looking at every field again
+        return kind(**after)
+    changes = {name: new for name, new in after.items() if new is not getattr(message, name)}
+    return replace(message, **changes)  # type: ignore[type-var]
 
 
 def refs_in(value: Any) -> Iterator[Ref]:
@@ -151,7 +173,7 @@ def refs_in(value: Any) -> Iterator[Ref]:
     if isinstance(value, Ref):
         yield value
     elif isinstance(value, Message):
-        for name in _field_names(type(value)):
+        for name in _layout(type(value)).names:
             yield from refs_in(getattr(value, name))
     elif isinstance(value, Mapping):
         yield from refs_in(tuple(value.values()))

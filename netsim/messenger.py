@@ -46,7 +46,8 @@ class Messenger:
             self._ctx.nodes[to].deliver(tx, outcome, arrived)
             event.succeed(outcome if known else None)
 
-        self._ctx.link.unicast(self.transmission(to, msg, done))
+        for tx in self.transmissions({to: msg}, done):
+            self._ctx.link.unicast(tx)
         return event
 
     def broadcast(self, msg: Message, to: Iterable[int] | None = None) -> simpy.Event:
@@ -67,7 +68,7 @@ class Messenger:
             if len(outcomes) == len(receivers):
                 event.succeed(outcomes)
 
-        ctx.link.broadcast([self.transmission(j, msg, done) for j in receivers])
+        ctx.link.broadcast(self.transmissions(dict.fromkeys(receivers, msg), done))
         return event
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
@@ -144,8 +145,7 @@ class Messenger:
         if ctx.barrier is not None:
             over, tag = ctx.barrier.join(self.id, kind, phase, senders)
             tag.in_flight += len(messages)
-        for peer, message in messages.items():
-            tx = self.transmission(peer, message, ctx.nodes[peer].deliver)
+        for tx in self.transmissions(messages):
             tx.tag = tag
             ctx.link.unicast(tx)
         if ctx.barrier is not None:
@@ -163,28 +163,47 @@ class Messenger:
 
     # -- what the link and the engine call --------------------------------------------------------
 
-    def transmission(
-        self, to: int, msg: Message, done: Callable[[Transmission, str, Any], None]
-    ) -> Transmission:
-        """One message on its way, its size counted and its Refs checked."""
-        ctx = self._ctx
-        if to == self.id or not 0 <= to < self.num_nodes:
-            raise ProtocolError(f"node {self.id} can't send to node {to}")
-        msg = sealed(msg, self.id)
+    def transmissions(
+        self,
+        messages: Mapping[int, Message],
+        done: Callable[[Transmission, str, Any], None] | None = None,
+    ) -> list[Transmission]:
+        """Messages {receiver: message} on their way, sizes counted and Refs checked.
+
+        `done` is told what became of each; None: the receiver alone is.
+        """
+        nodes, now, group = self._ctx.nodes, self._ctx.env.now, []
+        last: Message | None = None
+        for to, msg in messages.items():
+            if to == self.id or not 0 <= to < self.num_nodes:
+                raise ProtocolError(f"node {self.id} can't send to node {to}")
+            if msg is not last:  # the same for several receivers is packed once
+                last, (packed, bits, carries_values) = msg, self._packed(msg)
+            told = done or nodes[to].deliver
+            group.append(
+                Transmission(self.id, to, packed, bits, carries_values, self.round, now, told)
+            )
+        return group
+
+    def _packed(self, msg: Message) -> tuple[Message, int, bool]:
+        """A message as it leaves this node, its size in bits, and whether it holds any Ref."""
+        ctx, msg = self._ctx, sealed(msg, self.id)
         if self._malice is not None:
             msg = self._malice.sent(msg)
         bits = size_bits(msg, ctx.parameter_bits, ctx.link.control_bits)
-        return Transmission(self.id, to, msg, bits, self.round, ctx.env.now, done)
+        return msg, bits, any(True for _ in refs_in(msg))
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended."""
         ctx, stored = self._ctx, None
-        if outcome in ARRIVED and self._ignores(tx):
+        if outcome not in ARRIVED:
+            pass
+        elif self._malice is not None and self._ignores(tx):
             ctx.counts["messages_ignored"] += 1
             self._requests.without(tx)
-        elif outcome in ARRIVED:
+        else:
             msg = handed_to(tx.message, self.id)
-            ages = ctx.recorder.ages if any(True for _ in refs_in(msg)) else None
+            ages = ctx.recorder.ages if tx.carries_values else None
             stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived, ages)
         if ctx.barrier is not None:
             if tx.tag is not None:

@@ -87,7 +87,7 @@ class Requests:
                 return
             pending.tries_left -= 1
             missing = [j for j in pending.peers if j not in pending.got]
-            group = [self._node.transmission(j, msg, self._done) for j in missing]
+            group = self._node.transmissions(dict.fromkeys(missing, msg))
             for tx in group:
                 tx.request = (self._node.id, number)
                 tx.patience_ns = to_ns(timeout_s)
@@ -147,9 +147,6 @@ class Requests:
         got = sorted(pending.got.items())
         pending.event.succeed({j: stored.handed(now) for j, stored in got})
 
-    def _done(self, tx: Transmission, outcome: str, arrived: Any) -> None:
-        self._ctx.nodes[tx.dst].deliver(tx, outcome, arrived)
-
     def _answer(self, tx: Transmission, stored: Stored) -> None:
         env, node, kind = self._ctx.env, self._node, type(stored.msg)
         if kind not in self._handlers:
@@ -177,6 +174,6 @@ class Requests:
             return
         if not isinstance(msg, Message):
             raise ProtocolError(f"a reply is a Message or None, not {type(msg).__name__}")
-        reply = self._node.transmission(tx.src, msg, self._done)
-        reply.request, reply.reply = tx.request, True
-        self._ctx.link.unicast(reply)
+        for reply in self._node.transmissions({tx.src: msg}):
+            reply.request, reply.reply = tx.request, True
+            self._ctx.link.unicast(reply)

@@ -14,7 +14,7 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
-from netsim.units import to_s
+from netsim.units import NS_PER_S
 
 DELIVERED = "delivered"
 PARTIAL = "partial"
@@ -43,6 +43,8 @@ class Transmission:
         How long it may wait for radios or wires to become free; None: as long as it takes.
     tag : object
         What the exchange that it belongs to is known by; None outside exchanges.
+    carries_values : bool
+        Whether the message holds any Ref.
     done : callable
         Called once with (transmission, outcome, arrived mask or None).
     """
@@ -51,6 +53,7 @@ class Transmission:
     dst: int
     message: Message
     bits: int
+    carries_values: bool
     round: int
     sent_ns: int
     done: Callable[[Transmission, str, Any], None]
@@ -148,6 +151,6 @@ class Link(ABC):
             snr_db,
             outcome,
             tx.round,
-            to_s(now - tx.sent_ns) if outcome in ARRIVED else None,
+            (now - tx.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
         )
         tx.done(tx, outcome, arrived)

@@ -5,7 +5,7 @@ last one is still on its way.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netsim.channels.arq import Segment
 from netsim.clock import Clock
@@ -51,8 +51,10 @@ class WiredLink(Link):
         self.acknowledged = wire.acknowledged
         self.broadcast_acknowledged = True
         self.control_bits = wire.control_bits
-        self._wire = wire
         self._arq: Arq = wire.arq
+        self._loss, self._rate_bps = wire.loss, wire.rate_bps
+        payload_bytes = wire.packet_payload_bytes
+        self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
         self._streams = streams
         self._latency_ns = to_ns(wire.latency_s)
         self._free_ns: dict[tuple[int, int], int] = {}
@@ -67,32 +69,36 @@ class WiredLink(Link):
 
     def unicast(self, tx: Transmission) -> None:
         self.in_flight += 1
-        wire, pair, now = self._wire, (tx.src, tx.dst), self.env.now
-        packets, attempts, lost, arrived, complete = 1, 1, 0, None, True
-        if wire.packet_payload_bytes is not None:
-            packets = -(-tx.bits // (8 * wire.packet_payload_bytes))
-            attempts = packets
-        if wire.loss > 0.0:
-            partial = tx.message.accepts_partial
-            serial = self._serial[pair] = self._serial.get(pair, 0) + 1
-            rng = self._streams.lazy_generator("loss", *pair, serial)
-            transfer = self._arq.transfer(rng, packets, [Segment(None, wire.loss)], partial)
-            attempts, lost, complete = sum(transfer.attempts), transfer.lost, transfer.complete
-            arrived = transfer.arrived if not complete and transfer.delivered else None
-        queued_ns = 0
-        busy_ns = 0
-        if wire.rate_bps is not None:
-            queued_ns = max(0, self._free_ns.get(pair, 0) - now)
+        packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
+        if self._payload_bits is not None:
+            packets = attempts = -(-tx.bits // self._payload_bits)
+        if self._loss > 0.0:
+            attempts, lost, outcome, arrived = self._sample(tx, packets)
+        queued_ns, busy_ns = 0, 0
+        if self._rate_bps is not None:
+            queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
             longest_ns = self.longest_wait_ns(tx)
             if longest_ns is not None and 0 < queued_ns >= longest_ns:
-                self.env.after(longest_ns, lambda: self.finish(tx, DEADLINE, attempts=0))
+                self.env.after(longest_ns, self.finish, tx, DEADLINE, 0)
                 return
-            busy_ns = to_ns(tx.bits / wire.rate_bps * attempts / packets)
+            busy_ns = to_ns(tx.bits / self._rate_bps * attempts / packets)
         wait_ns = queued_ns + busy_ns + self._latency_ns
-        outcome = DELIVERED if complete else PARTIAL if arrived is not None else RETRIES
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
             busy_ns = min(busy_ns, self.ttl_ns - queued_ns)
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
-        self._free_ns[pair] = now + queued_ns + busy_ns
-        self.recorder.airtime_ns += busy_ns
-        self.env.after(wait_ns, lambda: self.finish(tx, outcome, attempts, lost, None, arrived))
+        if self._rate_bps is not None:
+            self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
+            self.recorder.airtime_ns += busy_ns
+        self.env.after(wait_ns, self.finish, tx, outcome, attempts, lost, None, arrived)
+
+    def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
+        """What loss makes of a message: attempts, packets lost, outcome, mask."""
+        pair = (tx.src, tx.dst)
+        serial = self._serial[pair] = self._serial.get(pair, 0) + 1
+        rng = self._streams.lazy_generator("loss", *pair, serial)
+        partial = tx.message.accepts_partial
+        transfer = self._arq.transfer(rng, packets, [Segment(None, self._loss)], partial)
+        arrived = transfer.arrived if not transfer.complete and transfer.delivered else None
+        outcome = PARTIAL if arrived is not None else RETRIES
+        outcome = DELIVERED if transfer.complete else outcome
+        return sum(transfer.attempts), transfer.lost, outcome, arrived
