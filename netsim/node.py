@@ -33,6 +33,10 @@ class _Progress:
         self.slot = slot
         self.wake = 0
 
+    def woke(self, event: simpy.Event) -> None:
+        """The wake-up that `event` tells of has come."""
+        self.slot = cast(Wake, event.value).slot
+
 
 class Condition:
     """Lets processes of one node wait for each other."""
@@ -77,6 +81,9 @@ class Node(Messenger, Learner):
         self.num_nodes = len(ctx.roles)
         self.round = 0
         self._progress: WeakKeyDictionary[Any, _Progress] = WeakKeyDictionary()
+        self._slots_per_exchange: int | None = getattr(ctx.schedule, "slots_per_exchange", None)
+        interval_s = getattr(ctx.schedule, "interval_s", None)
+        self._interval_ns = to_ns(interval_s) if interval_s else None
         self._draws: dict[str, int] = defaultdict(int)
         self._init_learner()
         self._init_messenger(Tampering(self, ctx) if node_id in ctx.malicious else None)
@@ -96,13 +103,14 @@ class Node(Messenger, Learner):
     @property
     def slots_per_exchange(self) -> int | None:
         """The paper's T_ex under `star`; None under other schedules."""
-        return getattr(self._ctx.schedule, "slots_per_exchange", None)
+        return self._slots_per_exchange
 
     def _mine(self) -> _Progress:
         process = self._ctx.env.active_process
-        if process not in self._progress:
-            self._progress[process] = _Progress(self._ctx.env.now // self._ctx.slot_ns)
-        return self._progress[process]
+        mine = self._progress.get(process)
+        if mine is None:
+            mine = self._progress[process] = _Progress(self._ctx.env.now // self._ctx.slot_ns)
+        return mine
 
     def wakeup(self) -> simpy.Event:
         """Event: `Wake(round, slot)`, the node's next wake-up under the schedule.
@@ -113,34 +121,28 @@ class Node(Messenger, Learner):
         ctx, mine = self._ctx, self._mine()
         if ctx.barrier is not None:
             event = ctx.barrier.wakeup(self.id)
-            return then(event, lambda e: self._note_slot(mine, cast(Wake, e.value)))
+            return then(event, mine.woke)
         assert ctx.clock is not None
-        interval_s = getattr(ctx.schedule, "interval_s", None)
-        if mine.wake and interval_s and ctx.env.now > (mine.wake + 1) * to_ns(interval_s):
+        now, interval_ns = ctx.env.now, self._interval_ns
+        if mine.wake and interval_ns is not None and now > (mine.wake + 1) * interval_ns:
             ctx.counts["exchanges_outlasting_interval"] += 1
         time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
-        while time_ns < ctx.env.now:
+        while time_ns < now:
             ctx.recorder.wake(time_ns, self.id, number, "skipped")
             ctx.counts["wakeups_skipped"] += 1
             time_ns, number = ctx.clock.next_wakeup(self.id, number)
         mine.wake = number
         wake = Wake(number, time_ns // ctx.slot_ns)
-        event = ctx.env.timeout(time_ns - ctx.env.now, wake)
-
-        def woke(_: simpy.Event) -> None:
-            self._note_slot(mine, wake)
-            self.started(wake)
-
-        return then(event, woke)
+        event = then(ctx.env.timeout(time_ns - now, wake), mine.woke)
+        return then(event, self._woke)
 
     def started(self, wake: Wake) -> None:
         """A round of this node starts."""
         self.round = wake.round
         self._ctx.recorder.wake(self._ctx.env.now, self.id, wake.round, "woke")
 
-    @staticmethod
-    def _note_slot(mine: _Progress, wake: Wake) -> None:
-        mine.slot = wake.slot
+    def _woke(self, event: simpy.Event) -> None:
+        self.started(cast(Wake, event.value))
 
     def tick(self) -> simpy.Event:
         """Event: number of the next slot, at its start."""

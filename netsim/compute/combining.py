@@ -41,7 +41,7 @@ class Combining(Measuring):
         if isinstance(weights, Ref):
             work, inputs = Mix(None), (*refs, weights)
         else:
-            work, inputs = Mix(tuple(float(w) for w in weights)), tuple(refs)
+            work, inputs = Mix(tuple(map(float, weights))), tuple(refs)
         (out,) = self._submit(work, inputs, [refs[0].shape], [refs[0].architecture])
         return out
 

@@ -128,7 +128,7 @@ class Learner(Combining):
         if loss is not None:
             require_module_level(loss)
         held_fixed: list[Ref] = []
-        slotted = to_slots(tuple(given), held_fixed)
+        slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         work = Train(
             tuple(BatchKey(self.id, stream, b) for b in range(first, first + total)),
             constants,
@@ -141,7 +141,7 @@ class Learner(Combining):
         )
         extras = [r for r in (anchor[0] if anchor else None, optimizer) if r is not None]
         inputs = (theta, *held_fixed, *learn.values(), *extras)
-        learned_values = sum(r.num_values for r in learn.values())
+        learned_values = sum(r.num_values for r in learn.values()) if learn else 0
         size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
         if optimizer is not None and optimizer.shape != (size,):
             raise ProtocolError(

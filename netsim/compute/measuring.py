@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from netsim.compute.functions import require_module_level, to_slots
@@ -78,10 +79,9 @@ class Measuring(Showing):
         for ref in inputs:
             ref.require_owner(self.id)
         scheduler = self._ctx.scheduler
-        layouts = [*models, *[None] * (len(shapes) - len(models))]
         cells = [
             Cell(scheduler, tuple(shape), architecture)
-            for shape, architecture in zip(shapes, layouts, strict=True)
+            for shape, architecture in zip_longest(shapes, models)
         ]
         scheduler.submit(work, self.id, inputs, tuple(cells))
         return [Ref(self.id, cell) for cell in cells]
