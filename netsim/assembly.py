@@ -90,10 +90,9 @@ def _open_link(world: World, ctx: Context) -> Link:
         return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
     assert world.budget is not None
 
-    def last_wakeup(node: int, time_ns: int) -> tuple[int, int]:
-        if ctx.barrier is not None:
-            return 0, ctx.barrier.round
-        assert ctx.clock is not None
-        return ctx.clock.last_wakeup(node, time_ns)
+    def last_round(node: int, time_ns: int) -> tuple[int, int]:
+        assert ctx.barrier is not None
+        return 0, ctx.barrier.round
 
+    last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
     return Air(scenario.radio, world.budget, last_wakeup, ctx.env, ctx.recorder, world.streams)

@@ -36,6 +36,10 @@ def _mix_array(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return z ^ (z >> np.uint64(31))
 
 
+_mixed_id = lru_cache(maxsize=1 << 16)(_mix)
+"""The mix of an id: the same few thousand nodes, blocks and counters come again and again."""
+
+
 @lru_cache(maxsize=4096)
 def _purpose_key(seed: int, purpose: str) -> int:
     digest = hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()
@@ -78,7 +82,7 @@ class Streams:
         """The 64-bit hash of (seed, purpose, ids); distinct keys give independent values."""
         h = _purpose_key(self.seed, purpose)
         for i in ids:
-            h = _mix(h ^ _mix(i & _MASK))
+            h = _mix(h ^ _mixed_id(i & _MASK))
         return h
 
     def uniform(self, purpose: str, *ids: int) -> float:

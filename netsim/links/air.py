@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from netsim.channels.arq import Segment
@@ -40,13 +41,20 @@ MAX_SEGMENTS = 100_000
 """A message that has not got through in so many channel blocks is given up."""
 
 
+_Report = tuple[Transmission, str, int, int, float | None, Any]
+"""The arguments of `Link.finish`: outcome, attempts, packets lost, SNR in dB, mask."""
+
+
 @dataclass(slots=True, eq=False)
 class _Queued:
-    """A message that waits for radios: a unicast for both ends, a broadcast for its sender's."""
+    """A message that waits for radios: a unicast for both ends, a broadcast for its sender's.
+
+    The two radios of a broadcast are the same one.
+    """
 
     order: int
     group: Sequence[Transmission]
-    radios: tuple[int, ...]
+    radios: tuple[int, int]
     broadcast: bool
     gone: bool = False
 
@@ -99,21 +107,26 @@ class Air(Link):
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self.in_flight += len(group)
-        self._admit(group, (group[0].src,), broadcast=True)
+        src = group[0].src
+        self._admit(group, (src, src), broadcast=True)
 
     def _admit(
-        self, group: Sequence[Transmission], radios: tuple[int, ...], broadcast: bool
+        self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
     ) -> None:
         self._order += 1
         queued = _Queued(self._order, group, radios, broadcast)
-        if all(self._free[r] for r in radios):
+        if self._can_start(queued):
             self._start(queued)
             return
-        for radio in radios:
+        for radio in dict.fromkeys(radios):
             self._waiting[radio].append(queued)
         longest_ns = self.longest_wait_ns(group[0])
         if longest_ns is not None:
-            self.env.after(longest_ns, lambda: self._expire(queued))
+            self.env.after(longest_ns, self._expire, queued)
+
+    def _can_start(self, queued: _Queued) -> bool:
+        one, other = queued.radios
+        return self._free[one] and self._free[other] and not queued.gone
 
     def _expire(self, queued: _Queued) -> None:
         """Give up what has not even started when its time to live or its patience ends."""
@@ -126,15 +139,16 @@ class Air(Link):
         """Free radios, then start what waits for them, oldest first."""
         for radio in radios:
             self._free[radio] = True
-        waiting = {q.order: q for r in radios for q in self._waiting[r] if not q.gone}
-        for order in sorted(waiting):
-            queued = waiting[order]
-            if all(self._free[r] for r in queued.radios):
-                self._start(queued)
+        ready: list[_Queued] = []
         for radio in radios:
             queue = self._waiting[radio]
             while queue and queue[0].gone:
                 queue.popleft()
+            ready += filter(self._can_start, queue)
+        ready.sort(key=attrgetter("order"))
+        for queued in ready:
+            if self._can_start(queued):  # nothing older has taken a radio of it, nor is it twice
+                self._start(queued)
 
     def _start(self, queued: _Queued) -> None:
         queued.gone = True
@@ -192,12 +206,8 @@ class Air(Link):
         attempts = sum(transfer.attempts)
         snr_db = _mean_snr_db(met, transfer.attempts)
         self._take((tx.src, tx.dst), tx.src, duration_ns)
-
-        def end() -> None:
-            self.finish(tx, outcome, attempts, transfer.lost, snr_db, arrived)
-            self._release((tx.src, tx.dst))
-
-        self.env.after(duration_ns, end)
+        reports = [(tx, outcome, attempts, transfer.lost, snr_db, arrived)]
+        self.env.after(duration_ns, self._end, (tx.src, tx.dst), reports)
 
     def _broadcast_now(self, group: Sequence[Transmission]) -> None:
         """One airtime at the lowest rate among the receivers, one draw each, no repetition."""
@@ -210,27 +220,27 @@ class Air(Link):
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
         duration_ns = round(packets * attempt_ns) if rate_bps else 0
-        heard = [
+        heard: list[_Report] = [
             (tx, *self._hear(tx, packets, packet_bits, rate_bps if rate > 0 else 0.0))
             for tx, rate in zip(group, rates, strict=True)
             if self._free[tx.dst]
         ]
         radios = [src, *(tx.dst for tx, *_ in heard)]
-        missed = [tx for tx in group if not self._free[tx.dst]]
+        missed: list[_Report] = [
+            (tx, BUSY, 0, 0, None, None) for tx in group if not self._free[tx.dst]
+        ]
         left_ns = None if self.ttl_ns is None else group[0].sent_ns + self.ttl_ns - now
         if left_ns is not None and duration_ns > left_ns:
             duration_ns = left_ns
-            heard = [(tx, DEADLINE, *report[1:4], None) for tx, *report in heard]
+            heard = [(report[0], DEADLINE, *report[2:5], None) for report in heard]
         self._take(radios, src, duration_ns)
+        self.env.after(duration_ns, self._end, radios, [*heard, *missed])
 
-        def end() -> None:
-            for tx, *report in heard:
-                self.finish(tx, *report)
-            for tx in missed:
-                self.finish(tx, BUSY, 0)
-            self._release(radios)
-
-        self.env.after(duration_ns, end)
+    def _end(self, radios: Sequence[int], reports: Sequence[_Report]) -> None:
+        """A message is off the air: tell what became of it, then free its radios."""
+        for report in reports:
+            self.finish(*report)
+        self._release(radios)
 
     def _hear(
         self, tx: Transmission, packets: int, packet_bits: int, rate_bps: float

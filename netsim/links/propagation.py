@@ -7,6 +7,7 @@ pair and by the block of time that holds it, however often and in whatever order
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,30 +82,43 @@ class Propagation:
         self._radio, self._budget, self._streams = radio, budget, streams
         self._last_wakeup = last_wakeup
         self._coherence_ns = to_ns(radio.fading.coherence_s)
+        # A pair talks several times while its fade lasts: request, reply, broadcast.
+        self._gain = lru_cache(maxsize=4096)(self._draw_gain)
 
     def snr(self, src: int, dst: int, time_ns: int) -> float:
         """Instantaneous SNR from `src` to `dst`, linear; the power gain is reciprocal."""
         low, high = (src, dst) if src < dst else (dst, src)
-        u = self._streams.uniform("fading", low, high, *self._block(low, high, time_ns))
-        gain = float(self._radio.fading.power_gain(u))
+        gain = self._gain(low, high, *self._block(low, high, time_ns))
         return float(self._budget.mean_snr(src)[dst]) * gain
+
+    def _draw_gain(self, low: int, high: int, *block: int) -> float:
+        u = self._streams.uniform("fading", low, high, *block)
+        return float(self._radio.fading.power_gain(u))
 
     def in_reach(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         """Those of `others` whose instantaneous SNR is at or over the threshold."""
         low, high = np.minimum(src, others), np.maximum(src, others)
-        pairs = zip(low.tolist(), high.tolist(), strict=True)
-        blocks = np.array([self._block(a, b, time_ns) for a, b in pairs])
+        blocks = np.array(self._blocks(src, others, time_ns))
         u = self._streams.uniform_array("fading", low, high, *blocks.T)
         snr = self._budget.mean_snr(src)[list(others)] * self._radio.fading.power_gain(u)
         return [j for j, ok in zip(others, snr >= self._budget.threshold, strict=True) if ok]
 
     def _block(self, low: int, high: int, time_ns: int) -> tuple[int, ...]:
         """Key of the fading draw that holds for a pair."""
+        return self._blocks(low, (high,), time_ns)[0]
+
+    def _blocks(self, src: int, others: Sequence[int], time_ns: int) -> list[tuple[int, ...]]:
+        """The same for the pairs of one node."""
         if self._radio.fading.hold == "coherence":
-            return (time_ns // self._coherence_ns,)
-        t_low, n_low = self._last_wakeup(low, time_ns)
-        t_high, n_high = self._last_wakeup(high, time_ns)
-        return (low, n_low) if t_low >= t_high else (high, n_high)
+            return [(time_ns // self._coherence_ns,)] * len(others)
+        mine_ns, mine = self._last_wakeup(src, time_ns)
+        found: list[tuple[int, ...]] = []
+        for j in others:
+            theirs_ns, theirs = self._last_wakeup(j, time_ns)
+            # Both at one instant, or neither yet: the lower id counts.
+            is_mine = mine_ns > theirs_ns or (mine_ns == theirs_ns and src < j)
+            found.append((src, mine) if is_mine else (j, theirs))
+        return found
 
     def rate_bps(self, snr: float) -> float:
         """Rate at an SNR; 0 where nothing can be sent."""
