@@ -6,7 +6,7 @@ rank, in the order in which it was scheduled.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import simpy
 from simpy.events import EventPriority
@@ -59,5 +59,5 @@ def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.E
     """Do something when an event happens, before whoever is told later; returns the event."""
     callbacks = event.callbacks
     assert callbacks is not None, "the event has not happened yet"
-    callbacks.append(cast(Callable[[simpy.Event], None], action))
+    callbacks.append(action)  # type: ignore[arg-type] # what it returns is of no interest
     return event

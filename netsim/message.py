@@ -132,7 +132,11 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
     """
     kind, bits = type(message), 0
     for name in _layout(kind).names:
-        bits += _value_bits(getattr(message, name), f"{kind.__name__}.{name}", parameter_bits)
+        value = getattr(message, name)
+        if isinstance(value, Ref):
+            bits += value.num_values * parameter_bits
+        else:
+            bits += _value_bits(value, f"{kind.__name__}.{name}", parameter_bits)
     return bits or control_bits
 
 

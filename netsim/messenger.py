@@ -145,9 +145,10 @@ class Messenger:
         if ctx.barrier is not None:
             over, tag = ctx.barrier.join(self.id, kind, phase, senders)
             tag.in_flight += len(messages)
-        for tx in self.transmissions(messages):
+        group = self.transmissions(messages)
+        for tx in group:
             tx.tag = tag
-            ctx.link.unicast(tx)
+        ctx.link.unicasts(group)
         if ctx.barrier is not None:
             return self._handed(over)
         return ctx.env.event().succeed(self._freshest.take(tag, senders, ctx.env.now))

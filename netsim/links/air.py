@@ -29,6 +29,7 @@ from netsim.links.link import (
     PARTIAL,
     RETRIES,
     Link,
+    Report,
     Transmission,
 )
 from netsim.links.propagation import Budget, Propagation, Stretch
@@ -39,10 +40,6 @@ from netsim.units import NS_PER_S, linear_to_db, to_ns
 
 MAX_SEGMENTS = 100_000
 """A message that has not got through in so many channel blocks is given up."""
-
-
-_Report = tuple[Transmission, str, int, int, float | None, Any]
-"""The arguments of `Link.finish`: outcome, attempts, packets lost, SNR in dB, mask."""
 
 
 @dataclass(slots=True, eq=False)
@@ -139,16 +136,19 @@ class Air(Link):
         """Free radios, then start what waits for them, oldest first."""
         for radio in radios:
             self._free[radio] = True
-        ready: list[_Queued] = []
-        for radio in radios:
             queue = self._waiting[radio]
             while queue and queue[0].gone:
                 queue.popleft()
-            ready += filter(self._can_start, queue)
-        ready.sort(key=attrgetter("order"))
-        for queued in ready:
-            if self._can_start(queued):  # nothing older has taken a radio of it, nor is it twice
-                self._start(queued)
+        while True:
+            oldest = [
+                next(filter(self._can_start, self._waiting[radio]), None)
+                for radio in radios
+                if self._free[radio]
+            ]
+            ready = [queued for queued in oldest if queued is not None]
+            if not ready:
+                return
+            self._start(min(ready, key=attrgetter("order")))
 
     def _start(self, queued: _Queued) -> None:
         queued.gone = True
@@ -192,7 +192,7 @@ class Air(Link):
         partial = tx.message.accepts_partial
         transfer = self._radio.arq.transfer(rng, packets, segments(), partial)
         last = len(transfer.attempts) - 1
-        duration_ns = sum(s.length_ns or 0 for s in met[:last])
+        duration_ns = sum(s.length_ns or 0 for s in met[:last]) if last > 0 else 0
         duration_ns += round(transfer.attempts[last] * met[last].attempt_ns) if last >= 0 else 0
         if transfer.complete:
             outcome = DELIVERED
@@ -220,13 +220,13 @@ class Air(Link):
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
         attempt_ns += packet_bits / rate_bps * NS_PER_S if rate_bps else 0.0
         duration_ns = round(packets * attempt_ns) if rate_bps else 0
-        heard: list[_Report] = [
+        heard: list[Report] = [
             (tx, *self._hear(tx, packets, packet_bits, rate_bps if rate > 0 else 0.0))
             for tx, rate in zip(group, rates, strict=True)
             if self._free[tx.dst]
         ]
         radios = [src, *(tx.dst for tx, *_ in heard)]
-        missed: list[_Report] = [
+        missed: list[Report] = [
             (tx, BUSY, 0, 0, None, None) for tx in group if not self._free[tx.dst]
         ]
         left_ns = None if self.ttl_ns is None else group[0].sent_ns + self.ttl_ns - now
@@ -236,7 +236,7 @@ class Air(Link):
         self._take(radios, src, duration_ns)
         self.env.after(duration_ns, self._end, radios, [*heard, *missed])
 
-    def _end(self, radios: Sequence[int], reports: Sequence[_Report]) -> None:
+    def _end(self, radios: Sequence[int], reports: Sequence[Report]) -> None:
         """A message is off the air: tell what became of it, then free its radios."""
         for report in reports:
             self.finish(*report)
@@ -277,8 +277,10 @@ class Air(Link):
 
 def _mean_snr_db(met: Sequence[Stretch], attempts: Sequence[int]) -> float | None:
     """Attempt-weighted linear mean of the SNR, in dB."""
-    total = sum(attempts)
+    total, weighted = 0, 0.0
+    for stretch, n in zip(met, attempts, strict=False):
+        total += n
+        weighted += stretch.snr * n
     if total == 0:
         return linear_to_db(met[0].snr) if met else None
-    weighted = sum(s.snr * n for s, n in zip(met, attempts, strict=False))
     return linear_to_db(weighted / total)

@@ -63,6 +63,10 @@ class Transmission:
     tag: Any = None
 
 
+Report = tuple[Transmission, str, int, int, float | None, Any]
+"""The arguments of `Link.finish`: outcome, attempts, packets lost, SNR in dB, mask."""
+
+
 class Link(ABC):
     """Base of the links.
 
@@ -116,6 +120,11 @@ class Link(ABC):
     @abstractmethod
     def unicast(self, tx: Transmission) -> None:
         """Start or queue a transmission to one receiver."""
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        """The same for several, none of them a request or a reply."""
+        for tx in group:
+            self.unicast(tx)
 
     @abstractmethod
     def broadcast(self, group: Sequence[Transmission]) -> None:

@@ -105,20 +105,16 @@ class Propagation:
 
     def _block(self, low: int, high: int, time_ns: int) -> tuple[int, ...]:
         """Key of the fading draw that holds for a pair."""
-        return self._blocks(low, (high,), time_ns)[0]
+        if self._radio.fading.hold == "coherence":
+            return (time_ns // self._coherence_ns,)
+        return _fade(low, self._last_wakeup(low, time_ns), high, self._last_wakeup(high, time_ns))
 
     def _blocks(self, src: int, others: Sequence[int], time_ns: int) -> list[tuple[int, ...]]:
         """The same for the pairs of one node."""
         if self._radio.fading.hold == "coherence":
             return [(time_ns // self._coherence_ns,)] * len(others)
-        mine_ns, mine = self._last_wakeup(src, time_ns)
-        found: list[tuple[int, ...]] = []
-        for j in others:
-            theirs_ns, theirs = self._last_wakeup(j, time_ns)
-            # Both at one instant, or neither yet: the lower id counts.
-            is_mine = mine_ns > theirs_ns or (mine_ns == theirs_ns and src < j)
-            found.append((src, mine) if is_mine else (j, theirs))
-        return found
+        mine, last_wakeup = self._last_wakeup(src, time_ns), self._last_wakeup
+        return [_fade(src, mine, j, last_wakeup(j, time_ns)) for j in others]
 
     def rate_bps(self, snr: float) -> float:
         """Rate at an SNR; 0 where nothing can be sent."""
@@ -147,3 +143,10 @@ class Propagation:
             if length_ns is None:
                 return
             time_ns += length_ns
+
+
+def _fade(i: int, of_i: tuple[int, int], j: int, of_j: tuple[int, int]) -> tuple[int, ...]:
+    """Key of a fade that lasts from the last wake-up of either end: whose it was, its number."""
+    (i_ns, i_number), (j_ns, j_number) = of_i, of_j
+    # Both at one instant, or neither yet: the lower id counts.
+    return (i, i_number) if i_ns > j_ns or (i_ns == j_ns and i < j) else (j, j_number)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from netsim.channels.arq import Segment
 from netsim.clock import Clock
-from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Transmission
+from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Report, Transmission
 from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
 from netsim.results.log import Recorder
 from netsim.rng import Streams
@@ -64,10 +64,28 @@ class WiredLink(Link):
         return list(others)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
-        for tx in group:
-            self.unicast(tx)
+        self.unicasts(group)
 
     def unicast(self, tx: Transmission) -> None:
+        wait_ns, report = self._fate(tx)
+        self.env.after(wait_ns, self.finish, *report)
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        # One event for those that end together: it takes the place of events that would follow
+        # each other anyway, for the end of a message that asks nothing starts nothing at once.
+        together: dict[int, list[Report]] = {}
+        for tx in group:
+            wait_ns, report = self._fate(tx)
+            together.setdefault(wait_ns, []).append(report)
+        for wait_ns, reports in together.items():
+            self.env.after(wait_ns, self._finish_all, reports)
+
+    def _finish_all(self, reports: Sequence[Report]) -> None:
+        for report in reports:
+            self.finish(*report)
+
+    def _fate(self, tx: Transmission) -> tuple[int, Report]:
+        """In how many nanoseconds a message that is sent now ends, and how."""
         self.in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
@@ -79,8 +97,7 @@ class WiredLink(Link):
             queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
             longest_ns = self.longest_wait_ns(tx)
             if longest_ns is not None and 0 < queued_ns >= longest_ns:
-                self.env.after(longest_ns, self.finish, tx, DEADLINE, 0)
-                return
+                return longest_ns, (tx, DEADLINE, 0, 0, None, None)
             busy_ns = to_ns(tx.bits / self._rate_bps * attempts / packets)
         wait_ns = queued_ns + busy_ns + self._latency_ns
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
@@ -89,7 +106,7 @@ class WiredLink(Link):
         if self._rate_bps is not None:
             self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
             self.recorder.airtime_ns += busy_ns
-        self.env.after(wait_ns, self.finish, tx, outcome, attempts, lost, None, arrived)
+        return wait_ns, (tx, outcome, attempts, lost, None, arrived)
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
         """What loss makes of a message: attempts, packets lost, outcome, mask."""
