@@ -1,5 +1,6 @@
 """Plays small algorithms on a small world and keeps what they saw beside the message log."""
 
+import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -108,22 +109,25 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         created: list[Any] = []
         endings: list[Any] = []
         handed: dict[int, Any] = {}
-        transmission, hand = Node.transmission, mailbox.Stored.handed
+        transmissions, hand = Node.transmissions, mailbox.Stored.handed
 
-        def counted(node: Node, to: int, msg: Any, done: Callable[..., None]) -> Any:
-            def done_once(tx: Any, outcome: str, arrived: Any) -> None:
-                endings.append(tx)
-                done(tx, outcome, arrived)
+        def counted(node: Node, messages: Any, done: Callable[..., None] | None = None) -> Any:
+            group = transmissions(node, messages, done)
+            for tx in group:
+                tx.done = functools.partial(noted_end, tx.done)
+            created.extend(group)
+            return group
 
-            created.append(transmission(node, to, msg, done_once))
-            return created[-1]
+        def noted_end(told: Callable[..., None], tx: Any, outcome: str, arrived: Any) -> None:
+            endings.append(tx)
+            told(tx, outcome, arrived)
 
         def noted(stored: Any, now_ns: int) -> Any:
             handed[id(stored)] = stored
             return hand(stored, now_ns)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Node, "transmission", counted)
+            patch.setattr(Node, "transmissions", counted)
             patch.setattr(mailbox.Stored, "handed", noted)
             out = tmp_path / f"run-{runs}"
             run = Simulation(world.build(scenario), scenario.algorithm[0], out, timing_only, None)
