@@ -20,7 +20,7 @@ NOT_VERBS = {
     "kept_values",
     "started",
     "superseded",
-    "transmission",
+    "transmissions",
     "unread",
 }
 """What the link and the engine call on a node; an algorithm has no use for them."""
