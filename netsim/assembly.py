@@ -7,7 +7,7 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
-from netsim.compute.scheduler import Scheduler
+from netsim.compute.scheduler import Limits, Scheduler
 from netsim.compute.sequential import Sequential
 from netsim.context import Context
 from netsim.links.air import Air
@@ -44,7 +44,7 @@ def open_context(
     shards = world.shards.in_batches_of(training.batch_size)
     backend = None if timing_only else Sequential(shards, world.streams)
     num_nodes = scenario.nodes.count
-    scheduler = Scheduler(backend, num_nodes, lambda: env.now)
+    scheduler = Scheduler(backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0

@@ -13,7 +13,7 @@ from netsim.compute import optimizers
 from netsim.compute.combining import Combining
 from netsim.compute.functions import require_module_level, to_slots
 from netsim.compute.held import Held
-from netsim.compute.jobs import BatchKey, Train
+from netsim.compute.jobs import Batches, BatchKey, Train
 from netsim.compute.refs import Ref
 from netsim.errors import ProtocolError
 from netsim.units import to_ns
@@ -130,7 +130,7 @@ class Learner(Combining):
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         work = Train(
-            tuple(BatchKey(self.id, stream, b) for b in range(first, first + total)),
+            Batches(self.id, stream, first, total),
             constants,
             loss,
             slotted,

@@ -15,6 +15,7 @@ from netsim.compute.jobs import (
     BatchKey,
     Gradient,
     Job,
+    JobFailed,
     Loss,
     Measure,
     Mix,
@@ -55,11 +56,17 @@ class Sequential:
             Select: self._select,
         }
 
-    def execute(self, jobs: Sequence[Job]) -> None:
+    def execute(self, jobs: Sequence[Job]) -> int:
+        """Run jobs one after another; see `netsim.compute.scheduler.Backend`."""
         for job in jobs:
-            values = self._run[type(job.work)](job.work, job)
+            try:
+                values = self._run[type(job.work)](job.work, job)
+            except Exception as error:
+                raise JobFailed(job) from error
             for cell, value in zip(job.outputs, values, strict=True):
-                cell.value = value
+                if cell is not None:
+                    cell.value = value
+        return len(jobs)
 
     def _train(self, work: Train, job: Job) -> Sequence[Tensor]:
         theta, *others = (r.tensor() for r in job.inputs)
@@ -81,11 +88,9 @@ class Sequential:
         state = rest[-1].clone() if work.has_state else row.new_zeros(size)
         loss_of = work.loss or cross_entropy
         model = architecture.bind(row, gradient, training=True)
-        for key, batch in zip(
-            work.batches,
-            self._shards.batches(work.batches, getattr(work.loss, "uniforms", 0)),
-            strict=True,
-        ):
+        keys = list(work.batches.keys())
+        batches = self._shards.batches(keys, getattr(work.loss, "uniforms", 0))
+        for key, batch in zip(keys, batches, strict=True):
             gradient.zero_()
             for value in learned.values():
                 value.grad = None
@@ -191,11 +196,11 @@ def evaluate(model: nn.Module, x: Tensor) -> Tensor:
 def _announced(result: Any, function: Callable[..., Any], job: Job) -> list[Tensor]:
     """The results of a function, checked against the shapes announced, as values of their own."""
     outputs = result if isinstance(result, tuple) else (result,)
-    for output, cell in zip(outputs, job.outputs, strict=True):
-        if tuple(output.shape) != cell.shape:
+    for output, shape in zip(outputs, job.shapes, strict=True):
+        if tuple(output.shape) != shape:
             raise ValueError(
                 f"{function.__qualname__} gave shape {tuple(output.shape)}, "
-                f"announced was {cell.shape}"
+                f"announced was {shape}"
             )
     # A result may be a view of an input; a value must never change with another one.
     return [o.detach().clone() for o in outputs]
