@@ -65,7 +65,7 @@ class Cell:
     def value(self) -> Tensor | None:
         """The tensor; None until the job that fills the cell has run."""
         if self.slab is not None:
-            return self.slab.rows[self.slot]
+            return self.slab.rows[self.slot].view(self.shape)
         return self._tensor
 
     @value.setter

@@ -1,7 +1,7 @@
 """The sequential backend: one node at a time in plain PyTorch. The oracle of every other one."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from netsim.compute.jobs import (
     Select,
     Train,
 )
+from netsim.compute.masks import mask_seed, seeded
 from netsim.compute.select import greedy
 from netsim.compute.shards import Batch, Shards
 from netsim.rng import Streams
@@ -106,17 +107,11 @@ class Sequential:
             optimizers.step(work.optimizer, rows, gradients, state)
         return [row, *(v.detach() for v in learned.values()), state]
 
-    @contextmanager
-    def _masks(self, is_random: bool, key: BatchKey) -> Iterator[None]:
-        """Seed the masks of random layers by the batch that they are drawn for."""
+    def _masks(self, is_random: bool, key: BatchKey) -> AbstractContextManager[None]:
+        """Random layers draw for this minibatch."""
         if not is_random:
-            yield
-            return
-        device = self._shards.x.device
-        seed = self._streams.key(f"mask/{key.stream}", key.node, key.counter)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
-            yield
+            return nullcontext()
+        return seeded(self._shards.x.device, mask_seed(self._streams, key))
 
     def _outputs(self, work: Outputs, job: Job) -> Sequence[Tensor]:
         (batch,) = self._shards.batches([work.batch])

@@ -8,8 +8,14 @@ Merges of many nodes then are one gather over one tensor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from netsim.compute.refs import Cell, Ref
 
 ALIGNMENT = 32
 """Rows start at multiples of so many entries: no vector instruction crosses two rows."""
@@ -34,16 +40,20 @@ class Slab:
 
     Attributes
     ----------
+    storage : torch.Tensor
+        (slots, padded length); another tensor whenever the slab has grown. Row `ZERO` is zero.
     rows : torch.Tensor
-        (slots, length), a view of aligned rows; another tensor whenever the slab has grown.
+        (slots, length), a view of it.
     live, peak : int
         Slots taken now, and at most so far.
     """
 
+    ZERO = 0
+
     def __init__(self, length: int, device: torch.device, dtype: torch.dtype) -> None:
         self.length = length
-        self._storage = torch.empty((0, padded(length)), device=device, dtype=dtype)
-        self.rows = self._storage[:, :length]
+        self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
+        self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
 
@@ -62,12 +72,28 @@ class Slab:
         self._free.append(slot)
         self.live -= 1
 
+    def index(self, slots: Sequence[int]) -> Tensor:
+        """Slots as an index on the slab's device."""
+        return torch.tensor(slots, dtype=torch.int64, device=self.storage.device)
+
+    def write(self, cells: Sequence[Cell | None], rows: Tensor) -> None:
+        """Give the cells that are still held the values (n, padded length), one a cell."""
+        held = [i for i, cell in enumerate(cells) if cell is not None]
+        slots = self.take(len(held)) if held else []
+        if len(held) < len(cells):
+            rows = rows[held]
+        self.storage.index_copy_(0, self.index(slots), rows)
+        for i, slot in zip(held, slots, strict=True):
+            cell = cells[i]
+            assert cell is not None
+            cell.lie_in(self, slot)
+
     def _grow(self, missing: int) -> None:
-        old = len(self._storage)
+        old = len(self.storage)
         new = old + max(missing, old // 2, FIRST_SLOTS)
-        storage = self._storage.new_empty((new, self._storage.shape[1]))
-        storage[:old] = self._storage
-        self._storage, self.rows = storage, storage[:, : self.length]
+        storage = self.storage.new_empty((new, self.storage.shape[1]))
+        storage[:old] = self.storage
+        self.storage, self.rows = storage, storage[:, : self.length]
         self._free[:0] = range(new - 1, old - 1, -1)  # low slots are handed out first
 
 
@@ -89,6 +115,37 @@ class Memory:
         if length not in self._slabs:
             self._slabs[length] = Slab(length, self.device, self.dtype)
         return self._slabs[length]
+
+    def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
+        """Where whole values of one length lie; those that lie elsewhere are moved in."""
+        slab = self.slab(refs[0].num_values)
+        found = []
+        for ref in refs:
+            cell = ref.cell
+            if cell.slab is None:
+                assert cell.value is not None
+                (slot,) = slab.take(1)
+                slab.rows[slot] = cell.value.reshape(-1)
+                cell.lie_in(slab, slot)
+            found.append(cell.slot)
+        return slab, found
+
+    def gather(self, refs: Sequence[Ref], out: Tensor) -> None:
+        """Copy values of one length into rows.
+
+        Parameters
+        ----------
+        refs : sequence of Ref
+            n of them: whole values, or like ranges of columns.
+        out : torch.Tensor
+            (n, padded length), contiguous.
+        """
+        if any(r.columns is not None for r in refs):
+            for row, ref in zip(out, refs, strict=True):
+                row[: ref.num_values] = ref.tensor()
+            return
+        slab, slots = self.slots(refs)
+        torch.index_select(slab.storage, 0, slab.index(slots), out=out)
 
     @property
     def peak_bytes(self) -> int:

@@ -1,0 +1,38 @@
+"""Stacked dropout: each lane's masks come from its own generator, as they would alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from netsim.compute.architecture import Slice
+from netsim.compute.stacked.lanes import Lanes
+from netsim.compute.stacked.layers import StackedLayer
+
+
+class StackedDropout(StackedLayer):
+    """`torch.nn.Dropout`: it has no parameters, but draws lane by lane."""
+
+    replaces = (nn.Dropout,)
+
+    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__(layer, slices, lanes)
+        self.p = layer.p
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        x = self.by_lane(x)
+        ctx.mask = torch.empty_like(x)
+        for lane, generator in zip(ctx.mask, self.lanes.generators, strict=True):
+            lane.bernoulli_(1 - self.p, generator=generator)
+        ctx.mask.div_(1 - self.p)
+        return (x * ctx.mask).flatten(0, 1)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        return (self.by_lane(gradient) * ctx.mask).flatten(0, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Nothing is dropped in evaluation."""
+        return super().forward(x) if self.training and self.p else x

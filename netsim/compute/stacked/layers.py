@@ -1,0 +1,228 @@
+"""Stacked forms of the layers that have parameters: one call for the samples of all lanes.
+
+Each replaces a layer of the same name in `torch.nn`, takes its samples as they come (W x B of
+them, lane by lane) and gives what the layer would give lane by lane. The gradients of parameters
+go to the sinks of `netsim.compute.stacked.lanes`, those of the inputs to autograd.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from netsim.compute.architecture import Slice
+from netsim.compute.stacked.lanes import Lanes
+
+
+class StackedLayer(nn.Module, ABC):
+    """A layer over all lanes.
+
+    Parameters
+    ----------
+    layer : torch.nn.Module
+        What it replaces; its own numbers are not used.
+    slices : mapping of str to Slice
+        Where its parameters and buffers lie in a row.
+    lanes : Lanes
+    """
+
+    replaces: ClassVar[tuple[type[nn.Module], ...]]
+
+    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__()
+        self.lanes = lanes
+        self.slices = dict(slices)
+        self.parameter_names = [n for n, _ in layer.named_parameters()]
+        self.values: dict[str, Tensor | None] = {}
+        self.sinks: dict[str, Tensor | None] = {}
+        self.fresh = True
+        lanes.layers.append(self)
+
+    @classmethod
+    def refuses(cls, layer: nn.Module) -> str | None:
+        """Why this form can't stand in for a layer of its class; None if it can."""
+        return None
+
+    def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
+        """Lay the layer over rows (W, D) and sinks (W, P)."""
+        self.training = training
+        for name, s in self.slices.items():
+            self.values[name] = rows[:, s.start : s.stop].view(len(rows), *s.shape)
+            if sinks is not None and name in self.parameter_names:
+                self.sinks[name] = sinks[:, s.start : s.stop].view(len(rows), *s.shape)
+
+    def value(self, name: str) -> Tensor:
+        """Parameter or buffer `name` of all lanes, (W, *its shape)."""
+        value = self.values[name]
+        assert value is not None
+        return value
+
+    def sink(self, gradients: Mapping[str, Tensor]) -> None:
+        """Add gradients, (W, *shape) each, to the sinks."""
+        decay = self.decay()
+        for name, gradient in gradients.items():
+            add(self.sinks[name], gradient, decay)
+
+    def sink_nothing(self) -> None:
+        """The layer had no part in the step: its sinks only decay."""
+        for name in self.parameter_names:
+            sink = self.sinks[name]
+            assert sink is not None
+            sink.zero_() if self.lanes.decay == 0.0 else sink.mul_(self.lanes.decay)
+
+    def decay(self) -> float:
+        """Factor of what the sinks hold, for the addition that comes now."""
+        factor = self.lanes.decay if self.fresh else 1.0
+        self.fresh = False
+        return factor
+
+    def by_lane(self, x: Tensor) -> Tensor:
+        """(W x B, ...) as (W, B, ...)."""
+        return x.view(self.lanes.width, -1, *x.shape[1:])
+
+    @abstractmethod
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        """The forward pass; what the backward pass needs is left in `ctx`."""
+
+    @abstractmethod
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        """Fill the sinks; the gradient of the input if it is wanted."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the layer gives for the samples (W x B, ...) of all lanes."""
+        result: Tensor = _Pass.apply(x, self.lanes.token, self)  # type: ignore[no-untyped-call]
+        return result
+
+
+class _Pass(torch.autograd.Function):
+    """Hands a layer's passes to autograd.
+
+    Values are kept in `ctx` and not saved as autograd would: they are views of rows whose other
+    columns (running statistics) do change before the backward pass.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, token: Tensor, layer: StackedLayer) -> Tensor:
+        ctx.layer = layer
+        return layer.run(ctx, x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+        return ctx.layer.back(ctx, gradient, ctx.needs_input_grad[0]), None, None
+
+
+def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
+    """sink = decay * sink + value, where a decay of 0 forgets whatever was there."""
+    assert sink is not None
+    if decay == 0.0:
+        sink.copy_(value)
+    else:
+        sink.mul_(decay).add_(value) if decay != 1.0 else sink.add_(value)
+
+
+class StackedLinear(StackedLayer):
+    """`torch.nn.Linear` as one batched matrix product."""
+
+    replaces = (nn.Linear,)
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        weight = self.value("weight")
+        ctx.x, ctx.weight = x.reshape(len(weight), -1, weight.shape[2]), weight
+        if "bias" in self.slices:
+            y = torch.baddbmm(self.value("bias").unsqueeze(1), ctx.x, weight.transpose(1, 2))
+        else:
+            y = torch.bmm(ctx.x, weight.transpose(1, 2))
+        return y.view(*x.shape[:-1], weight.shape[1])
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        dy = gradient.reshape(len(ctx.weight), -1, gradient.shape[-1])
+        decay = self.decay()
+        sink = self.sinks["weight"]
+        assert sink is not None
+        sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
+        if "bias" in self.slices:
+            add(self.sinks["bias"], dy.sum(1), decay)
+        if not wants_input:
+            return None
+        return torch.bmm(dy, ctx.weight).view(*gradient.shape[:-1], ctx.weight.shape[2])
+
+
+class StackedEmbedding(StackedLayer):
+    """`torch.nn.Embedding` as one gather."""
+
+    replaces = (nn.Embedding,)
+
+    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__(layer, slices, lanes)
+        self.padding_idx = layer.padding_idx
+
+    @classmethod
+    def refuses(cls, layer: nn.Module) -> str | None:
+        odd = layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse
+        return "an embedding with max_norm, scale_grad_by_freq or sparse" if odd else None
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        ctx.ids = self.by_lane(x).reshape(self.lanes.width, -1)
+        ctx.lane = torch.arange(self.lanes.width, device=x.device).unsqueeze(1)
+        return self.value("weight")[ctx.lane, ctx.ids].view(*x.shape, -1)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        sink, decay = self.sinks["weight"], self.decay()
+        assert sink is not None
+        sink.zero_() if decay == 0.0 else sink.mul_(decay)
+        dy = gradient.reshape(*ctx.ids.shape, -1)
+        if self.padding_idx is not None:
+            dy = dy * (ctx.ids != self.padding_idx).unsqueeze(-1)
+        sink.index_put_((ctx.lane.expand_as(ctx.ids), ctx.ids), dy, accumulate=True)
+        return None
+
+
+class StackedNorm(StackedLayer):
+    """`torch.nn.GroupNorm` and `LayerNorm`: per sample, so only scale and shift are a lane's."""
+
+    replaces = (nn.GroupNorm, nn.LayerNorm)
+
+    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__(layer, slices, lanes)
+        self.groups = getattr(layer, "num_groups", None)
+        self.normalized_shape = getattr(layer, "normalized_shape", None)
+        self.eps = layer.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise by autograd's own operation, then scale and shift."""
+        if self.groups is not None:
+            x = F.group_norm(x, self.groups, eps=self.eps)
+        else:
+            assert self.normalized_shape is not None
+            x = F.layer_norm(x, self.normalized_shape, eps=self.eps)
+        return super().forward(x) if self.slices else x
+
+    def _shaped(self, name: str, like: Tensor) -> Tensor:
+        """A parameter so that it spreads over samples (W, B, ...)."""
+        value = self.value(name)
+        if self.groups is None:
+            return value.unsqueeze(1)
+        return value.view(len(value), 1, -1, *[1] * (like.dim() - 3))
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = self.by_lane(x)
+        y = ctx.x * self._shaped("weight", ctx.x)
+        if "bias" in self.slices:
+            y = y + self._shaped("bias", ctx.x)
+        return y.view(x.shape)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        dy = self.by_lane(gradient)
+        over = [1] if self.groups is None else [1, *range(3, dy.dim())]
+        found = {"weight": (dy * ctx.x).sum(over)}
+        if "bias" in self.slices:
+            found["bias"] = dy.sum(over)
+        self.sink(found)
+        if not wants_input:
+            return None
+        return (dy * self._shaped("weight", dy)).view(gradient.shape)

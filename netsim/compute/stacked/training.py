@@ -1,0 +1,229 @@
+"""Local training of many nodes at once, with the default loss: mean cross-entropy of a minibatch.
+
+Lanes are ordered by how many steps they take, so that those that go on are always the first ones;
+what a lane has learned is written before its room serves as padding. A minibatch has the same
+number of columns whoever else trains, and no lane is ever alone, so on a CPU the bits of a result
+do not depend on the company in which it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.compute import optimizers
+from netsim.compute.jobs import Job, Optimizer, Train
+from netsim.compute.masks import generator, mask_seed
+from netsim.compute.shards import Shards
+from netsim.compute.slab import Memory, padded
+from netsim.compute.stacked.form import Form
+from netsim.compute.stacked.graphs import replayed
+from netsim.compute.stacked.updates import Update
+from netsim.rng import Streams
+
+LEAST_LANES = 2
+"""A matrix product of one lane may take another path, with other bits, than that of several."""
+
+
+class Plan:
+    """What the training jobs of one signature have in common.
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+    anchor_strength : float or None
+    has_state : bool
+        Whether they go on with an optimiser's state.
+    """
+
+    def __init__(self, work: Train) -> None:
+        self.optimizer: Optimizer = work.optimizer
+        self.anchor_strength = work.anchor_strength
+        self.has_state = work.has_state
+
+
+class Workspace:
+    """Room for up to `capacity` lanes that train by one plan.
+
+    Every tensor stays where it is, so that a captured graph can be replayed on it.
+    """
+
+    def __init__(self, form: Form, plan: Plan, shards: Shards, capacity: int) -> None:
+        self.form, self.plan, self.shards = form, plan, shards
+        a, c = form.architecture, plan.optimizer
+        device, dtype, size = a.device, a.dtype, a.num_parameters
+        columns = shards.minibatches.columns
+
+        def room(*shape: int, kind: torch.dtype = dtype) -> Tensor:
+            return torch.zeros(shape, device=device, dtype=kind)
+
+        self.rows = room(capacity, padded(a.num_values))
+        self.state = room(capacity, padded(optimizers.state_size(c.kind, size)))
+        self.gradient = room(capacity, padded(size)) if Update.needs_gradient(c) else None
+        anchored = plan.anchor_strength is not None
+        self.anchor = room(capacity, padded(a.num_values)) if anchored else None
+        self.learning_rate = room(capacity, 1)
+        self.index = room(capacity, columns, kind=torch.int64)
+        self.weight = room(capacity, columns)
+        self.mask = room(capacity, columns)
+        self.counts = room(capacity)
+        self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
+
+    def step(self, width: int, is_ragged: bool) -> None:
+        """One local step of the first `width` lanes, on the minibatches that `index` names."""
+        key = (width, is_ragged)
+        if self.form.architecture.device.type != "cuda" or self.form.architecture.is_random:
+            self._make(width, is_ragged)()
+            return
+        if key not in self._steps:
+            self._steps[key] = replayed(self._make(width, is_ragged), self._changed(width))
+        self._steps[key]()
+
+    def _changed(self, width: int) -> list[Tensor]:
+        """What a step changes."""
+        return [self.rows[:width], self.state[:width]]
+
+    def _make(self, width: int, is_ragged: bool) -> Callable[[], None]:
+        """The step of one width as a function of nothing."""
+        form, c = self.form, self.plan.optimizer
+        a, lanes = form.architecture, form.lanes
+        size = a.num_parameters
+        rows = self.rows[:width]
+        parameters = rows[:, :size]
+        update = Update(
+            c,
+            parameters,
+            self.learning_rate[:width],
+            self.state[:width, : optimizers.state_size(c.kind, size)],
+            None if self.gradient is None else self.gradient[:width, :size],
+            None if self.anchor is None else self.anchor[:width, :size],
+            self.plan.anchor_strength,
+        )
+        index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
+        mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
+        x, y = self.shards.x, self.shards.y
+
+        def step() -> None:
+            form.bind(rows[:, : a.num_values], update.sinks, training=True)
+            lanes.mask, lanes.counts, lanes.decay = mask, counts, update.decay
+            lanes.begin_step()
+            logits = form.outputs(x.index_select(0, index))
+            with torch.no_grad():
+                # The gradient of weighted cross-entropy: softmax less one at the label.
+                dy = torch.softmax(logits, dim=-1)
+                labels = y.index_select(0, index).unsqueeze(1)
+                dy.scatter_add_(1, labels, dy.new_full((1, 1), -1.0).expand_as(labels))
+                dy.mul_(weight)
+            logits.backward(dy)  # type: ignore[no-untyped-call]
+            with torch.no_grad():
+                lanes.end_step()
+                update.step()
+
+        return step
+
+
+class Training:
+    """Trains jobs of one architecture.
+
+    Parameters
+    ----------
+    form : Form
+    shards : Shards
+    streams : Streams
+    memory : Memory
+    """
+
+    def __init__(self, form: Form, shards: Shards, streams: Streams, memory: Memory) -> None:
+        self._form, self._shards, self._streams = form, shards, streams
+        self._memory = memory
+        self._spaces: dict[tuple[object, ...], Workspace] = {}
+
+    def run(self, jobs: Sequence[Job], plan_key: tuple[object, ...], width: int) -> None:
+        """Train a chunk of at most `width` jobs of one plan and fill their cells."""
+        jobs = sorted(jobs, key=lambda j: -j.work.batches.count)  # type: ignore[union-attr]
+        works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
+        capacity = max(width, LEAST_LANES)
+        space = self._space(plan_key, works[0], capacity)
+        lanes = max(len(jobs), LEAST_LANES)
+        self._load(space, jobs, works, lanes)
+        steps = [w.batches.count for w in works]
+        index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
+        columns = index.shape[2]
+        # All at once, step by step: one transfer to the device, contiguous slices on it.
+        device = space.index.device
+        fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
+        where = torch.from_numpy(np.ascontiguousarray(index[fill].swapaxes(0, 1))).to(device)
+        kept = np.arange(columns) < sizes[fill][..., None]
+        mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
+        counts = torch.from_numpy(np.ascontiguousarray(sizes[fill].T)).to(space.counts)
+        weight = mask / counts.unsqueeze(-1)
+        active = len(jobs)
+        for s in range(steps[0]):
+            going_on = sum(n > s for n in steps)
+            if going_on < active:
+                self._store(space, jobs, going_on, active)
+                active = going_on
+            wide = space_width(max(active, LEAST_LANES), capacity, device)
+            given = min(wide, lanes)
+            space.index[:given] = where[s, :given]
+            space.weight[:given] = weight[s, :given]
+            is_ragged = bool((sizes[:active, s] < columns).any())
+            if is_ragged:
+                space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
+            if self._form.architecture.is_random:
+                self._form.lanes.generators = self._generators(works, s, wide)
+            space.step(wide, is_ragged)
+        self._store(space, jobs, 0, active)
+
+    def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
+        if key not in self._spaces:
+            self._spaces[key] = Workspace(self._form, Plan(work), self._shards, capacity)
+        return self._spaces[key]
+
+    def _load(
+        self, space: Workspace, jobs: Sequence[Job], works: Sequence[Train], lanes: int
+    ) -> None:
+        """Starting models, states and anchors to the workspace."""
+        memory, n = self._memory, len(jobs)
+        memory.gather([j.inputs[0] for j in jobs], space.rows[:n])
+        if space.plan.has_state:
+            memory.gather([j.inputs[-1] for j in jobs], space.state[:n])
+        else:
+            space.state[:lanes].zero_()
+        if space.anchor is not None:
+            anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
+            memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
+        rates = [w.optimizer.learning_rate for w in works]
+        space.learning_rate[:n, 0] = torch.tensor(rates, dtype=space.rows.dtype)
+        for tensor in (space.rows, space.state, space.anchor, space.learning_rate):
+            if tensor is not None and lanes > n:
+                tensor[n:lanes] = tensor[n - 1]
+
+    def _generators(
+        self, works: Sequence[Train], step: int, wide: int
+    ) -> list[torch.Generator]:
+        keys = [list(w.batches.keys())[min(step, w.batches.count - 1)] for w in works[:wide]]
+        keys += [keys[-1]] * (wide - len(keys))
+        device = self._form.architecture.device
+        return [generator(device, mask_seed(self._streams, k)) for k in keys]
+
+    def _store(self, space: Workspace, jobs: Sequence[Job], start: int, stop: int) -> None:
+        """Write what lanes [start, stop) have learned into the cells that are still held."""
+        done = jobs[start:stop]
+        models = [j.outputs[0] for j in done]
+        self._memory.slab(space.form.architecture.num_values).write(models, space.rows[start:stop])
+        states = [j.outputs[-1] for j in done]
+        if any(c is not None for c in states):
+            c, size = space.plan.optimizer, space.form.architecture.num_parameters
+            length = optimizers.state_size(c.kind, size)
+            self._memory.slab(length).write(states, space.state[start:stop])
+
+
+def space_width(active: int, capacity: int, device: torch.device) -> int:
+    """Lanes that take part in a step: on a GPU a power of two, for which there is a graph."""
+    if device.type != "cuda":
+        return active
+    return min(1 << (active - 1).bit_length(), capacity)
