@@ -7,8 +7,11 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
-from netsim.compute.scheduler import Limits, Scheduler
+from netsim.compute.scheduler import Backend, Limits, Scheduler
+from netsim.compute.routes import Routes
 from netsim.compute.sequential import Sequential
+from netsim.compute.shards import Shards
+from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
 from netsim.links.air import Air
 from netsim.links.link import Link
@@ -42,7 +45,7 @@ def open_context(
     )
     training = scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
-    backend = None if timing_only else Sequential(shards, world.streams)
+    backend = None if timing_only else _backend(world, shards)
     num_nodes = scenario.nodes.count
     scheduler = Scheduler(backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
@@ -63,10 +66,7 @@ def open_context(
         roles=world.roles,
         neighbours=world.neighbours,
         architectures=list(world.architectures),
-        initial=[
-            Cell(scheduler, tuple(row.shape), architecture, row)
-            for row, architecture in zip(world.initial, world.architectures, strict=True)
-        ],
+        initial=_initial(world, scheduler),
         optimizer=_optimizer(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
@@ -75,6 +75,23 @@ def open_context(
     )
     ctx.link = _open_link(world, ctx)
     return ctx
+
+
+def _backend(world: World, shards: Shards) -> Backend:
+    """What executes the jobs of a run."""
+    run, x = world.scenario.run, shards.x
+    if run.backend == "sequential":
+        return Sequential(shards, world.streams)
+    dtype = world.architectures[0].dtype
+    return Stacked(shards, world.streams, Routes(), x.device, dtype)
+
+
+def _initial(world: World, scheduler: Scheduler) -> list[Cell]:
+    """A cell for each node's initial model; nodes that start alike share one."""
+    cells: dict[int, Cell] = {}
+    for row, architecture in zip(world.initial, world.architectures, strict=True):
+        cells.setdefault(id(row), Cell(scheduler, tuple(row.shape), architecture, row))
+    return [cells[id(row)] for row in world.initial]
 
 
 def _optimizer(t: Training) -> Optimizer:

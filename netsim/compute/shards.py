@@ -152,8 +152,13 @@ class Shards:
         )
         return torch.from_numpy(draws.reshape(samples, count)).to(self.x)
 
-    def split(self, node: int, name: str) -> Batch:
-        """All samples of a node's `train`, `validation` or `test` split, or of a common one."""
+    def split_rows(self, node: int, name: str) -> NDArray[np.int64]:
+        """Row numbers of a node's `train`, `validation` or `test` split, or of a common one."""
+        rows: NDArray[np.int64]
         rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
-        index = torch.from_numpy(rows).to(self.x.device)
+        return rows
+
+    def split(self, node: int, name: str) -> Batch:
+        """All samples of one of these splits."""
+        index = torch.from_numpy(self.split_rows(node, name)).to(self.x.device)
         return Batch(self.x[index], self.y[index], scale=self.scale)

@@ -123,12 +123,18 @@ class Memory:
         for ref in refs:
             cell = ref.cell
             if cell.slab is None:
-                assert cell.value is not None
-                (slot,) = slab.take(1)
-                slab.rows[slot] = cell.value.reshape(-1)
-                cell.lie_in(slab, slot)
+                self.adopt(cell)
             found.append(cell.slot)
         return slab, found
+
+    def adopt(self, cell: Cell) -> None:
+        """Move a computed value into the slab of its length."""
+        value = cell.value
+        assert value is not None
+        slab = self.slab(value.numel())
+        (slot,) = slab.take(1)
+        slab.rows[slot] = value.reshape(-1)
+        cell.lie_in(slab, slot)
 
     def gather(self, refs: Sequence[Ref], out: Tensor) -> None:
         """Copy values of one length into rows.

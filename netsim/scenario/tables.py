@@ -113,7 +113,7 @@ class Run(Table):
     """Where and how the tensor work is done; changes no result's meaning."""
 
     device: str = "auto"
-    backend: Literal["auto", "sequential"] = "auto"
+    backend: Literal["auto", "sequential", "stacked"] = "auto"
     threads: Count = 1
     log_messages: bool = True
 

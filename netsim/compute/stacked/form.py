@@ -68,6 +68,7 @@ class Form:
         self.architecture = architecture
         self.lanes = Lanes(architecture.device, architecture.dtype)
         self.module = copy.deepcopy(architecture.module)
+        self._bound: tuple[Tensor | None, Tensor | None, bool | None] = (None, None, None)
         slices = {s.name: s for s in architecture.slices}
         taken: set[str] = set()
         for name, layer in list(self.module.named_modules()):
@@ -94,6 +95,10 @@ class Form:
 
     def bind(self, rows: Tensor, sinks: Tensor | None = None, training: bool = False) -> None:
         """Lay the lanes over rows (W, D); gradients go to sinks (W, P)."""
+        bound = (rows, sinks, training)
+        if all(a is b for a, b in zip(bound, self._bound, strict=True)):
+            return
+        self._bound = bound
         if self.module.training != training:
             self.module.train(training)
         self.lanes.bind(rows, sinks, training)

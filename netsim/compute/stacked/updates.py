@@ -30,7 +30,7 @@ class Update:
     gradient : torch.Tensor or None
         (W, P) room for gradients; None where the velocities are the sinks.
     anchor : torch.Tensor or None
-        (W, P), towards which the parameters are drawn.
+        (W, A), towards which the first A parameters are drawn.
     strength : float
         How strongly.
     """
@@ -61,7 +61,9 @@ class Update:
         c, sinks, parameters = self.constants, self.sinks, self._parameters
         if self._anchor is not None:
             assert self._strength is not None
-            sinks.add_(parameters - self._anchor, alpha=self._strength)
+            drawn = slice(0, self._anchor.shape[1])
+            difference = parameters[:, drawn] - self._anchor
+            sinks[:, drawn].add_(difference, alpha=self._strength)
         if c.clip_norm is not None:
             norm = torch.linalg.vector_norm(sinks, dim=1, keepdim=True)
             sinks.mul_((c.clip_norm / (norm + CLIP_EPSILON)).clamp(max=1.0))

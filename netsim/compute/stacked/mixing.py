@@ -1,0 +1,66 @@
+"""Weighted sums of rows, and rows with a part exchanged, for many nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from netsim.compute.jobs import Job, Mix
+from netsim.compute.slab import Memory, Slab
+
+LONG = 32_768
+"""Entries from which on a CPU adds row to row: a bag of long rows leaves the cache at each."""
+
+
+def mix(memory: Memory, jobs: Sequence[Job]) -> None:
+    """Fill the cells of `Mix` jobs over whole rows of one length.
+
+    A weight of 0 keeps a row out, even a diverged one: 0 * nan would be nan.
+    """
+    refs, weights, sizes = [], [], []
+    for job in jobs:
+        assert isinstance(job.work, Mix)
+        lazy = job.work.weights is None
+        rows = job.inputs[:-1] if lazy else job.inputs
+        refs += rows
+        sizes.append(len(rows))
+        given = job.inputs[-1].tensor() if lazy else job.work.weights
+        weights.append(torch.as_tensor(given, dtype=memory.dtype, device=memory.device))
+    slab, slots = memory.slots(refs)
+    shares = torch.cat([w.reshape(-1) for w in weights])
+    index = torch.where(shares == 0, Slab.ZERO, slab.index(slots))
+    cells = [job.outputs[0] for job in jobs]
+    if slab.length >= LONG and not slab.storage.is_cuda:
+        slab.write(cells, _row_by_row(slab, index.tolist(), shares.tolist(), sizes))
+        return
+    ends = torch.tensor(sizes, device=index.device).cumsum(0)
+    starts = ends - ends[0] if len(set(sizes)) == 1 else torch.cat([ends.new_zeros(1), ends[:-1]])
+    slab.write(
+        cells,
+        F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=shares),
+    )
+
+
+def _row_by_row(
+    slab: Slab, index: Sequence[int], shares: Sequence[float], sizes: Sequence[int]
+) -> Tensor:
+    sums = slab.storage.new_zeros((len(sizes), slab.storage.shape[1]))
+    at = 0
+    for total, size in zip(sums, sizes, strict=True):
+        for slot, share in zip(index[at : at + size], shares[at : at + size], strict=True):
+            if slot != Slab.ZERO:
+                total.add_(slab.storage[slot], alpha=share)
+        at += size
+    return sums
+
+
+def replace_columns(memory: Memory, jobs: Sequence[Job], start: int, stop: int) -> None:
+    """Fill the cells of `ReplaceColumns` jobs over rows of one length."""
+    slab, slots = memory.slots([job.inputs[0] for job in jobs])
+    rows = slab.storage.index_select(0, slab.index(slots))
+    for row, job in zip(rows, jobs, strict=True):
+        row[start:stop] = job.inputs[1].tensor().reshape(-1)
+    slab.write([job.outputs[0] for job in jobs], rows)
