@@ -1,5 +1,6 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,8 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
+from netsim.compute.routes import Routes, choose
 from netsim.compute.scheduler import Backend, Limits, Scheduler
-from netsim.compute.routes import Routes
 from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
@@ -45,9 +46,9 @@ def open_context(
     )
     training = scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
-    backend = None if timing_only else _backend(world, shards)
+    backend, routes = open_backend(world, shards)
     num_nodes = scenario.nodes.count
-    scheduler = Scheduler(backend, Limits.of(num_nodes), lambda: env.now)
+    scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
@@ -67,6 +68,7 @@ def open_context(
         neighbours=world.neighbours,
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
+        routes=routes,
         optimizer=_optimizer(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
@@ -77,13 +79,27 @@ def open_context(
     return ctx
 
 
-def _backend(world: World, shards: Shards) -> Backend:
-    """What executes the jobs of a run."""
-    run, x = world.scenario.run, shards.x
-    if run.backend == "sequential":
-        return Sequential(shards, world.streams)
-    dtype = world.architectures[0].dtype
-    return Stacked(shards, world.streams, Routes(), x.device, dtype)
+def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
+    """What executes the jobs of a run, and which model's jobs go which way.
+
+    Parameters
+    ----------
+    shards : Shards
+        In the minibatches that are trained on.
+
+    Raises
+    ------
+    ScenarioError
+        If the user's table of routes can't be read.
+    """
+    run = world.scenario.run
+    alone = Sequential(shards, world.streams)
+    nodes = Counter(world.architectures)
+    routes = choose(nodes, shards.batch_size, run.threads, run.backend, run.routes)
+    if routes.all_sequential:
+        return alone, routes
+    device, dtype = shards.x.device, world.architectures[0].dtype
+    return Stacked(shards, world.streams, routes, device, dtype), routes
 
 
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:

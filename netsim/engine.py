@@ -225,6 +225,8 @@ class Simulation:
         """What the run was made of: scenario, environment, nodes."""
         folder.mkdir(parents=True, exist_ok=True)
         scenario = self.world.scenario
+        played = scenario.run.model_copy(update={"routes": self.ctx.routes.by_signature()})
+        scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
         summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
         self.ctx.recorder.nodes(node_table(self.world))

@@ -111,7 +111,7 @@ class Streams:
     def uniform_table(
         self, purpose: str, *ids: ArrayLike, counters: ArrayLike
     ) -> NDArray[np.float64]:
-        """Uniform draws (rows, counters): row r equals `uniforms` of the r-th of each of the ids."""
+        """Uniform draws (rows, counters): row r is `uniforms` of the r-th of each of the ids."""
         h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
         for column in ids:
             h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))

@@ -22,7 +22,8 @@ class BatchKey(NamedTuple):
     counter: int
 
 
-class Batches(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Batches:
     """`count` minibatches of one node's stream, from number `first` on."""
 
     node: int
@@ -173,7 +174,7 @@ class Job:
         return tuple(place() for place in self.places)
 
 
-class JobFailed(Exception):
+class JobFailedError(Exception):
     """A job could not be run; the cause is the error's `__cause__`."""
 
     def __init__(self, job: Job) -> None:

@@ -78,8 +78,9 @@ class Minibatches:
             last, place = -1, -1
             for s, epoch in enumerate(mine):
                 if epoch != last:
-                    last, place = epoch, wanted.setdefault(
-                        (job.node, job.stream, epoch), len(wanted)
+                    last, place = (
+                        epoch,
+                        wanted.setdefault((job.node, job.stream, epoch), len(wanted)),
                     )
                 which[i, s] = place
         orders = self._epochs(list(wanted))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from weakref import ref as weak
 
-from netsim.compute.jobs import Job, JobFailed, ReplaceColumns, Train, Work
+from netsim.compute.jobs import Job, JobFailedError, ReplaceColumns, Train, Work
 from netsim.compute.refs import Cell, Ref
 from netsim.errors import ComputeError, NetsimError
 from netsim.units import to_s
@@ -37,7 +37,7 @@ class Backend(Protocol):
 
         Raises
         ------
-        JobFailed
+        JobFailedError
             Naming the job that can't be run.
         """
 
@@ -134,7 +134,7 @@ class Scheduler:
         self.jobs += len(jobs)
         try:
             self._calls += self.backend.execute(jobs)
-        except JobFailed as failure:
+        except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
                 raise error from None

@@ -15,7 +15,7 @@ from netsim.compute.jobs import (
     BatchKey,
     Gradient,
     Job,
-    JobFailed,
+    JobFailedError,
     Loss,
     Measure,
     Mix,
@@ -63,7 +63,7 @@ class Sequential:
             try:
                 values = self._run[type(job.work)](job.work, job)
             except Exception as error:
-                raise JobFailed(job) from error
+                raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):
                 if cell is not None:
                     cell.value = value
@@ -194,8 +194,7 @@ def _announced(result: Any, function: Callable[..., Any], job: Job) -> list[Tens
     for output, shape in zip(outputs, job.shapes, strict=True):
         if tuple(output.shape) != shape:
             raise ValueError(
-                f"{function.__qualname__} gave shape {tuple(output.shape)}, "
-                f"announced was {shape}"
+                f"{function.__qualname__} gave shape {tuple(output.shape)}, announced was {shape}"
             )
     # A result may be a view of an input; a value must never change with another one.
     return [o.detach().clone() for o in outputs]

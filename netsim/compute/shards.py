@@ -84,9 +84,7 @@ class Shards:
 
     def in_batches_of(self, batch_size: int) -> "Shards":
         """The same samples in minibatches of another size."""
-        return Shards(
-            self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale
-        )
+        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale)
 
     def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
         """The same samples, of which some nodes see other labels in training and validation.

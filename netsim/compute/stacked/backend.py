@@ -7,7 +7,7 @@ can't share a call runs alone, by the sequential backend, on the same cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from netsim.compute.jobs import (
     Apply,
     Gradient,
     Job,
-    JobFailed,
+    JobFailedError,
     Loss,
     Measure,
     Mix,
@@ -34,7 +34,7 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory
 from netsim.compute.stacked import functional, mixing
-from netsim.compute.stacked.form import Form, Unstackable, build
+from netsim.compute.stacked.form import Form, UnstackableError, activations_per_sample, build
 from netsim.compute.stacked.looking import Looking, bucket
 from netsim.compute.stacked.training import Training
 from netsim.rng import Streams
@@ -42,7 +42,7 @@ from netsim.rng import Streams
 LONG_VALUE = 1024
 """Entries from which on a value lies in a slab."""
 
-Signature = tuple[Hashable, ...]
+Signature = tuple[Any, ...]
 
 
 class Stacked:
@@ -68,9 +68,10 @@ class Stacked:
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self._shards, self._streams, self._routes = shards, streams, routes
+        self._shards, self._streams = shards, streams
         self.memory = Memory(device, dtype)
         self._alone = Sequential(shards, streams)
+        self.routes = routes
         self._forms: dict[int, Form | None] = {}
         self._trainings: dict[int, Training] = {}
         self._lookings: dict[int, Looking] = {}
@@ -113,7 +114,7 @@ class Stacked:
             return 1
         except torch.OutOfMemoryError as error:
             if len(jobs) == 1:
-                raise JobFailed(jobs[0]) from error
+                raise JobFailedError(jobs[0]) from error
             self.splits += 1
         except Exception as error:
             # Alone, the job that is to blame fails by its own name. If none does, it was the call.
@@ -145,7 +146,7 @@ class Stacked:
             return None
         if isinstance(work, Train):
             return self._of_training(job, work, architecture)
-        if not self._routes.stacks(architecture, "look"):
+        if not self.routes.stacks(architecture, "look"):
             return None
         if isinstance(work, Measure):
             size = len(self._shards.split_rows(work.node, work.split))
@@ -166,9 +167,7 @@ class Stacked:
             return None
         return (Apply, function, frozen(work.args), tuple(r.shape for r in job.inputs))
 
-    def _of_training(
-        self, job: Job, work: Train, architecture: Architecture
-    ) -> Signature | None:
+    def _of_training(self, job: Job, work: Train, architecture: Architecture) -> Signature | None:
         plan = (
             id(architecture),
             replace(work.optimizer, learning_rate=0.0),
@@ -176,11 +175,11 @@ class Stacked:
             work.has_state,
         )
         if work.loss is None and not work.learn:
-            if not self._routes.stacks(architecture, "train"):
+            if not self.routes.stacks(architecture, "train"):
                 return None
             if self._form(architecture) is not None:
                 return (Train, *plan)
-        if architecture.is_random or not self._routes.stacks(architecture, "loss"):
+        if architecture.is_random or not self.routes.stacks(architecture, "loss"):
             return None
         shapes = tuple(r.shape for r in job.inputs)
         return (Train, *plan, work.loss, frozen(work.given), work.learn, shapes)
@@ -190,7 +189,7 @@ class Stacked:
         if key not in self._forms:
             try:
                 self._forms[key] = build(architecture, self._shards.x[:8])
-            except Unstackable as reason:
+            except UnstackableError as reason:
                 self._forms[key] = None
                 self.one_by_one.setdefault(f"the model {architecture.name}", str(reason))
         return self._forms[key]
@@ -206,16 +205,16 @@ class Stacked:
             return (lambda some: mixing.mix(self.memory, some)), everything
         if isinstance(work, ReplaceColumns):
             start, stop = work.start, work.stop
-            return (
-                lambda some: mixing.replace_columns(self.memory, some, start, stop)
-            ), everything
+            return (lambda some: mixing.replace_columns(self.memory, some, start, stop)), everything
         if isinstance(work, Apply):
             return (lambda some: self._keep(some, _applied(some))), everything
         architecture = jobs[0].inputs[0].architecture
         assert architecture is not None
         if isinstance(work, Train):
-            width = self._routes.lanes(architecture, self.memory)
             form = self._form(architecture) if len(signature) == 5 else None
+            columns = self._shards.minibatches.columns
+            activations = columns * activations_per_sample(architecture, self._shards.x[:1])
+            width = self.routes.lanes(architecture, activations)
             if form is not None:
                 training = self._training(form)
                 return (lambda some: training.run(some, signature, width)), width
@@ -281,5 +280,3 @@ def _subject(job: Job) -> str:
     if function is not None:
         return f"the function {function.__module__}.{function.__qualname__}"
     return f"jobs of the kind {type(work).__name__}"
-
-

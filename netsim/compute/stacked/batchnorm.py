@@ -24,12 +24,13 @@ class StackedBatchNorm(StackedLayer):
 
     replaces = (nn.BatchNorm1d, nn.BatchNorm2d)
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
-        self.eps, self.momentum = layer.eps, layer.momentum
+        self.eps: float = layer.eps
+        self.momentum: float = layer.momentum
 
     @classmethod
-    def refuses(cls, layer: nn.Module) -> str | None:
+    def refuses(cls, layer: Any) -> str | None:
         if layer.momentum is None:
             return "a batch normalisation whose running mean is cumulative (momentum = None)"
         return None
@@ -42,7 +43,11 @@ class StackedBatchNorm(StackedLayer):
         ctx.batch_statistics = self.training or not tracked
         if ctx.batch_statistics:
             pixels = x5[0, 0, 0].numel()
-            mask = None if lanes.mask is None else lanes.mask.view(*x5.shape[:2], *[1] * (x5.dim() - 2))
+            mask = (
+                None
+                if lanes.mask is None
+                else lanes.mask.view(*x5.shape[:2], *[1] * (x5.dim() - 2))
+            )
             if lanes.counts is None:
                 n: Tensor | float = float(x5.shape[1] * pixels)
             else:
@@ -52,20 +57,21 @@ class StackedBatchNorm(StackedLayer):
             variance = (centred * centred).sum(ctx.over, keepdim=True) / n
             ctx.mask, ctx.n = mask, n
             if self.training and tracked:
-                self._track(mean.view(lanes.width, -1), (variance * (n / (n - 1))).view(lanes.width, -1))
+                self._track(mean, variance * (n / (n - 1)))
         else:
             centred = x5 - self.value("running_mean").view(ctx.shape)
             variance = self.value("running_var").view(ctx.shape)
         ctx.scale = torch.rsqrt(variance + self.eps)
-        ctx.x = centred * ctx.scale
-        if "weight" not in self.slices:
-            return ctx.x.view(x.shape)
-        y = torch.addcmul(self.value("bias").view(ctx.shape), ctx.x, self.value("weight").view(ctx.shape))
+        ctx.x = y = centred * ctx.scale
+        if "weight" in self.slices:
+            weight, bias = (self.value(name).view(ctx.shape) for name in ("weight", "bias"))
+            y = torch.addcmul(bias, y, weight)
         return y.view(x.shape)
 
     def _track(self, mean: Tensor, variance: Tensor) -> None:
-        self.value("running_mean").mul_(1 - self.momentum).add_(mean, alpha=self.momentum)
-        self.value("running_var").mul_(1 - self.momentum).add_(variance, alpha=self.momentum)
+        for name, found in (("running_mean", mean), ("running_var", variance)):
+            value = found.view(self.lanes.width, -1)
+            self.value(name).mul_(1 - self.momentum).add_(value, alpha=self.momentum)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         dy = self.by_lane(gradient)
@@ -76,7 +82,7 @@ class StackedBatchNorm(StackedLayer):
             self.sink({"weight": along.view(width, -1), "bias": total.view(width, -1)})
         if not wants_input:
             return None
-        scale = ctx.scale
+        scale: Tensor = ctx.scale
         if "weight" in self.slices:
             scale = scale * self.value("weight").view(ctx.shape)
         if not ctx.batch_statistics:

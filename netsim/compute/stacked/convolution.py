@@ -31,14 +31,14 @@ class StackedConv2d(StackedLayer):
 
     replaces = (nn.Conv2d,)
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
         self.stride, self.padding = layer.stride, layer.padding
         self.dilation, self.groups = layer.dilation, layer.groups
         self.by_patches = lanes.token.is_cuda and self.groups == 1 and self.dilation == (1, 1)
 
     @classmethod
-    def refuses(cls, layer: nn.Module) -> str | None:
+    def refuses(cls, layer: Any) -> str | None:
         if layer.padding_mode != "zeros" or isinstance(layer.padding, str):
             return "a convolution whose padding is not a number of zeros"
         return None
@@ -139,7 +139,7 @@ def patches(
     """What a filter sees at each place, (W, B x places, rows x columns x channels), and (H, W')."""
     x = F.pad(x, (padding[1], padding[1], padding[0], padding[0])).permute(0, 2, 3, 1)
     seen = x.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
-    n, height, wide, channels = seen.shape[:4]
+    height, wide, channels = seen.shape[1:4]
     rows = seen.permute(0, 1, 2, 4, 5, 3).reshape(width, -1, kernel[0] * kernel[1] * channels)
     return rows, (height, wide)
 

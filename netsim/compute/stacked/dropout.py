@@ -18,20 +18,21 @@ class StackedDropout(StackedLayer):
 
     replaces = (nn.Dropout,)
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
         self.p = layer.p
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         x = self.by_lane(x)
-        ctx.mask = torch.empty_like(x)
-        for lane, generator in zip(ctx.mask, self.lanes.generators, strict=True):
+        ctx.mask = mask = torch.empty_like(x)
+        for lane, generator in zip(mask, self.lanes.generators, strict=True):
             lane.bernoulli_(1 - self.p, generator=generator)
-        ctx.mask.div_(1 - self.p)
-        return (x * ctx.mask).flatten(0, 1)
+        mask.div_(1 - self.p)
+        return (x * mask).flatten(0, 1)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        return (self.by_lane(gradient) * ctx.mask).flatten(0, 1)
+        mask: Tensor = ctx.mask
+        return (self.by_lane(gradient) * mask).flatten(0, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Nothing is dropped in evaluation."""

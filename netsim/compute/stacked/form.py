@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +42,7 @@ LARGEST_DIFFERENCE = 1e-5
 """Relative, in float64: three samples of a deep normalised network reach 1e-9 by rounding."""
 
 
-class Unstackable(Exception):
+class UnstackableError(Exception):
     """A model has no stacked form; says why."""
 
 
@@ -54,7 +55,7 @@ class Form:
 
     Raises
     ------
-    Unstackable
+    UnstackableError
         If a layer has no stacked form.
 
     Attributes
@@ -76,9 +77,9 @@ class Form:
                 self._replace(name, layer, slices, taken)
         left = [n for n in slices if n not in taken]
         if left:
-            raise Unstackable(f"no stacked form of the layer that holds {left[0]}")
+            raise UnstackableError(f"no stacked form of the layer that holds {left[0]}")
         if len(taken) < len(slices):
-            raise Unstackable("layers share parameters")
+            raise UnstackableError("layers share parameters")
 
     def _replace(
         self, name: str, layer: nn.Module, slices: dict[str, Slice], taken: set[str]
@@ -86,7 +87,7 @@ class Form:
         form = _REPLACED[type(layer)]
         reason = form.refuses(layer)
         if reason is not None:
-            raise Unstackable(f"no stacked form of {reason} ({name})")
+            raise UnstackableError(f"no stacked form of {reason} ({name})")
         prefix = f"{name}." if name else ""
         own = {n.removeprefix(prefix): s for n, s in slices.items() if n.startswith(prefix)}
         taken.update(prefix + n for n in own)
@@ -160,7 +161,7 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
 
     Raises
     ------
-    Unstackable
+    UnstackableError
         If it has none.
     """
     count = PROBE_LANES * PROBE_SAMPLES
@@ -171,10 +172,37 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
     try:
         reason = Form(double).differs(x.double() if x.is_floating_point() else x)
     except RuntimeError as error:
-        raise Unstackable(f"its forward pass needs one model's samples: {error}") from error
+        raise UnstackableError(f"its forward pass needs one model's samples: {error}") from error
     if reason is not None:
-        raise Unstackable(reason)
+        raise UnstackableError(reason)
     return Form(architecture)
+
+
+@lru_cache(maxsize=64)
+def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch.dtype) -> int:
+    counted = 0
+
+    def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        nonlocal counted
+        counted += output.numel()
+        if isinstance(module, nn.Conv2d):  # patches are the larger part of a stacked one
+            counted += output[:, 0].numel() * module.weight[0].numel()
+
+    leaves = [m for m in architecture.module.modules() if not list(m.children())]
+    handles = [m.register_forward_hook(count) for m in leaves]
+    try:
+        sample = torch.zeros(shape, device=architecture.device, dtype=kind)
+        architecture.bind(architecture.row())(sample)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return counted
+
+
+def activations_per_sample(architecture: Architecture, sample: Tensor) -> int:
+    """Values that a forward pass of one sample (1, ...) leaves for the backward pass."""
+    with torch.no_grad():
+        return _activations(architecture, tuple(sample.shape), sample.dtype)
 
 
 _REPLACED = {kind: form for form in LAYERS for kind in form.replaces}

@@ -107,7 +107,8 @@ class LossTraining:
                 step.step()
                 trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
         model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
-        pieces = trained[:, a.num_parameters :].split([int(np.prod(s)) for s in shapes], dim=1)
+        sizes_beside = [int(np.prod(s)) for s in shapes]
+        pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)
         return [
             [model[i], *(p[i].view(s) for p, s in zip(pieces, shapes, strict=True)), state[i]]
             for i in range(n)
@@ -129,7 +130,9 @@ class LossTraining:
         uniforms = None
         if count:
             keys = [
-                BatchKey(works[i].batches.node, works[i].batches.stream, works[i].batches.first + step)
+                BatchKey(
+                    works[i].batches.node, works[i].batches.stream, works[i].batches.first + step
+                )
                 for i in lanes
             ]
             draws = [shards.uniforms(k, index.shape[1], count) for k in keys]
@@ -157,7 +160,9 @@ class LossTraining:
             for s in a.slices:
                 if s.start >= a.num_parameters:
                     start = s.start - a.num_parameters
-                    tensors[f"model.{s.name}"] = buffers[start : start + s.stop - s.start].view(s.shape)
+                    tensors[f"model.{s.name}"] = buffers[start : start + s.stop - s.start].view(
+                        s.shape
+                    )
             batch = Batch(x, y, uniforms, scale)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
             after = [tensors[f"model.{s.name}"] for s in a.slices if s.start >= a.num_parameters]
@@ -175,15 +180,16 @@ class LossTraining:
 
 
 @torch.no_grad()
-def measure(
-    architecture: Architecture, shards: Shards, jobs: Sequence[Job]
-) -> list[Tensor]:
+def measure(architecture: Architecture, shards: Shards, jobs: Sequence[Job]) -> list[Tensor]:
     """What the function of some measurements of one signature says, splits of one size."""
     work = jobs[0].work
     assert isinstance(work, Measure)
     batches = [shards.split(j.work.node, work.split) for j in jobs]  # type: ignore[union-attr]
     rows = torch.stack([j.inputs[0].tensor() for j in jobs])
-    given = [torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(len(jobs[0].inputs) - 1)]
+    given = [
+        torch.stack([j.inputs[1 + k].tensor() for j in jobs])
+        for k in range(len(jobs[0].inputs) - 1)
+    ]
     architecture.module.train(False)
     called = _Called(architecture.module, work.function)
 

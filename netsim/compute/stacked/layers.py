@@ -33,7 +33,7 @@ class StackedLayer(nn.Module, ABC):
 
     replaces: ClassVar[tuple[type[nn.Module], ...]]
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__()
         self.lanes = lanes
         self.slices = dict(slices)
@@ -44,7 +44,7 @@ class StackedLayer(nn.Module, ABC):
         lanes.layers.append(self)
 
     @classmethod
-    def refuses(cls, layer: nn.Module) -> str | None:
+    def refuses(cls, layer: Any) -> str | None:
         """Why this form can't stand in for a layer of its class; None if it can."""
         return None
 
@@ -112,12 +112,12 @@ class _Pass(torch.autograd.Function):
         return layer.run(ctx, x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> Any:
         return ctx.layer.back(ctx, gradient, ctx.needs_input_grad[0]), None, None
 
 
 def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
-    """sink = decay * sink + value, where a decay of 0 forgets whatever was there."""
+    """Sink = decay * sink + value, where a decay of 0 forgets whatever was there."""
     assert sink is not None
     if decay == 0.0:
         sink.copy_(value)
@@ -157,12 +157,12 @@ class StackedEmbedding(StackedLayer):
 
     replaces = (nn.Embedding,)
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
         self.padding_idx = layer.padding_idx
 
     @classmethod
-    def refuses(cls, layer: nn.Module) -> str | None:
+    def refuses(cls, layer: Any) -> str | None:
         odd = layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse
         return "an embedding with max_norm, scale_grad_by_freq or sparse" if odd else None
 
@@ -187,7 +187,7 @@ class StackedNorm(StackedLayer):
 
     replaces = (nn.GroupNorm, nn.LayerNorm)
 
-    def __init__(self, layer: nn.Module, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
         self.groups = getattr(layer, "num_groups", None)
         self.normalized_shape = getattr(layer, "normalized_shape", None)
@@ -210,10 +210,10 @@ class StackedNorm(StackedLayer):
         return value.view(len(value), 1, -1, *[1] * (like.dim() - 3))
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
-        ctx.x = self.by_lane(x)
-        y = ctx.x * self._shaped("weight", ctx.x)
+        ctx.x = by_lane = self.by_lane(x)
+        y = by_lane * self._shaped("weight", by_lane)
         if "bias" in self.slices:
-            y = y + self._shaped("bias", ctx.x)
+            y = y + self._shaped("bias", by_lane)
         return y.view(x.shape)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:

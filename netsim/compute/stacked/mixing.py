@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.compute.jobs import Job, Mix
+from netsim.compute.refs import Ref
 from netsim.compute.slab import Memory, Slab
 
 LONG = 32_768
@@ -20,7 +21,9 @@ def mix(memory: Memory, jobs: Sequence[Job]) -> None:
 
     A weight of 0 keeps a row out, even a diverged one: 0 * nan would be nan.
     """
-    refs, weights, sizes = [], [], []
+    refs: list[Ref] = []
+    weights: list[Tensor] = []
+    sizes: list[int] = []
     for job in jobs:
         assert isinstance(job.work, Mix)
         lazy = job.work.weights is None

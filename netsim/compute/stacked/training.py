@@ -198,9 +198,7 @@ class Training:
             if tensor is not None and lanes > n:
                 tensor[n:lanes] = tensor[n - 1]
 
-    def _generators(
-        self, works: Sequence[Train], step: int, wide: int
-    ) -> list[torch.Generator]:
+    def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
         keys = [list(w.batches.keys())[min(step, w.batches.count - 1)] for w in works[:wide]]
         keys += [keys[-1]] * (wide - len(keys))
         device = self._form.architecture.device

@@ -78,7 +78,7 @@ class Update:
 
     def _adam(self, gradient: Tensor) -> None:
         c = self.constants
-        count, first, second = self._state.split([1, *[gradient.shape[1]] * 2], dim=1)
+        count, first, second = torch.split(self._state, [1, *[gradient.shape[1]] * 2], dim=1)
         count.add_(1.0)
         first.lerp_(gradient, 1 - c.beta1)
         second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
