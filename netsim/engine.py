@@ -261,6 +261,7 @@ class Simulation:
                 "backend": backend_name(ctx),
                 "device": str(self.world.shards.x.device),
             },
+            "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
         if scenario.attack is not None:

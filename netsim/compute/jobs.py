@@ -180,3 +180,12 @@ class JobFailedError(Exception):
     def __init__(self, job: Job) -> None:
         super().__init__()
         self.job = job
+
+
+def describe(work: Work) -> str:
+    """A job in a few words, for error messages."""
+    if isinstance(work, Train):
+        loss = f" with loss {work.loss.__qualname__}" if work.loss else ""
+        return f"training of {work.batches.count} steps{loss}"
+    function = getattr(work, "function", None)
+    return f"{type(work).__name__.lower()}" + (f" {function.__qualname__}" if function else "")

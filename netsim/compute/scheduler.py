@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import ref as weak
 
-from netsim.compute.jobs import Job, JobFailedError, ReplaceColumns, Train, Work
+from netsim.compute.divergence import Divergences
+from netsim.compute.jobs import Job, JobFailedError, ReplaceColumns, Work, describe
 from netsim.compute.refs import Cell, Ref
 from netsim.errors import ComputeError, NetsimError
 from netsim.units import to_s
@@ -31,6 +32,7 @@ class Backend(Protocol):
     """What executes jobs: fills the cells of each job's outputs."""
 
     name: str
+    divergences: Divergences
 
     def execute(self, jobs: Sequence[Job]) -> int:
         """Run jobs of one level, whose inputs are all computed; returns in how many calls.
@@ -143,6 +145,10 @@ class Scheduler:
                 f"{type(error).__name__}: {error}"
             ) from error
 
+    def diverged(self) -> list[dict[str, Any]]:
+        """Nodes whose training left the finite numbers; see `Divergences.found`."""
+        return [] if self.backend is None else self.backend.divergences.found()
+
     @property
     def mean_batch_width(self) -> float:
         """Jobs per call of the backend."""
@@ -153,12 +159,3 @@ class Scheduler:
         cell = Cell(self, row.shape, row.architecture)
         self.submit(ReplaceColumns(start, stop), row.owner, (row, part), (cell,))
         return Ref(row.owner, cell)
-
-
-def describe(work: Work) -> str:
-    """A job in a few words, for error messages."""
-    if isinstance(work, Train):
-        loss = f" with loss {work.loss.__qualname__}" if work.loss else ""
-        return f"training of {work.batches.count} steps{loss}"
-    function = getattr(work, "function", None)
-    return f"{type(work).__name__.lower()}" + (f" {function.__qualname__}" if function else "")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from netsim.compute import optimizers
+from netsim.compute.divergence import Divergences
 from netsim.compute.functions import fill
 from netsim.compute.jobs import (
     Apply,
@@ -45,6 +46,7 @@ class Sequential:
     def __init__(self, shards: Shards, streams: Streams) -> None:
         self._shards = shards
         self._streams = streams
+        self.divergences = Divergences()
         self._run: dict[type, Callable[[Any, Job], Sequence[Tensor]]] = {
             Train: self._train,
             Outputs: self._outputs,
@@ -105,6 +107,8 @@ class Sequential:
                 found = value.grad
                 gradients.append((torch.zeros_like(value) if found is None else found).view(-1))
             optimizers.step(work.optimizer, rows, gradients, state)
+        before, after = theta[: len(parameters)].sum(), parameters.sum()
+        self.divergences.note([job], before.reshape(1), after.reshape(1))
         return [row, *(v.detach() for v in learned.values()), state]
 
     def _masks(self, is_random: bool, key: BatchKey) -> AbstractContextManager[None]:

@@ -71,6 +71,7 @@ class Stacked:
         self._shards, self._streams = shards, streams
         self.memory = Memory(device, dtype)
         self._alone = Sequential(shards, streams)
+        self.divergences = self._alone.divergences
         self.routes = routes
         self._forms: dict[int, Form | None] = {}
         self._trainings: dict[int, Training] = {}
@@ -218,7 +219,9 @@ class Stacked:
             if form is not None:
                 training = self._training(form)
                 return (lambda some: training.run(some, signature, width)), width
-            trainer = functional.LossTraining(architecture, self._shards, self.memory)
+            trainer = functional.LossTraining(
+                architecture, self._shards, self.memory, self.divergences
+            )
             return (lambda some: self._keep(some, trainer.run(some))), width
         if isinstance(work, Measure):
             return (lambda some: self._keep(some, self._measured(architecture, some))), everything
@@ -236,7 +239,9 @@ class Stacked:
     def _training(self, form: Form) -> Training:
         key = id(form)
         if key not in self._trainings:
-            self._trainings[key] = Training(form, self._shards, self._streams, self.memory)
+            self._trainings[key] = Training(
+                form, self._shards, self._streams, self.memory, self.divergences
+            )
         return self._trainings[key]
 
     def _looking(self, form: Form) -> Looking:

@@ -62,7 +62,8 @@ class StackedBatchNorm(StackedLayer):
             centred = x5 - self.value("running_mean").view(ctx.shape)
             variance = self.value("running_var").view(ctx.shape)
         ctx.scale = torch.rsqrt(variance + self.eps)
-        ctx.x = y = centred * ctx.scale
+        y: Tensor = centred * ctx.scale
+        ctx.x = y
         if "weight" in self.slices:
             weight, bias = (self.value(name).view(ctx.shape) for name in ("weight", "bias"))
             y = torch.addcmul(bias, y, weight)

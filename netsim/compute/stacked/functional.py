@@ -17,6 +17,7 @@ from torch.func import functional_call, grad, vmap
 
 from netsim.compute import optimizers
 from netsim.compute.architecture import Architecture
+from netsim.compute.divergence import Divergences
 from netsim.compute.functions import fill
 from netsim.compute.jobs import BatchKey, Job, Measure, Train
 from netsim.compute.sequential import cross_entropy
@@ -49,10 +50,19 @@ class LossTraining:
     architecture : Architecture
     shards : Shards
     memory : Memory
+    divergences : Divergences
+        Told of nodes whose models leave the finite numbers.
     """
 
-    def __init__(self, architecture: Architecture, shards: Shards, memory: Memory) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        shards: Shards,
+        memory: Memory,
+        divergences: Divergences,
+    ) -> None:
         self._architecture, self._shards, self._memory = architecture, shards, memory
+        self._divergences = divergences
 
     def run(self, jobs: Sequence[Job]) -> list[list[Tensor]]:
         """Results of jobs of one signature: for each job model, what was learned, state."""
@@ -106,6 +116,8 @@ class LossTraining:
                 )
                 step.step()
                 trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
+        parameters = slice(0, a.num_parameters)
+        self._divergences.note(jobs, rows[:, parameters].sum(1), trained[:, parameters].sum(1))
         model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
         sizes_beside = [int(np.prod(s)) for s in shapes]
         pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from netsim.compute import optimizers
+from netsim.compute.divergence import Divergences
 from netsim.compute.jobs import Job, Optimizer, Train
 from netsim.compute.masks import generator, mask_seed
 from netsim.compute.shards import Shards
@@ -130,11 +131,20 @@ class Training:
     shards : Shards
     streams : Streams
     memory : Memory
+    divergences : Divergences
+        Told of nodes whose models leave the finite numbers.
     """
 
-    def __init__(self, form: Form, shards: Shards, streams: Streams, memory: Memory) -> None:
+    def __init__(
+        self,
+        form: Form,
+        shards: Shards,
+        streams: Streams,
+        memory: Memory,
+        divergences: Divergences,
+    ) -> None:
         self._form, self._shards, self._streams = form, shards, streams
-        self._memory = memory
+        self._memory, self._divergences = memory, divergences
         self._spaces: dict[tuple[object, ...], Workspace] = {}
 
     def run(self, jobs: Sequence[Job], plan_key: tuple[object, ...], width: int) -> None:
@@ -145,6 +155,8 @@ class Training:
         space = self._space(plan_key, works[0], capacity)
         lanes = max(len(jobs), LEAST_LANES)
         self._load(space, jobs, works, lanes)
+        size = self._form.architecture.num_parameters
+        before, after = space.rows[: len(jobs), :size].sum(1), []
         steps = [w.batches.count for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
         columns = index.shape[2]
@@ -160,6 +172,7 @@ class Training:
         for s in range(steps[0]):
             going_on = sum(n > s for n in steps)
             if going_on < active:
+                after.append(space.rows[going_on:active, :size].sum(1))
                 self._store(space, jobs, going_on, active)
                 active = going_on
             wide = space_width(max(active, LEAST_LANES), capacity, device)
@@ -172,6 +185,8 @@ class Training:
             if self._form.architecture.is_random:
                 self._form.lanes.generators = self._generators(works, s, wide)
             space.step(wide, is_ragged)
+        after.append(space.rows[:active, :size].sum(1))
+        self._divergences.note(jobs, before, torch.cat(after[::-1]))
         self._store(space, jobs, 0, active)
 
     def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
