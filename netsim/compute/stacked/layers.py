@@ -125,6 +125,27 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
         sink.mul_(decay).add_(value) if decay != 1.0 else sink.add_(value)
 
 
+ALIGNMENT_BYTES = 64
+
+
+def aligned_room(width: int, rows: int, columns: int, like: Tensor) -> Tensor:
+    """Room for a matrix a lane, (W, rows, columns), each at an aligned address.
+
+    A CPU's matrix product takes another path, with other bits, where a matrix does not start at
+    an aligned address; without this, a lane's numbers would depend on its place.
+    """
+    size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
+    room = like.new_empty((width, -(-size // unit) * unit))
+    return room[:, :size].view(width, rows, columns)
+
+
+def aligned(x: Tensor) -> Tensor:
+    """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
+    if x.is_cuda or x[0].numel() * x.element_size() % ALIGNMENT_BYTES == 0:
+        return x
+    return aligned_room(*x.shape, like=x).copy_(x)
+
+
 class StackedLinear(StackedLayer):
     """`torch.nn.Linear` as one batched matrix product."""
 
@@ -132,7 +153,7 @@ class StackedLinear(StackedLayer):
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         weight = self.value("weight")
-        ctx.x, ctx.weight = x.reshape(len(weight), -1, weight.shape[2]), weight
+        ctx.x, ctx.weight = aligned(x.reshape(len(weight), -1, weight.shape[2])), weight
         if "bias" in self.slices:
             y = torch.baddbmm(self.value("bias").unsqueeze(1), ctx.x, weight.transpose(1, 2))
         else:
@@ -140,7 +161,8 @@ class StackedLinear(StackedLayer):
         return y.view(*x.shape[:-1], weight.shape[1])
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        dy = gradient.reshape(len(ctx.weight), -1, gradient.shape[-1])
+        weight: Tensor = ctx.weight
+        dy = aligned(gradient.reshape(len(weight), -1, gradient.shape[-1]))
         decay = self.decay()
         sink = self.sinks["weight"]
         assert sink is not None
@@ -149,7 +171,9 @@ class StackedLinear(StackedLayer):
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:
             return None
-        return torch.bmm(dy, ctx.weight).view(*gradient.shape[:-1], ctx.weight.shape[2])
+        dx = aligned_room(*dy.shape[:2], weight.shape[2], like=dy)
+        dx.baddbmm_(dy, weight, beta=0)
+        return dx.reshape(*gradient.shape[:-1], weight.shape[2])
 
 
 class StackedEmbedding(StackedLayer):
