@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import ref as weak
 
+from torch import Tensor
+
 from netsim.compute.divergence import Divergences
 from netsim.compute.jobs import Job, JobFailedError, ReplaceColumns, Work, describe
+from netsim.compute.minibatches import Rows
 from netsim.compute.refs import Cell, Ref
 from netsim.errors import ComputeError, NetsimError
 from netsim.units import to_s
@@ -42,6 +45,9 @@ class Backend(Protocol):
         JobFailedError
             Naming the job that can't be run.
         """
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs (n_i, L), on the CPU, of computed models on samples by number."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from netsim.compute.jobs import (
     Train,
 )
 from netsim.compute.masks import mask_seed, seeded
+from netsim.compute.minibatches import Rows
+from netsim.compute.refs import Ref
 from netsim.compute.select import greedy
 from netsim.compute.shards import Batch, Shards
 from netsim.rng import Streams
@@ -70,6 +72,15 @@ class Sequential:
                 if cell is not None:
                     cell.value = value
         return len(jobs)
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs of models in evaluation mode; see `netsim.compute.scheduler.Backend`."""
+        found, seen, x = [], None, self._shards.x
+        for ref, rows in asked:
+            if rows is not seen:  # the samples that all nodes share are gathered once
+                seen, x = rows, self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
+            found.append(evaluate(_model(ref), x).cpu())
+        return found
 
     def _train(self, work: Train, job: Job) -> Sequence[Tensor]:
         theta, *others = (r.tensor() for r in job.inputs)

@@ -29,6 +29,8 @@ from netsim.compute.jobs import (
     Select,
     Train,
 )
+from netsim.compute.minibatches import Rows
+from netsim.compute.refs import Ref
 from netsim.compute.routes import Routes
 from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
@@ -80,6 +82,27 @@ class Stacked:
         """What could not be stacked, and why."""
         self.splits = 0
         """How often a call ran out of memory and was halved."""
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs of models in evaluation mode; see `netsim.compute.scheduler.Backend`."""
+        groups: dict[Signature, list[int]] = {}
+        for i, (ref, rows) in enumerate(asked):
+            architecture = ref.architecture
+            assert architecture is not None
+            together = self.routes.stacks(architecture, "look") and self._form(architecture)
+            key = (id(architecture), bucket(len(rows))) if together else ()
+            groups.setdefault(key, []).append(i)
+        found: dict[int, Tensor] = {}
+        for key, places in groups.items():
+            some = [asked[i] for i in places]
+            if key:
+                form = self._forms[key[0]]
+                assert form is not None
+                results = self._looking(form).predictions(some)
+            else:
+                results = self._alone.predictions(some)
+            found.update(zip(places, results, strict=True))
+        return [found[i] for i in range(len(asked))]
 
     # -- jobs by signature -------------------------------------------------------------------------
 

@@ -128,12 +128,13 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
 ALIGNMENT_BYTES = 64
 
 
-def aligned_room(width: int, rows: int, columns: int, like: Tensor) -> Tensor:
-    """Room for a matrix a lane, (W, rows, columns), each at an aligned address.
+def aligned_room(like: Tensor, columns: int) -> Tensor:
+    """Room for a matrix a lane, (W, rows of `like`, columns), each at an aligned address.
 
     A CPU's matrix product takes another path, with other bits, where a matrix does not start at
     an aligned address; without this, a lane's numbers would depend on its place.
     """
+    width, rows = like.shape[:2]
     size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
     room = like.new_empty((width, -(-size // unit) * unit))
     return room[:, :size].view(width, rows, columns)
@@ -143,7 +144,7 @@ def aligned(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
     if x.is_cuda or x[0].numel() * x.element_size() % ALIGNMENT_BYTES == 0:
         return x
-    return aligned_room(*x.shape, like=x).copy_(x)
+    return aligned_room(x, x.shape[2]).copy_(x)
 
 
 class StackedLinear(StackedLayer):
@@ -171,7 +172,7 @@ class StackedLinear(StackedLayer):
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:
             return None
-        dx = aligned_room(*dy.shape[:2], weight.shape[2], like=dy)
+        dx = aligned_room(dy, weight.shape[2])
         dx.baddbmm_(dy, weight, beta=0)
         return dx.reshape(*gradient.shape[:-1], weight.shape[2])
 

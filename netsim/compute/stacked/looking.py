@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from netsim.compute.jobs import Gradient, Job, Loss, Outputs, Select
+from netsim.compute.minibatches import Rows
+from netsim.compute.refs import Ref
 from netsim.compute.select import greedy_rounds
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
@@ -65,6 +67,17 @@ class Looking:
             y = self._form.outputs(x)
             yield lanes, y.view(len(some), seen.shape[1], -1)[:width]
 
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs (n_i, L), on the CPU, of models on samples that are padded to one size."""
+        rows = self._rows(len(asked))
+        self._memory.gather([ref for ref, _ in asked], rows)
+        index = torch.from_numpy(np.stack([padded_rows(r) for _, r in asked])).to(rows.device)
+        found: list[Tensor] = []
+        for lanes, y in self.logits(rows, index):
+            sizes = [len(r) for _, r in asked[lanes]]
+            found += [one[:n] for one, n in zip(y.cpu(), sizes, strict=True)]
+        return found
+
     def outputs(self, jobs: Sequence[Job]) -> list[list[Tensor]]:
         """Results of `Outputs` jobs whose minibatches are as large."""
         refs = [r for j in jobs for r in j.inputs]
@@ -87,7 +100,7 @@ class Looking:
         assert isinstance(work, Loss | Gradient | Select)
         split = "validation" if isinstance(work, Select) else work.split
         rows = self._shards.split_rows(work.node, split)
-        return np.pad(rows, (0, bucket(len(rows)) - len(rows)), mode="edge"), len(rows)
+        return padded_rows(rows), len(rows)
 
     def _table(self, jobs: Sequence[Job], device: torch.device) -> tuple[Tensor, Tensor]:
         """Sample numbers (W, n) of the jobs' splits, and each sample's share of the mean."""
@@ -191,6 +204,11 @@ class Looking:
             losses.append(self._losses(rows, index[nodes], share[nodes]))
         found: list[float] = torch.cat(losses).tolist()
         return found
+
+
+def padded_rows(rows: Rows) -> Rows:
+    """Sample numbers, the last one repeated up to the size of their bucket."""
+    return np.pad(rows, (0, bucket(len(rows)) - len(rows)), mode="edge")
 
 
 def bucket(samples: int) -> int:
