@@ -69,7 +69,7 @@ def open_context(
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
         routes=routes,
-        optimizer=_optimizer(training),
+        optimizer=optimizer_of(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
         attack=scenario.attack,
@@ -110,7 +110,8 @@ def _initial(world: World, scheduler: Scheduler) -> list[Cell]:
     return [cells[id(row)] for row in world.initial]
 
 
-def _optimizer(t: Training) -> Optimizer:
+def optimizer_of(t: Training) -> Optimizer:
+    """The constants of the local optimiser."""
     return Optimizer(
         t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2, t.clip_norm
     )

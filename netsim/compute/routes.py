@@ -37,13 +37,16 @@ GPU_SHARE = 0.25
 """Of a GPU's memory for the rows and activations of the lanes that train together."""
 
 
-class Rule(Route):
-    """A route for a sort of model; see `routes.toml`."""
+class Rule(Table):
+    """What holds for a sort of model; see `routes.toml`."""
 
     device: Literal["cpu", "cuda"]
     layers: Literal["dense", "conv"] | None = None
     largest: Count | None = None
-    wide_from: Count = 2
+    largest_batch: Count | None = None
+    train_from: Count | None = None
+    loss_from: Count | None = None
+    look_from: Count | None = None
 
 
 class Rules(Table):
@@ -104,18 +107,23 @@ def _rules() -> tuple[Rule, ...]:
     return Rules.model_validate(tomllib.loads(SHIPPED.read_text(encoding="utf-8"))).rule
 
 
-def ruled(architecture: Architecture, num_nodes: int) -> Route:
+def ruled(architecture: Architecture, num_nodes: int, batch_size: int) -> Route:
     """The shipped rule for a model that `num_nodes` nodes have."""
-    layers = (
-        "conv" if any(isinstance(m, nn.Conv2d) for m in architecture.module.modules()) else "dense"
-    )
+    modules = architecture.module.modules()
+    layers = "conv" if any(isinstance(m, nn.Conv2d) for m in modules) else "dense"
+
+    def way(at_least: int | None) -> Way:
+        return "stacked" if at_least is not None and num_nodes >= at_least else "sequential"
+
     for rule in _rules():
-        if rule.device != architecture.device.type or rule.layers not in (None, layers):
-            continue
-        if rule.largest is not None and architecture.num_parameters > rule.largest:
-            continue
-        loss: Way = rule.loss if num_nodes >= rule.wide_from else "sequential"
-        return Route(train=rule.train, loss=loss, look=rule.look, lanes=rule.lanes)
+        if (
+            rule.device == architecture.device.type
+            and rule.layers in (None, layers)
+            and architecture.num_parameters <= (rule.largest or architecture.num_parameters)
+            and batch_size <= (rule.largest_batch or batch_size)
+        ):
+            ways = (way(n) for n in (rule.train_from, rule.loss_from, rule.look_from))
+            return Route(**dict(zip(("train", "loss", "look"), ways, strict=True)))
     return Route(train="sequential", loss="sequential", look="sequential")
 
 
@@ -215,5 +223,9 @@ def choose(
         elif name in measured:
             found[id(architecture)] = (name, measured[name], "netsim tune")
         else:
-            found[id(architecture)] = (name, ruled(architecture, count), "shipped rules")
+            found[id(architecture)] = (
+                name,
+                ruled(architecture, count, batch_size),
+                "shipped rules",
+            )
     return Routes(found)

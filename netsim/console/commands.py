@@ -70,6 +70,35 @@ def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) ->
         console.print(Text("results in ") + Text(str(top), style="bold"))
 
 
+def tune(
+    name: str, sets: Sequence[str], algorithms: Path | None, out: Path | None, quiet: bool
+) -> None:
+    """Measure a scenario's models and keep the routes that follow."""
+    from netsim import tuning
+    from netsim.compute import routes
+
+    draft, scenario = _checked(name, sets, {}, plugins.algorithms(algorithms), None, False)
+    path = out or routes.user_table()
+    routes.read_measured(path)  # a file that could not be kept must fail before the measuring
+    found = tuning.tune(runner.build(scenario, draft.path))
+    try:
+        tuning.keep(found, path)
+    except OSError as error:
+        raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
+    if quiet:
+        return
+    table = Table(box=box.SIMPLE_HEAD, title="times faster stacked than node after node")
+    table.add_column("model, minibatch, precision, threads", overflow="fold")
+    for column in ("nodes", "train", "loss", "look", "lanes"):
+        table.add_column(column, justify="right")
+    for m in found:
+        cells = [f"{m.ratios[p]:.2f}" for p in ("train", "loss", "look")]
+        table.add_row(m.signature, str(m.nodes), *cells, str(m.route.lanes))
+    console = terminal.out()
+    console.print(table)
+    console.print(Text("kept in ") + Text(str(path), style="bold"))
+
+
 def sweep_table(
     over: Iterable[str],
     draw: Iterable[str],
