@@ -29,6 +29,11 @@ class StackedBatchNorm(StackedLayer):
         self.eps: float = layer.eps
         self.momentum: float = layer.momentum
 
+    @property
+    def gives_new(self) -> bool:
+        """Without scale and shift, what it gives are the normalised values that it keeps."""
+        return "weight" in self.slices
+
     @classmethod
     def refuses(cls, layer: Any) -> str | None:
         if layer.momentum is None:

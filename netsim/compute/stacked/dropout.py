@@ -17,6 +17,7 @@ class StackedDropout(StackedLayer):
     """`torch.nn.Dropout`: it has no parameters, but draws lane by lane."""
 
     replaces = (nn.Dropout,)
+    links = False
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)

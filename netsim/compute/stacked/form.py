@@ -8,7 +8,7 @@ the form is built, by running two lanes against the model itself.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from netsim.compute.architecture import Architecture, Slice
 from netsim.compute.masks import generator, seeded
 from netsim.compute.stacked.batchnorm import StackedBatchNorm
+from netsim.compute.stacked.chain import Chain, chain_of
 from netsim.compute.stacked.convolution import StackedConv2d
 from netsim.compute.stacked.dropout import StackedDropout
 from netsim.compute.stacked.lanes import Lanes
@@ -69,6 +70,7 @@ class Form:
         self.architecture = architecture
         self.lanes = Lanes(architecture.device, architecture.dtype)
         self.module = copy.deepcopy(architecture.module)
+        self.chain: Chain | None = None
         self._bound: tuple[Tensor | None, Tensor | None, bool | None] = (None, None, None)
         slices = {s.name: s for s in architecture.slices}
         taken: set[str] = set()
@@ -104,10 +106,31 @@ class Form:
             self.module.train(training)
         self.lanes.bind(rows, sinks, training)
 
+    @torch.no_grad()
     def outputs(self, x: Tensor) -> Tensor:
         """Outputs (W x B, L) of samples (W x B, ...) of the lanes bound."""
-        result: Tensor = self.module(x)
+        result: Tensor = self.module(x) if self.chain is None else self.chain.outputs(x)[0]
         return result
+
+    def differentiate(self, x: Tensor, gradient_of: Callable[[Tensor], Tensor]) -> None:
+        """Fill the sinks.
+
+        Parameters
+        ----------
+        x : torch.Tensor
+            (W x B, ...) samples.
+        gradient_of : callable
+            From outputs (W x B, L) to the gradient of whatever is to become small by them.
+        """
+        self.lanes.begin_step()
+        if self.chain is not None:
+            y, kept = self.chain.outputs(x)
+            self.chain.backward(kept, gradient_of(y))
+        else:
+            y = self.module(x)
+            y.backward(gradient_of(y.detach()))
+        with torch.no_grad():
+            self.lanes.end_step()
 
     def differs(self, x: Tensor) -> str | None:
         """Whether lanes differ from the models that they stand for, and how; None if they agree.
@@ -135,10 +158,14 @@ class Form:
         self.lanes.generators = [generator(row.device, i) for i in range(PROBE_LANES)]
         self.bind(rows, sinks, training)
         self.lanes.decay = 0.0
-        self.lanes.begin_step()
-        y = self.outputs(x)
-        torch.autograd.backward(y, y.detach())
-        self.lanes.end_step()
+        given: list[Tensor] = []
+
+        def itself(outputs: Tensor) -> Tensor:
+            given.append(outputs.clone())
+            return outputs.clone()
+
+        self.differentiate(x, itself)
+        (y,) = given
         for i in range(PROBE_LANES):
             gradient = torch.zeros_like(sinks[i])
             model = architecture.bind(alone[i], gradient, training)
@@ -169,13 +196,26 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
     # In float64, where a difference can only be a mistake and never the order of a sum.
     a = architecture
     double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
+    trial, form = Form(double), Form(architecture)
+    x = x.double() if x.is_floating_point() else x
     try:
-        reason = Form(double).differs(x.double() if x.is_floating_point() else x)
+        reason = trial.differs(x)
     except RuntimeError as error:
         raise UnstackableError(f"its forward pass needs one model's samples: {error}") from error
     if reason is not None:
         raise UnstackableError(reason)
-    return Form(architecture)
+    trial.chain = chain_of(trial.module)
+    if trial.chain is not None and _agrees(trial, x):
+        form.chain = chain_of(form.module)
+    return form
+
+
+def _agrees(trial: Form, x: Tensor) -> bool:
+    """Whether the chain of a form is what its module runs."""
+    try:
+        return trial.differs(x) is None
+    except (RuntimeError, IndexError):
+        return False
 
 
 @lru_cache(maxsize=64)

@@ -33,6 +33,14 @@ class StackedLayer(nn.Module, ABC):
 
     replaces: ClassVar[tuple[type[nn.Module], ...]]
 
+    links: ClassVar[bool] = True
+    """Whether `run` and `back` are all there is to it, without autograd's help."""
+
+    @property
+    def gives_new(self) -> bool:
+        """Whether `run` gives a tensor that its `back` does not read."""
+        return True
+
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__()
         self.lanes = lanes
@@ -211,6 +219,7 @@ class StackedNorm(StackedLayer):
     """`torch.nn.GroupNorm` and `LayerNorm`: per sample, so only scale and shift are a lane's."""
 
     replaces = (nn.GroupNorm, nn.LayerNorm)
+    links = False
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)

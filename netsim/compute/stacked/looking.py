@@ -15,7 +15,7 @@ from netsim.compute.select import greedy_rounds
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
-from netsim.compute.stacked.training import LEAST_LANES
+from netsim.compute.stacked.training import LEAST_LANES, cross_entropy_gradient
 
 VALUES_AT_ONCE = 1 << 22
 """Inputs of one pass: more would leave the cache, or a GPU's memory."""
@@ -144,16 +144,13 @@ class Looking:
             gradient = torch.zeros_like(some)
             self._form.bind(some[:, : a.num_values], gradient[:, : a.num_parameters])
             lanes.mask, lanes.counts, lanes.decay = None, None, 0.0
-            lanes.begin_step()
-            y = self._form.outputs(self._shards.x.index_select(0, seen.view(-1)))
-            with torch.no_grad():
-                dy = torch.softmax(y, dim=-1)
-                labels = self._shards.y[seen.view(-1)].unsqueeze(1)
-                dy.scatter_add_(1, labels, dy.new_full((1, 1), -1.0).expand_as(labels))
-                dy.mul_(kept.view(-1, 1))
-            y.backward(dy)  # type: ignore[no-untyped-call]
-            with torch.no_grad():
-                lanes.end_step()
+            each = seen.view(-1)
+            labels, weight = self._shards.y[each], kept.view(-1, 1)
+            # The lambda is called before the loop goes on.
+            self._form.differentiate(
+                self._shards.x.index_select(0, each),
+                lambda z, y=labels, w=weight: cross_entropy_gradient(z, y, w),  # type: ignore[misc]
+            )
             gradient = gradient[:, : a.num_values]
             gradient[:, a.num_parameters :] = 0.0
             results += [[g.clone()] for g in gradient[: len(part)]]
