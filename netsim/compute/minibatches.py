@@ -15,6 +15,9 @@ from netsim.rng import Streams
 
 Rows = NDArray[np.int64]
 
+SHORT = 128
+"""Rows of a node up to which drawing an epoch's order anew is quicker than finding it again."""
+
 
 class Minibatches:
     """The minibatches of all nodes.
@@ -34,6 +37,9 @@ class Minibatches:
         self._sizes = np.array([len(r) for r in rows], dtype=np.int64)
         full, rest = np.divmod(self._sizes, batch_size)
         self._per_epoch = full + ((rest > 1) | (full == 0))
+        self._padded = np.zeros((len(rows), SHORT), dtype=np.int64)
+        for padded, mine in zip(self._padded, rows, strict=True):
+            padded[: len(mine)] = mine[:SHORT]
         self._orders: OrderedDict[tuple[int, str, int], Rows] = OrderedDict()
         self._kept = 4 * len(rows) + 16
 
@@ -72,35 +78,58 @@ class Minibatches:
         nodes = np.array([j.node for j in jobs])
         counters = np.array([j.first for j in jobs])[:, None] + np.arange(steps)
         epochs, positions = np.divmod(counters, self._per_epoch[nodes][:, None])
-        wanted: dict[tuple[int, str, int], int] = {}
-        which = np.empty_like(epochs)
-        for i, (job, mine) in enumerate(zip(jobs, epochs.tolist(), strict=True)):
-            last, place = -1, -1
-            for s, epoch in enumerate(mine):
-                if epoch != last:
-                    last, place = (
-                        epoch,
-                        wanted.setdefault((job.node, job.stream, epoch), len(wanted)),
-                    )
-                which[i, s] = place
-        orders = self._epochs(list(wanted))
-        lengths = np.array([len(o) for o in orders])
-        ends = np.cumsum(lengths)
+        index = np.empty((*counters.shape, self.columns), dtype=np.int64)
+        sizes = np.empty_like(counters)
+        by_stream: dict[str, list[int]] = {}
+        for i, job in enumerate(jobs):
+            by_stream.setdefault(job.stream, []).append(i)
+        for stream, mine in by_stream.items():
+            some = slice(None) if len(mine) == len(jobs) else np.array(mine)
+            index[some], sizes[some] = self._of_stream(
+                stream, nodes[some], epochs[some], positions[some]
+            )
+        return index, sizes
+
+    def _of_stream(
+        self, stream: str, nodes: Rows, epochs: Rows, positions: Rows
+    ) -> tuple[Rows, Rows]:
+        """`table` of jobs of one stream, from their epochs and places in them, (W, S) each."""
+        span = int(epochs.max()) + 1
+        wanted, which = np.unique(nodes[:, None] * span + epochs, return_inverse=True)
+        which = which.reshape(epochs.shape)
+        orders, lengths = self._orders_of(stream, *np.divmod(wanted, span))
         starts = positions * self.batch_size
         sizes = np.minimum(self.batch_size, lengths[which] - starts)
-        flat = np.concatenate(orders)
         inside = np.minimum(np.arange(self.columns), sizes[..., None] - 1)
-        return flat[(ends - lengths)[which][..., None] + starts[..., None] + inside], sizes
+        return orders[which[..., None], starts[..., None] + inside], sizes
+
+    def _orders_of(self, stream: str, nodes: Rows, epochs: Rows) -> tuple[Rows, Rows]:
+        """The rows of some nodes in the order of some epochs, padded, and how many they are."""
+        sizes = self._sizes[nodes]
+        longest = int(sizes.max())
+        if longest <= SHORT:
+            places = self._draw(stream, nodes, epochs)
+            return self._padded[nodes[:, None], places], sizes
+        found = self._epochs(
+            [(n, stream, e) for n, e in zip(nodes.tolist(), epochs.tolist(), strict=True)]
+        )
+        orders = np.zeros((len(nodes), longest), dtype=np.int64)
+        for row, order in zip(orders, found, strict=True):
+            row[: len(order)] = order
+        return orders, sizes
 
     def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
-        """The orders of some epochs: a node's rows, shuffled."""
+        """The orders of some epochs: a node's rows, shuffled; long ones are kept for a while."""
         found = {k: self._orders[k] for k in wanted if k in self._orders}
         by_stream: dict[str, list[tuple[int, str, int]]] = {}
         for key in wanted:
             if key not in found:
                 by_stream.setdefault(key[1], []).append(key)
         for stream, keys in by_stream.items():
-            found.update(zip(keys, self._draw(stream, keys), strict=True))
+            nodes, epochs = (np.array([k[i] for k in keys]) for i in (0, 2))
+            places = self._draw(stream, nodes, epochs)
+            for key, row in zip(keys, places, strict=True):
+                found[key] = self._rows[key[0]][row[: len(self._rows[key[0]])]]
         for key in wanted:
             self._orders[key] = found[key]
             self._orders.move_to_end(key)
@@ -108,15 +137,12 @@ class Minibatches:
             self._orders.popitem(last=False)
         return [found[k] for k in wanted]
 
-    def _draw(self, stream: str, keys: Sequence[tuple[int, str, int]]) -> list[Rows]:
-        nodes = np.array([k[0] for k in keys])
+    def _draw(self, stream: str, nodes: Rows, epochs: Rows) -> Rows:
+        """Places of the rows in the order of an epoch; those of padding come last."""
         sizes = self._sizes[nodes]
         longest = int(sizes.max())
         draws = self._streams.uniform_table(
-            f"batch/{stream}", nodes, np.array([k[2] for k in keys]), counters=np.arange(longest)
+            f"batch/{stream}", nodes, epochs, counters=np.arange(longest)
         )
         draws[np.arange(longest) >= sizes[:, None]] = 2.0  # behind every draw in [0, 1)
-        places = np.argsort(draws, axis=1, kind="stable")
-        return [
-            self._rows[n][row[:size]] for n, row, size in zip(nodes, places, sizes, strict=True)
-        ]
+        return np.argsort(draws, axis=1, kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -22,28 +23,44 @@ def mix(memory: Memory, jobs: Sequence[Job]) -> None:
     A weight of 0 keeps a row out, even a diverged one: 0 * nan would be nan.
     """
     refs: list[Ref] = []
-    weights: list[Tensor] = []
     sizes: list[int] = []
     for job in jobs:
-        assert isinstance(job.work, Mix)
-        lazy = job.work.weights is None
-        rows = job.inputs[:-1] if lazy else job.inputs
+        rows = job.inputs[:-1] if _weights_of(job) is None else job.inputs
         refs += rows
         sizes.append(len(rows))
-        given = job.inputs[-1].tensor() if lazy else job.work.weights
-        weights.append(torch.as_tensor(given, dtype=memory.dtype, device=memory.device))
     slab, slots = memory.slots(refs)
-    shares = torch.cat([w.reshape(-1) for w in weights])
+    shares = _shares(memory, jobs)
     index = torch.where(shares == 0, Slab.ZERO, slab.index(slots))
     cells = [job.outputs[0] for job in jobs]
     if slab.length >= LONG and not slab.storage.is_cuda:
         slab.write(cells, _row_by_row(slab, index.tolist(), shares.tolist(), sizes))
         return
-    ends = torch.tensor(sizes, device=index.device).cumsum(0)
-    starts = ends - ends[0] if len(set(sizes)) == 1 else torch.cat([ends.new_zeros(1), ends[:-1]])
+    starts = slab.index([0, *accumulate(sizes)][:-1])
     slab.write(
         cells,
         F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=shares),
+    )
+
+
+def _weights_of(job: Job) -> tuple[float, ...] | None:
+    assert isinstance(job.work, Mix)
+    return job.work.weights
+
+
+def _shares(memory: Memory, jobs: Sequence[Job]) -> Tensor:
+    """The weights of all rows of all jobs, one after another."""
+    numbers = [_weights_of(job) for job in jobs]
+    device, dtype = memory.device, memory.dtype
+    if all(w is not None for w in numbers):
+        flat = [share for w in numbers if w is not None for share in w]
+        return torch.tensor(flat, dtype=dtype, device=device)
+    return torch.cat(
+        [
+            job.inputs[-1].tensor().reshape(-1).to(dtype)
+            if w is None
+            else torch.tensor(w, dtype=dtype, device=device)
+            for w, job in zip(numbers, jobs, strict=True)
+        ]
     )
 
 
