@@ -31,6 +31,9 @@ SHIPPED = Path(__file__).with_name("routes.toml")
 CHUNK_BYTES = 16 << 20
 """Rows and velocities of the lanes that train together on a CPU: about what its caches hold."""
 
+FEWEST_LANES = 8
+"""Even where so many do not fit: each call has a cost of its own."""
+
 MOST_LANES = {"cpu": 128, "cuda": 4096}
 
 GPU_SHARE = 0.25
@@ -185,7 +188,7 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
         fit = int(total // (bytes_each * (4 * padded(a.num_values) + 3 * activations)))
     else:
         fit = CHUNK_BYTES // (2 * bytes_each * padded(a.num_values))
-    return max(2, min(MOST_LANES[a.device.type], fit))
+    return max(FEWEST_LANES, min(MOST_LANES[a.device.type], fit))
 
 
 def choose(

@@ -8,8 +8,6 @@ can't share a call runs alone, by the sequential backend, on the same cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -25,7 +23,6 @@ from netsim.compute.jobs import (
     Loss,
     Measure,
     Mix,
-    Optimizer,
     Outputs,
     ReplaceColumns,
     Select,
@@ -196,7 +193,7 @@ class Stacked:
     def _of_training(self, job: Job, work: Train, architecture: Architecture) -> Signature | None:
         plan = (
             id(architecture),
-            _without_rate(work.optimizer),
+            work.optimizer,
             work.anchor_strength,
             work.has_state,
         )
@@ -292,12 +289,6 @@ class Stacked:
                 cell.value = value.detach().clone()
                 if len(cell.shape) == 1 and cell.shape[0] >= LONG_VALUE:
                     self.memory.adopt(cell)
-
-
-@lru_cache(maxsize=64)
-def _without_rate(constants: Optimizer) -> Optimizer:
-    """What of an optimiser is not data."""
-    return replace(constants, learning_rate=0.0)
 
 
 def _applied(jobs: Sequence[Job]) -> list[list[Tensor]]:

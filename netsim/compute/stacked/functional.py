@@ -91,7 +91,7 @@ class LossTraining:
         state = trained.new_zeros((n, size))
         if work.has_state:
             state = torch.stack([j.inputs[-1].tensor() for j in jobs])
-        rates = [w.optimizer.learning_rate for w in works]
+        rates = [w.rate for w in works]
         gradients = self._gradients(work, shapes)
         steps = np.array([w.batches.count for w in works])
         index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
@@ -117,7 +117,7 @@ class LossTraining:
                 step.step()
                 trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
         parameters = slice(0, a.num_parameters)
-        self._divergences.note(jobs, rows[:, parameters].sum(1), trained[:, parameters].sum(1))
+        self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
         model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
         sizes_beside = [int(np.prod(s)) for s in shapes]
         pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)
