@@ -157,6 +157,12 @@ class LossTraining:
         a.module.train(True)
         called = _Called(a.module, loss_of)
         names, structure = work.learn, work.given
+        # Batch normalisation counts batches: not part of a row, but it must be free to count.
+        counters = {
+            f"model.{name}": buffer
+            for name, buffer in a.module.named_buffers()
+            if not buffer.is_floating_point()
+        }
 
         def loss(
             trained: Tensor, buffers: Tensor, x: Tensor, y: Tensor, uniforms: Any, *given: Tensor
@@ -174,6 +180,8 @@ class LossTraining:
                     # running statistic that is a view of a row.
                     part = buffers[s.start - a.num_parameters : s.stop - a.num_parameters]
                     tensors[f"model.{s.name}"] = part.view(s.shape).clone()
+            for name, counter in counters.items():
+                tensors[name] = counter.clone()
             batch = Batch(x, y, uniforms, scale)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
             after = [tensors[f"model.{s.name}"] for s in a.slices if s.start >= a.num_parameters]

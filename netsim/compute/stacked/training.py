@@ -221,8 +221,13 @@ class Training:
         states = [j.outputs[-1] for j in done]
         if any(c is not None for c in states):
             c, size = space.plan.optimizer, space.form.architecture.num_parameters
-            length = optimizers.state_size(c.kind, size)
-            self._memory.slab(length).write(states, space.state[start:stop])
+            length, rows = optimizers.state_size(c.kind, size), space.state[start:stop]
+            if space.gradient is None and not c.momentum:
+                # Without momentum the state never changes; the sinks had its room.
+                rows.zero_()
+                if space.plan.has_state:
+                    self._memory.gather([j.inputs[-1] for j in done], rows)
+            self._memory.slab(length).write(states, rows)
 
 
 @torch.no_grad()
