@@ -178,6 +178,8 @@ class Training:
                 space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
             if self._form.architecture.is_random:
                 self._form.lanes.generators = self._generators(works, s, wide)
+                mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
+                self._form.lanes.sizes = mine.tolist() if is_ragged else ()
             space.step(wide, is_ragged)
         after.append(space.rows[:active, :size].sum(1))
         self._divergences.note(jobs, before, torch.cat(after[::-1]))
