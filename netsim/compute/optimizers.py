@@ -49,7 +49,9 @@ def step(
     if c.kind == "sgd":
         _sgd(c, learning_rate, rows, gradients, torch.split(state, sizes))
     else:
-        _adam(c, learning_rate, rows, gradients, state[:1], torch.split(state[1:], [*sizes, *sizes]))
+        _adam(
+            c, learning_rate, rows, gradients, state[:1], torch.split(state[1:], [*sizes, *sizes])
+        )
 
 
 def _clipped(gradients: Sequence[Tensor], largest: float) -> list[Tensor]:

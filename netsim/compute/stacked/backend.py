@@ -191,21 +191,26 @@ class Stacked:
         return (Apply, function, frozen(work.args), tuple(r.shape for r in job.inputs))
 
     def _of_training(self, job: Job, work: Train, architecture: Architecture) -> Signature | None:
+        smallest = min(self._shards.batch_size, self._shards.train_size(work.batches.node))
+        if smallest == 1 and architecture.normalises_batches:
+            return None  # it fails by its own name, or is an image, which has pixels enough
+        anchored = work.anchor_strength is not None
         plan = (
             id(architecture),
             work.optimizer,
             work.anchor_strength,
+            job.inputs[-2 if work.has_state else -1].num_values if anchored else 0,
             work.has_state,
         )
         if work.loss is None and not work.learn:
             if not self.routes.stacks(architecture, "train"):
                 return None
             if self._form(architecture) is not None:
-                return (Train, *plan)
+                return ("train", *plan)
         if architecture.is_random or not self.routes.stacks(architecture, "loss"):
             return None
         shapes = tuple(r.shape for r in job.inputs)
-        return (Train, *plan, work.loss, frozen(work.given), work.learn, shapes)
+        return ("loss", *plan, work.loss, frozen(work.given), work.learn, shapes)
 
     def _form(self, architecture: Architecture) -> Form | None:
         key = id(architecture)
@@ -234,7 +239,7 @@ class Stacked:
         architecture = jobs[0].inputs[0].architecture
         assert architecture is not None
         if isinstance(work, Train):
-            form = self._form(architecture) if len(signature) == 5 else None
+            form = self._form(architecture) if signature[0] == "train" else None
             columns = self._shards.minibatches.columns
             activations = columns * activations_per_sample(architecture, self._shards.x[:1])
             width = self.routes.lanes(architecture, activations)

@@ -25,10 +25,13 @@ class StackedDropout(StackedLayer):
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         x = self.by_lane(x)
-        ctx.mask = mask = torch.empty_like(x)
-        for lane, generator in zip(mask, self.lanes.generators, strict=True):
-            lane.bernoulli_(1 - self.p, generator=generator)
-        mask.div_(1 - self.p)
+        # In the order in which a model alone would draw, however `x` lies in memory.
+        ctx.mask = mask = torch.zeros(x.shape, device=x.device, dtype=x.dtype)
+        sizes = self.lanes.sizes or [mask.shape[1]] * len(mask)
+        if self.p < 1:
+            for lane, size, generator in zip(mask, sizes, self.lanes.generators, strict=True):
+                lane[:size].bernoulli_(1 - self.p, generator=generator)
+            mask.div_(1 - self.p)
         return (x * mask).flatten(0, 1)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:

@@ -37,7 +37,13 @@ LAYERS: tuple[type[StackedLayer], ...] = (
     StackedDropout,
 )
 
+RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
+"""Layers that draw; a probe would take one that hardly ever does so for one that does not."""
+
 PROBE_LANES, PROBE_SAMPLES = 2, 3
+
+LARGEST_VALUE = 10.0
+"""Of a parameter in a probe."""
 
 LARGEST_DIFFERENCE = 1e-5
 """Relative, in float64: three samples of a deep normalised network reach 1e-9 by rounding."""
@@ -80,8 +86,9 @@ class Form:
         left = [n for n in slices if n not in taken]
         if left:
             raise UnstackableError(f"no stacked form of the layer that holds {left[0]}")
-        if len(taken) < len(slices):
-            raise UnstackableError("layers share parameters")
+        for name, layer in self.module.named_modules():
+            if isinstance(layer, RANDOM):
+                raise UnstackableError(f"no stacked form of {type(layer).__name__} ({name})")
 
     def _replace(
         self, name: str, layer: nn.Module, slices: dict[str, Slice], taken: set[str]
@@ -92,6 +99,8 @@ class Form:
             raise UnstackableError(f"no stacked form of {reason} ({name})")
         prefix = f"{name}." if name else ""
         own = {n.removeprefix(prefix): s for n, s in slices.items() if n.startswith(prefix)}
+        if any(n not in own for n, _ in layer.named_parameters()):
+            raise UnstackableError(f"layers share parameters ({name} and another)")
         taken.update(prefix + n for n in own)
         parent_name, _, child = name.rpartition(".")
         setattr(self.module.get_submodule(parent_name), child, form(layer, own, self.lanes))
@@ -140,20 +149,29 @@ class Form:
         x : torch.Tensor
             (lanes x samples, ...) inputs to try.
         """
-        for training in (False, True):
-            worst = max(self._differences(x, training), default=0.0)
+        size = len(x) // PROBE_LANES
+        for training, counts in ((False, None), (True, None), (True, [size, size - 1])):
+            worst = max(self._differences(x, training, counts), default=0.0)
             if not worst < LARGEST_DIFFERENCE:
                 mode = "training" if training else "evaluation"
                 return f"lanes differ from single models by {worst:.1e} in {mode}"
         return None
 
-    def _differences(self, x: Tensor, training: bool) -> Iterator[float]:
+    def _differences(self, x: Tensor, training: bool, counts: list[int] | None) -> Iterator[float]:
         """Relative differences of outputs, gradients and buffers, lane by lane."""
         architecture, size = self.architecture, len(x) // PROBE_LANES
         row = architecture.row()
         scale = 1 + torch.arange(PROBE_LANES, device=row.device, dtype=row.dtype).unsqueeze(1) / 8
-        rows = row.nan_to_num(0.5, 0.5, 0.5) * scale
+        # Whatever it holds now: a model that diverged must not decide what is a difference.
+        rows = row.nan_to_num(0.5, 0.5, 0.5).clamp(-LARGEST_VALUE, LARGEST_VALUE) * scale
         alone = rows.clone()
+        kept = torch.ones(PROBE_LANES, size, device=row.device, dtype=row.dtype)
+        self.lanes.mask = self.lanes.counts = None
+        self.lanes.sizes = counts or ()
+        if counts is not None:
+            self.lanes.counts = torch.tensor(counts).to(row)
+            kept = (torch.arange(size).to(row) < self.lanes.counts.unsqueeze(1)).to(row)
+            self.lanes.mask = kept
         sinks = torch.zeros_like(rows[:, : architecture.num_parameters])
         self.lanes.generators = [generator(row.device, i) for i in range(PROBE_LANES)]
         self.bind(rows, sinks, training)
@@ -162,14 +180,14 @@ class Form:
 
         def itself(outputs: Tensor) -> Tensor:
             given.append(outputs.clone())
-            return outputs.clone()
+            return outputs * kept.view(-1, *[1] * (outputs.dim() - 1))
 
         self.differentiate(x, itself)
         (y,) = given
         for i in range(PROBE_LANES):
             gradient = torch.zeros_like(sinks[i])
             model = architecture.bind(alone[i], gradient, training)
-            part = slice(i * size, (i + 1) * size)
+            part = slice(i * size, i * size + (size if counts is None else counts[i]))
             with seeded(row.device, i):
                 y_alone = model(x[part])
             torch.autograd.backward(y_alone, y_alone.detach())
@@ -200,8 +218,9 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
     x = x.double() if x.is_floating_point() else x
     try:
         reason = trial.differs(x)
-    except RuntimeError as error:
-        raise UnstackableError(f"its forward pass needs one model's samples: {error}") from error
+    except Exception as error:  # whatever a forward pass may raise
+        reason = f"its forward pass needs one model's samples: {type(error).__name__}: {error}"
+        raise UnstackableError(reason) from error
     if reason is not None:
         raise UnstackableError(reason)
     trial.chain = chain_of(trial.module)
@@ -214,7 +233,7 @@ def _agrees(trial: Form, x: Tensor) -> bool:
     """Whether the chain of a form is what its module runs."""
     try:
         return trial.differs(x) is None
-    except (RuntimeError, IndexError):
+    except Exception:  # its module runs, so the chain is to blame
         return False
 
 

@@ -157,6 +157,12 @@ class LossTraining:
         a.module.train(True)
         called = _Called(a.module, loss_of)
         names, structure = work.learn, work.given
+        # Batch normalisation counts batches: not part of a row, but it must be free to count.
+        counters = {
+            f"model.{name}": buffer
+            for name, buffer in a.module.named_buffers()
+            if not buffer.is_floating_point()
+        }
 
         def loss(
             trained: Tensor, buffers: Tensor, x: Tensor, y: Tensor, uniforms: Any, *given: Tensor
@@ -167,14 +173,15 @@ class LossTraining:
                 size = int(np.prod(shape))
                 learned[name] = trained[at : at + size].view(shape)
                 at += size
-            buffers = buffers.clone()
             tensors = tensors_of(a, torch.cat([trained[: a.num_parameters], buffers]))
             for s in a.slices:
                 if s.start >= a.num_parameters:
-                    start = s.start - a.num_parameters
-                    tensors[f"model.{s.name}"] = buffers[start : start + s.stop - s.start].view(
-                        s.shape
-                    )
+                    # Tensors of their own: torch drops what batch normalisation writes to a
+                    # running statistic that is a view of a row.
+                    part = buffers[s.start - a.num_parameters : s.stop - a.num_parameters]
+                    tensors[f"model.{s.name}"] = part.view(s.shape).clone()
+            for name, counter in counters.items():
+                tensors[name] = counter.clone()
             batch = Batch(x, y, uniforms, scale)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
             after = [tensors[f"model.{s.name}"] for s in a.slices if s.start >= a.num_parameters]

@@ -36,6 +36,8 @@ class Lanes:
         (W, B), 1 for samples and 0 for padding; None where nothing is padded.
     counts : torch.Tensor or None
         (W,) samples of each lane; None where nothing is padded.
+    sizes : sequence of int
+        The same as numbers, for random layers; empty where nothing is padded.
     decay : float
         Factor of what the sinks held before a step.
     generators : sequence of torch.Generator
@@ -46,6 +48,7 @@ class Lanes:
         self.width = 0
         self.mask: Tensor | None = None
         self.counts: Tensor | None = None
+        self.sizes: Sequence[int] = ()
         self.decay = 0.0
         self.generators: Sequence[torch.Generator] = ()
         self.layers: list[StackedLayer] = []

@@ -240,7 +240,7 @@ class StackedNorm(StackedLayer):
         """A parameter so that it spreads over samples (W, B, ...)."""
         value = self.value(name)
         if self.groups is None:
-            return value.unsqueeze(1)
+            return value.view(len(value), *[1] * (like.dim() - value.dim()), *value.shape[1:])
         return value.view(len(value), 1, -1, *[1] * (like.dim() - 3))
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
@@ -252,7 +252,8 @@ class StackedNorm(StackedLayer):
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         dy = self.by_lane(gradient)
-        over = [1] if self.groups is None else [1, *range(3, dy.dim())]
+        own = 1 if self.groups is not None else self.value("weight").dim() - 1
+        over = list(range(1, dy.dim() - own)) if self.groups is None else [1, *range(3, dy.dim())]
         found = {"weight": (dy * ctx.x).sum(over)}
         if "bias" in self.slices:
             found["bias"] = dy.sum(over)

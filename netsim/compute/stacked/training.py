@@ -183,6 +183,8 @@ class Training:
                 space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
             if self._form.architecture.is_random:
                 self._form.lanes.generators = self._generators(works, s, wide)
+                mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
+                self._form.lanes.sizes = mine.tolist() if ragged[s] else ()
             space.step(wide, ragged[s])
         after.append(space.rows[:active, :size].sum(1))
         self._divergences.note(jobs, torch.cat(after[::-1]), before)
@@ -226,8 +228,13 @@ class Training:
         states = [j.outputs[-1] for j in done]
         if any(c is not None for c in states):
             c, size = space.plan.optimizer, space.form.architecture.num_parameters
-            length = optimizers.state_size(c.kind, size)
-            self._memory.slab(length).write(states, space.state[start:stop])
+            length, rows = optimizers.state_size(c.kind, size), space.state[start:stop]
+            if space.gradient is None and not c.momentum:
+                # Without momentum the state never changes; the sinks had its room.
+                rows.zero_()
+                if space.plan.has_state:
+                    self._memory.gather([j.inputs[-1] for j in done], rows)
+            self._memory.slab(length).write(states, rows)
 
 
 @torch.no_grad()
