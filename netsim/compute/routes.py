@@ -137,10 +137,15 @@ class Routes:
     ----------
     by_architecture : mapping of int to (str, Route, str)
         From an architecture's `id`: its signature, its route, and where that comes from.
+    functions : bool
+        Whether functions marked `@batched` run for many nodes at once.
     """
 
-    def __init__(self, by_architecture: Mapping[int, tuple[str, Route, str]]) -> None:
+    def __init__(
+        self, by_architecture: Mapping[int, tuple[str, Route, str]], functions: bool = True
+    ) -> None:
         self._by_architecture = dict(by_architecture)
+        self.functions = functions
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Whether jobs of a purpose run many at once."""
@@ -231,4 +236,6 @@ def choose(
                 ruled(architecture, count, batch_size),
                 "shipped rules",
             )
-    return Routes(found)
+    # A small function takes a CPU less time alone than to be gathered; a GPU waits for launches.
+    on_gpu = any(a.device.type == "cuda" for a in nodes)
+    return Routes(found, functions=backend == "stacked" or on_gpu)

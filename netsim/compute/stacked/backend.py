@@ -186,7 +186,8 @@ class Stacked:
 
     def _of_function(self, job: Job, work: Apply) -> Signature | None:
         function = work.function
-        if not getattr(function, "is_batched", False) or _subject(job) in self.one_by_one:
+        marked = self.routes.functions and getattr(function, "is_batched", False)
+        if not marked or _subject(job) in self.one_by_one:
             return None
         return (Apply, function, frozen(work.args), tuple(r.shape for r in job.inputs))
 
