@@ -260,6 +260,7 @@ class Simulation:
                 "flushes": ctx.scheduler.flushes,
                 "backend": backend_name(ctx),
                 "device": str(self.world.shards.x.device),
+                "one_by_one": ctx.scheduler.one_by_one,
             },
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),

@@ -36,6 +36,7 @@ class Backend(Protocol):
 
     name: str
     divergences: Divergences
+    one_by_one: dict[str, str]
 
     def execute(self, jobs: Sequence[Job]) -> int:
         """Run jobs of one level, whose inputs are all computed; returns in how many calls.
@@ -154,6 +155,11 @@ class Scheduler:
     def diverged(self) -> list[dict[str, Any]]:
         """Nodes whose training left the finite numbers; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()
+
+    @property
+    def one_by_one(self) -> dict[str, str]:
+        """What a batched backend could only run node after node, and why."""
+        return {} if self.backend is None else self.backend.one_by_one
 
     @property
     def mean_batch_width(self) -> float:

@@ -49,6 +49,7 @@ class Sequential:
         self._shards = shards
         self._streams = streams
         self.divergences = Divergences()
+        self.one_by_one: dict[str, str] = {}
         self._states: dict[int, Tensor] = {}
         self._run: dict[type, Callable[[Any, Job], Sequence[Tensor]]] = {
             Train: self._train,
