@@ -156,6 +156,11 @@ class Scheduler:
         return [] if self.backend is None else self.backend.divergences.found()
 
     @property
+    def one_by_one(self) -> dict[str, str]:
+        """What could not run many at a time, and why."""
+        return getattr(self.backend, "one_by_one", {})
+
+    @property
     def mean_batch_width(self) -> float:
         """Jobs per call of the backend."""
         return self.jobs / self._calls if self._calls else 0.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -243,9 +244,9 @@ def _agrees(trial: Form, x: Tensor) -> bool:
 def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch.dtype) -> int:
     counted = 0
 
-    def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
         nonlocal counted
-        counted += output.numel()
+        counted += _values_in(output)
         if isinstance(module, nn.Conv2d):  # patches are the larger part of a stacked one
             counted += output[:, 0].numel() * module.weight[0].numel()
 
@@ -258,6 +259,14 @@ def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch
         for handle in handles:
             handle.remove()
     return counted
+
+
+def _values_in(output: Any) -> int:
+    """What a layer gives need not be one tensor."""
+    if isinstance(output, Tensor):
+        return output.numel()
+    several = output if isinstance(output, tuple | list) else ()
+    return sum(_values_in(one) for one in several)
 
 
 def activations_per_sample(architecture: Architecture, sample: Tensor) -> int:
