@@ -70,15 +70,22 @@ class Cell:
 
     @value.setter
     def value(self, tensor: Tensor) -> None:
+        self._leave()
         self._tensor = tensor
 
     def lie_in(self, slab: Slab, slot: int) -> None:
         """The value is row `slot` of a slab from now on."""
+        self._leave()
         self.slab, self.slot, self._tensor = slab, slot, None
 
-    def __del__(self) -> None:
+    def _leave(self) -> None:
+        """Give back the row; a job that was broken off and run again fills its cells twice."""
         if self.slab is not None:
             self.slab.release(self.slot)
+            self.slab = None
+
+    def __del__(self) -> None:
+        self._leave()
 
 
 class Ref:

@@ -61,8 +61,8 @@ class Slab:
         """`count` free slots; the slab grows by half if it has too few."""
         if len(self._free) < count:
             self._grow(count - len(self._free))
-        taken = self._free[-count:]
-        del self._free[-count:]
+        # One by one: a cell that dies meanwhile, collected as garbage, adds its slot at the end.
+        taken = [self._free.pop() for _ in range(count)]
         self.live += count
         self.peak = max(self.peak, self.live)
         return taken

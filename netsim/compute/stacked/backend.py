@@ -111,10 +111,11 @@ class Stacked:
         alone: list[Job] = []
         for job in jobs:
             signature = self._signature(job)
-            if signature is None:
-                alone.append(job)
-            else:
-                groups.setdefault(signature, []).append(job)
+            try:
+                group = alone if signature is None else groups.setdefault(signature, [])
+            except TypeError:  # what its function is given can't be compared with other jobs'
+                group = alone
+            group.append(job)
         calls = self._run_alone(alone)
         for signature, group in groups.items():
             calls += self._run_together(signature, group)
@@ -142,9 +143,8 @@ class Stacked:
         except Exception as error:
             # Alone, the job that is to blame fails by its own name. If none does, it was the call.
             calls = self._run_alone(jobs)
-            self.one_by_one.setdefault(
-                _subject(jobs[0]), f"{type(error).__name__}: {str(error).splitlines()[0]}"
-            )
+            reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
+            self.one_by_one.setdefault(_subject(jobs[0]), reason)
             return calls
         half = len(jobs) // 2
         return self._attempt(run, jobs[:half]) + self._attempt(run, jobs[half:])
@@ -179,6 +179,8 @@ class Stacked:
         if self._form(architecture) is None:
             return None
         if isinstance(work, Outputs):
+            if any(r.architecture is not architecture for r in job.inputs):
+                return None
             return (Outputs, id(architecture), len(self._shards.batch_rows(work.batch)))
         split = "validation" if isinstance(work, Select) else work.split
         size = bucket(len(self._shards.split_rows(work.node, split)))
@@ -310,6 +312,8 @@ def _subject(job: Job) -> str:
     """What a job is about, in words that are the same for all jobs that would fail alike."""
     work: Any = job.work
     function = getattr(work, "function", None) or getattr(work, "loss", None)
+    subject = f"jobs of the kind {type(work).__name__}"
     if function is not None:
-        return f"the function {function.__module__}.{function.__qualname__}"
-    return f"jobs of the kind {type(work).__name__}"
+        subject = f"the function {function.__module__}.{function.__qualname__}"
+    architecture = None if isinstance(work, Apply) else job.inputs[0].architecture
+    return subject if architecture is None else f"{subject} with the model {architecture.name}"
