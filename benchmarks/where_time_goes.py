@@ -134,7 +134,8 @@ def draw(cells: list[dict[str, Any]], path: Path) -> None:
         widths = [100 * c["shares"][part] for c in cells]
         bars = axes.barh(names, widths, left=left, color=colour, label=part, height=0.6)
         texts = [f"{w:.0f}" if w >= 3 else "" for w in widths]
-        axes.bar_label(bars, texts, label_type="center", fontsize=9)
+        ink = "white" if part in (SIMPY, TENSORS) else "black"
+        axes.bar_label(bars, texts, label_type="center", fontsize=9, color=ink)
         left = [at + width for at, width in zip(left, widths, strict=True)]
     axes.set_xlim(0, 100)
     axes.set_xlabel("Share of the run's time, by profile [%]")

@@ -25,6 +25,13 @@ class _Entry(NamedTuple):
     work: Work
 
 
+def _parameters(job: Job) -> Tensor:
+    """Of the model that a training started from."""
+    theta = job.inputs[0]
+    assert theta.architecture is not None
+    return theta.tensor()[: theta.architecture.num_parameters]
+
+
 class Divergences:
     """The first training of each node that began with finite numbers and ended with others."""
 
@@ -32,17 +39,23 @@ class Divergences:
         self._unread: list[tuple[list[_Entry], Tensor]] = []
         self._first: dict[int, _Entry] = {}
 
-    def note(self, jobs: Sequence[Job], before: Tensor, after: Tensor) -> None:
+    def note(self, jobs: Sequence[Job], after: Tensor, before: Tensor | None = None) -> None:
         """Compare models before and after training.
 
         Parameters
         ----------
         jobs : sequence of Job
-            n of them.
-        before, after : torch.Tensor
-            (n,) sums of the parameters: nan or infinite if any of them is.
+            n of them, their inputs still there.
+        after, before : torch.Tensor
+            (n,) sums of the parameters: nan or infinite if any of them is. On a CPU those before
+            are looked at only where it matters.
         """
-        left = torch.isfinite(before) & ~torch.isfinite(after)
+        left = ~torch.isfinite(after)
+        if before is None:
+            if not left.any():
+                return
+            before = torch.stack([_parameters(job).sum() for job in jobs])
+        left &= torch.isfinite(before)
         self._unread.append(([_Entry(j.node, j.time_ns, j.work) for j in jobs], left))
         if len(self._unread) >= READ_EVERY:
             self._read()

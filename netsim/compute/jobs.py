@@ -37,9 +37,9 @@ class Batches:
             yield BatchKey(self.node, self.stream, counter)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Optimizer:
-    """Constants of the local optimiser; the learning rate is data, not part of a signature."""
+    """Constants of the local optimiser: one object a run, which jobs share."""
 
     kind: str
     learning_rate: float
@@ -65,6 +65,12 @@ class Train:
     learn: tuple[str, ...]
     anchor_strength: float | None
     has_state: bool
+    learning_rate: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate: the job's own, or the run's. It is data, not part of a signature."""
+        return self.optimizer.learning_rate if self.learning_rate is None else self.learning_rate
 
 
 @dataclass(frozen=True)

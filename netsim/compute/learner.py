@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import simpy
@@ -122,8 +121,6 @@ class Learner(Combining):
         first = self._batches_drawn.get(stream, 0)
         self._batches_drawn[stream] = first + total
         constants = ctx.optimizer
-        if learning_rate is not None:
-            constants = replace(constants, learning_rate=learning_rate)
         architecture = self._architecture(theta)
         if loss is not None:
             require_module_level(loss)
@@ -138,6 +135,7 @@ class Learner(Combining):
             tuple(learn),
             None if anchor is None else anchor[1],
             optimizer is not None,
+            learning_rate,
         )
         extras = [r for r in (anchor[0] if anchor else None, optimizer) if r is not None]
         inputs = (theta, *held_fixed, *learn.values(), *extras)

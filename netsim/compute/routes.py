@@ -31,6 +31,9 @@ SHIPPED = Path(__file__).with_name("routes.toml")
 CHUNK_BYTES = 16 << 20
 """Rows and velocities of the lanes that train together on a CPU: about what its caches hold."""
 
+FEWEST_LANES = 8
+"""Even where so many do not fit: each call has a cost of its own."""
+
 MOST_LANES = {"cpu": 128, "cuda": 4096}
 
 GPU_SHARE = 0.25
@@ -134,10 +137,15 @@ class Routes:
     ----------
     by_architecture : mapping of int to (str, Route, str)
         From an architecture's `id`: its signature, its route, and where that comes from.
+    functions : bool
+        Whether functions marked `@batched` run for many nodes at once.
     """
 
-    def __init__(self, by_architecture: Mapping[int, tuple[str, Route, str]]) -> None:
+    def __init__(
+        self, by_architecture: Mapping[int, tuple[str, Route, str]], functions: bool = True
+    ) -> None:
         self._by_architecture = dict(by_architecture)
+        self.functions = functions
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Whether jobs of a purpose run many at once."""
@@ -185,7 +193,7 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
         fit = int(total // (bytes_each * (4 * padded(a.num_values) + 3 * activations)))
     else:
         fit = CHUNK_BYTES // (2 * bytes_each * padded(a.num_values))
-    return max(2, min(MOST_LANES[a.device.type], fit))
+    return max(FEWEST_LANES, min(MOST_LANES[a.device.type], fit))
 
 
 def choose(
@@ -228,4 +236,6 @@ def choose(
                 ruled(architecture, count, batch_size),
                 "shipped rules",
             )
-    return Routes(found)
+    # A small function takes a CPU less time alone than to be gathered; a GPU waits for launches.
+    on_gpu = any(a.device.type == "cuda" for a in nodes)
+    return Routes(found, functions=backend == "stacked" or on_gpu)

@@ -36,6 +36,7 @@ class Backend(Protocol):
 
     name: str
     divergences: Divergences
+    one_by_one: dict[str, str]
 
     def execute(self, jobs: Sequence[Job]) -> int:
         """Run jobs of one level, whose inputs are all computed; returns in how many calls.
@@ -157,8 +158,8 @@ class Scheduler:
 
     @property
     def one_by_one(self) -> dict[str, str]:
-        """What could not run many at a time, and why."""
-        return getattr(self.backend, "one_by_one", {})
+        """What a batched backend could only run node after node, and why."""
+        return {} if self.backend is None else self.backend.one_by_one
 
     @property
     def mean_batch_width(self) -> float:

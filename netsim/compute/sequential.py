@@ -49,6 +49,8 @@ class Sequential:
         self._shards = shards
         self._streams = streams
         self.divergences = Divergences()
+        self.one_by_one: dict[str, str] = {}
+        self._states: dict[int, Tensor] = {}
         self._run: dict[type, Callable[[Any, Job], Sequence[Tensor]]] = {
             Train: self._train,
             Outputs: self._outputs,
@@ -94,33 +96,40 @@ class Sequential:
         }
         rest = others[len(work.learn) :]
         row = theta.clone()
-        parameters = row[: architecture.num_parameters]
-        gradient = torch.zeros_like(parameters)
-        rows = [parameters, *(v.detach().view(-1) for v in learned.values())]
-        anchor = rest[0][: len(parameters)] if work.anchor_strength is not None else None
-        size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
-        state = rest[-1].clone() if work.has_state else row.new_zeros(size)
+        model = architecture.bind(row, training=True)
+        trained = [*model.parameters(), *learned.values()]
+        rows = [t.detach().view(-1) for t in trained]
+        anchors: Sequence[Tensor] = ()
+        if work.anchor_strength is not None:
+            sizes = [p.numel() for p in model.parameters()]
+            anchors = torch.split(rest[0][: architecture.num_parameters], sizes)
+        state = self._state(work, rest, sum(r.numel() for r in rows), row)
         loss_of = work.loss or cross_entropy
-        model = architecture.bind(row, gradient, training=True)
         keys = list(work.batches.keys())
         batches = self._shards.batches(keys, getattr(work.loss, "uniforms", 0))
         for key, batch in zip(keys, batches, strict=True):
-            gradient.zero_()
-            for value in learned.values():
-                value.grad = None
             with self._masks(architecture.is_random, key):
                 loss = loss_of(model, batch, learned, *given)
-            loss.backward()
-            if anchor is not None and work.anchor_strength is not None:
-                gradient.add_(parameters - anchor, alpha=work.anchor_strength)
-            gradients = [gradient]
-            for value in learned.values():
-                found = value.grad
-                gradients.append((torch.zeros_like(value) if found is None else found).view(-1))
-            optimizers.step(work.optimizer, rows, gradients, state)
-        before, after = theta[: len(parameters)].sum(), parameters.sum()
-        self.divergences.note([job], before.reshape(1), after.reshape(1))
-        return [row, *(v.detach() for v in learned.values()), state]
+            found = torch.autograd.grad(loss, trained, allow_unused=True)
+            gradients = [
+                torch.zeros_like(r) if g is None else g.reshape(-1)
+                for g, r in zip(found, rows, strict=True)
+            ]
+            for k, anchor in enumerate(anchors):
+                gradients[k] = gradients[k].add(rows[k] - anchor, alpha=work.anchor_strength)
+            optimizers.step(work.optimizer, work.rate, rows, gradients, state)
+        after = row[: architecture.num_parameters].sum()
+        self.divergences.note([job], after.reshape(1))
+        is_wanted = job.places[-1]() is not None
+        return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
+
+    def _state(self, work: Train, rest: Sequence[Tensor], size: int, like: Tensor) -> Tensor:
+        """Room for the optimiser's state, the same one for every job: fresh memory costs time."""
+        length = optimizers.state_size(work.optimizer.kind, size)
+        if length not in self._states:
+            self._states[length] = like.new_empty(length)
+        state = self._states[length]
+        return state.copy_(rest[-1]) if work.has_state else state.zero_()
 
     def _masks(self, is_random: bool, key: BatchKey) -> AbstractContextManager[None]:
         """Random layers draw for this minibatch."""

@@ -1,5 +1,6 @@
 """The commands behind the command line, without its parsing."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -67,7 +68,28 @@ def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) ->
     if not quiet:
         console = terminal.out()
         console.print(compared)
+        for folder in folders:
+            for warning in _warnings(folder):
+                terminal.err().print(Text(warning, style="yellow"))
         console.print(Text("results in ") + Text(str(top), style="bold"))
+
+
+def _warnings(folder: Path) -> list[str]:
+    """What of a run its user should know before reading its numbers."""
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    found = [
+        f"{summary['algorithm']}: {subject} ran node after node: {reason}"
+        for subject, reason in summary["engine"]["one_by_one"].items()
+    ]
+    diverged = summary["diverged"]
+    if diverged:
+        first = min(diverged, key=lambda d: d["t_s"])
+        found.append(
+            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged (nan or "
+            f"infinite parameters), node {first['node']} first, at {first['t_s']:g} s, in "
+            f"{first['job']}; all are in summary.json"
+        )
+    return found
 
 
 def tune(

@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import torch
 import torch.nn.functional as F
 from torch import nn
 

@@ -8,8 +8,6 @@ can't share a call runs alone, by the sequential backend, on the same cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -25,7 +23,6 @@ from netsim.compute.jobs import (
     Loss,
     Measure,
     Mix,
-    Optimizer,
     Outputs,
     ReplaceColumns,
     Select,
@@ -191,7 +188,8 @@ class Stacked:
 
     def _of_function(self, job: Job, work: Apply) -> Signature | None:
         function = work.function
-        if not getattr(function, "is_batched", False) or _subject(job) in self.one_by_one:
+        marked = self.routes.functions and getattr(function, "is_batched", False)
+        if not marked or _subject(job) in self.one_by_one:
             return None
         return (Apply, function, frozen(work.args), tuple(r.shape for r in job.inputs))
 
@@ -202,7 +200,7 @@ class Stacked:
         anchored = work.anchor_strength is not None
         plan = (
             id(architecture),
-            _without_rate(work.optimizer),
+            work.optimizer,
             work.anchor_strength,
             job.inputs[-2 if work.has_state else -1].num_values if anchored else 0,
             work.has_state,
@@ -299,12 +297,6 @@ class Stacked:
                 cell.value = value.detach().clone()
                 if len(cell.shape) == 1 and cell.shape[0] >= LONG_VALUE:
                     self.memory.adopt(cell)
-
-
-@lru_cache(maxsize=64)
-def _without_rate(constants: Optimizer) -> Optimizer:
-    """What of an optimiser is not data."""
-    return replace(constants, learning_rate=0.0)
 
 
 def _applied(jobs: Sequence[Job]) -> list[list[Tensor]]:

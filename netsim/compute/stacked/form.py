@@ -158,9 +158,7 @@ class Form:
                 return f"lanes differ from single models by {worst:.1e} in {mode}"
         return None
 
-    def _differences(
-        self, x: Tensor, training: bool, counts: list[int] | None
-    ) -> Iterator[float]:
+    def _differences(self, x: Tensor, training: bool, counts: list[int] | None) -> Iterator[float]:
         """Relative differences of outputs, gradients and buffers, lane by lane."""
         architecture, size = self.architecture, len(x) // PROBE_LANES
         row = architecture.row()

@@ -23,6 +23,7 @@ from netsim.compute.jobs import BatchKey, Job, Measure, Train
 from netsim.compute.sequential import cross_entropy
 from netsim.compute.shards import Batch, Shards
 from netsim.compute.slab import Memory, padded
+from netsim.compute.stacked.lanes import LEAST_LANES
 from netsim.compute.stacked.updates import Update
 
 
@@ -81,7 +82,11 @@ class LossTraining:
             for k in range(num_learned)
         ]
         # Parameters and what is learned beside them, in one row: one optimiser for all.
-        trained = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        together = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        length = together.shape[1]
+        room = together.new_zeros((n, padded(length)))  # lanes at aligned addresses, as everywhere
+        trained = room[:, :length]
+        trained.copy_(together)
         buffers = rows[:, a.num_parameters :].clone()
         anchor = None
         if work.anchor_strength is not None:
@@ -91,19 +96,20 @@ class LossTraining:
         state = trained.new_zeros((n, size))
         if work.has_state:
             state = torch.stack([j.inputs[-1].tensor() for j in jobs])
-        rates = [w.optimizer.learning_rate for w in works]
+        rates = [w.rate for w in works]
         gradients = self._gradients(work, shapes)
         steps = np.array([w.batches.count for w in works])
         index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
         for s in range(int(steps.max())):
             for columns in np.unique(sizes[steps > s, s]).tolist():
                 lanes = np.flatnonzero((steps > s) & (sizes[:, s] == columns))
+                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
                 at_lanes = torch.from_numpy(lanes).to(rows.device)
                 batch = self._batch(works, lanes, s, index[lanes, s, :columns])
+                part, part_state = room[at_lanes][:, :length], state[at_lanes]
                 found, after = gradients(
-                    trained[at_lanes], buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
+                    part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
                 )
-                part, part_state = trained[at_lanes], state[at_lanes]
                 rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
                 step = Update(
                     work.optimizer,
@@ -117,7 +123,7 @@ class LossTraining:
                 step.step()
                 trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
         parameters = slice(0, a.num_parameters)
-        self._divergences.note(jobs, rows[:, parameters].sum(1), trained[:, parameters].sum(1))
+        self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
         model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
         sizes_beside = [int(np.prod(s)) for s in shapes]
         pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)

@@ -22,11 +22,9 @@ from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.graphs import replayed
+from netsim.compute.stacked.lanes import LEAST_LANES
 from netsim.compute.stacked.updates import Update
 from netsim.rng import Streams
-
-LEAST_LANES = 2
-"""A matrix product of one lane may take another path, with other bits, than that of several."""
 
 
 class Plan:
@@ -150,7 +148,9 @@ class Training:
         lanes = max(len(jobs), LEAST_LANES)
         self._load(space, jobs, works, lanes)
         size = self._form.architecture.num_parameters
-        before, after = space.rows[: len(jobs), :size].sum(1), []
+        on_gpu = space.rows.is_cuda
+        before = space.rows[: len(jobs), :size].sum(1) if on_gpu else None
+        after = []
         steps = [w.batches.count for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
         columns = index.shape[2]
@@ -158,10 +158,14 @@ class Training:
         device = space.index.device
         fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
         where = torch.from_numpy(np.ascontiguousarray(index[fill].swapaxes(0, 1))).to(device)
-        kept = np.arange(columns) < sizes[fill][..., None]
-        mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
-        counts = torch.from_numpy(np.ascontiguousarray(sizes[fill].T)).to(space.counts)
-        weight = mask / counts.unsqueeze(-1)
+        ragged = (sizes < columns).any(axis=0).tolist()
+        if any(ragged):
+            kept = np.arange(columns) < sizes[fill][..., None]
+            mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
+            counts = torch.from_numpy(np.ascontiguousarray(sizes[fill].T)).to(space.counts)
+            weight = mask / counts.unsqueeze(-1)
+        else:
+            space.weight.fill_(1.0 / columns)
         active = len(jobs)
         for s in range(steps[0]):
             going_on = sum(n > s for n in steps)
@@ -172,17 +176,16 @@ class Training:
             wide = space_width(max(active, LEAST_LANES), capacity, device)
             given = min(wide, lanes)
             space.index[:given] = where[s, :given]
-            space.weight[:given] = weight[s, :given]
-            is_ragged = bool((sizes[:active, s] < columns).any())
-            if is_ragged:
+            if any(ragged):
+                space.weight[:given] = weight[s, :given]
                 space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
             if self._form.architecture.is_random:
                 self._form.lanes.generators = self._generators(works, s, wide)
                 mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
-                self._form.lanes.sizes = mine.tolist() if is_ragged else ()
-            space.step(wide, is_ragged)
+                self._form.lanes.sizes = mine.tolist() if ragged[s] else ()
+            space.step(wide, ragged[s])
         after.append(space.rows[:active, :size].sum(1))
-        self._divergences.note(jobs, before, torch.cat(after[::-1]))
+        self._divergences.note(jobs, torch.cat(after[::-1]), before)
         self._store(space, jobs, 0, active)
 
     def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
@@ -203,7 +206,7 @@ class Training:
         if space.anchor is not None:
             anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
             memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
-        rates = [w.optimizer.learning_rate for w in works]
+        rates = [w.rate for w in works]
         space.learning_rate[:n, 0] = torch.tensor(rates, dtype=space.rows.dtype)
         for tensor in (space.rows, space.state, space.anchor, space.learning_rate):
             if tensor is not None and lanes > n:
