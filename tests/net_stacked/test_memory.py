@@ -85,25 +85,23 @@ def test_a_cell_that_is_filled_twice_gives_its_first_slot_back(again, memory):
 
 def test_slots_are_not_handed_out_twice_when_garbage_is_collected_meanwhile(memory):
     """A cell in a cycle dies whenever Python looks for garbage, also while slots are taken."""
-    slab, held = memory.slab(LENGTH), []
-    before = gc.get_threshold()
-    gc.set_threshold(1)
+    slab, taken, before = memory.slab(LENGTH), [], gc.get_threshold()
     try:
-        for i in range(200):
+        for soon in range(20):  # garbage is looked for after so many more containers are made
             circle = [cell(-1.0)]
             circle.append(circle)
             memory.adopt(circle[0])
+            gc.set_threshold(10**6)
             del circle
-            fresh = [Cell(None, (LENGTH,)) for _ in range(3)]
-            slab.write(fresh, rows(*[float(3 * i + k) for k in range(3)]))
-            held += fresh
-            del held[: max(0, len(held) - 30)]
-            slots = [c.slot for c in held]
-            assert len(set(slots)) == len(slots)
-            assert not set(slots) & set(slab._free)
+            gc.set_threshold(gc.get_count()[0] + soon)
+            taken += slab.take(1)
+            gc.set_threshold(*before)
+            gc.collect()
+            assert len(set(taken)) == len(taken)
+            assert not set(taken) & set(slab._free)
     finally:
         gc.set_threshold(*before)
-    assert [float(c.value[0]) for c in held] == list(range(570, 600))
+    assert slab.live == len(taken) == 20
 
 
 def test_values_of_other_lengths_lie_in_other_slabs(memory):
