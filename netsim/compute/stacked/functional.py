@@ -8,6 +8,7 @@ contributes, so lanes take a step together with those whose minibatches are as l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from netsim.compute.sequential import cross_entropy
 from netsim.compute.shards import Batch, Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.lanes import LEAST_LANES
+from netsim.compute.stacked.products import SamePlace
 from netsim.compute.stacked.updates import Update
 
 
@@ -179,8 +181,10 @@ class LossTraining:
                 size = int(np.prod(shape))
                 learned[name] = trained[at : at + size].view(shape)
                 at += size
-            tensors = tensors_of(a, torch.cat([trained[: a.num_parameters], buffers]))
+            tensors = {}
             for s in a.slices:
+                if s.stop <= a.num_parameters:
+                    tensors[f"model.{s.name}"] = trained[s.start : s.stop].view(s.shape)
                 if s.start >= a.num_parameters:
                     # Tensors of their own: torch drops what batch normalisation writes to a
                     # running statistic that is a view of a row.
@@ -198,7 +202,8 @@ class LossTraining:
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
 
         def found(*args: Any) -> tuple[Tensor, Tensor]:
-            gradient, after = vmap(by_lane, in_dims=in_dims)(*args)
+            with nullcontext() if a.device.type == "cuda" else SamePlace():
+                gradient, after = vmap(by_lane, in_dims=in_dims)(*args)
             return gradient.detach(), after.detach()
 
         return found

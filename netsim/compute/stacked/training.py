@@ -189,7 +189,10 @@ class Training:
         self._store(space, jobs, 0, active)
 
     def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
-        if key not in self._spaces:
+        known = self._spaces.get(key)
+        if known is None or len(known.rows) > capacity:
+            self._spaces.pop(key, None)  # it makes room before another one is asked for
+            known = None
             self._spaces[key] = Workspace(self._form, Plan(work), self._shards, capacity)
         return self._spaces[key]
 
