@@ -172,39 +172,49 @@ class LossTraining:
             if not buffer.is_floating_point()
         }
 
+        spans = {f"model.{s.name}": s for s in a.slices}
+        buffer_names = [n for n, s in spans.items() if s.start >= a.num_parameters]
+
         def loss(
-            trained: Tensor, buffers: Tensor, x: Tensor, y: Tensor, uniforms: Any, *given: Tensor
-        ) -> tuple[Tensor, Tensor]:
-            learned: dict[str, Tensor] = {}
-            at = a.num_parameters
-            for name, shape in zip(names, shapes, strict=True):
-                size = int(np.prod(shape))
-                learned[name] = trained[at : at + size].view(shape)
-                at += size
-            tensors = {}
-            for s in a.slices:
-                if s.stop <= a.num_parameters:
-                    tensors[f"model.{s.name}"] = trained[s.start : s.stop].view(s.shape)
-                if s.start >= a.num_parameters:
-                    # Tensors of their own: torch drops what batch normalisation writes to a
-                    # running statistic that is a view of a row.
-                    part = buffers[s.start - a.num_parameters : s.stop - a.num_parameters]
-                    tensors[f"model.{s.name}"] = part.view(s.shape).clone()
-            for name, counter in counters.items():
-                tensors[name] = counter.clone()
+            trained: dict[str, Tensor],
+            buffers: dict[str, Tensor],
+            x: Tensor,
+            y: Tensor,
+            uniforms: Any,
+            *given: Tensor,
+        ) -> tuple[Tensor, list[Tensor]]:
+            learned = {name: trained[name] for name in names}
+            tensors = {n: t for n, t in trained.items() if n in spans}
+            # Tensors of their own: torch drops what batch normalisation writes to a running
+            # statistic that is a view of a row.
+            tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
-            after = [tensors[f"model.{s.name}"] for s in a.slices if s.start >= a.num_parameters]
-            return value, torch.cat([t.reshape(-1) for t in after]) if after else buffers
+            return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
         has_draws = getattr(work.loss, "uniforms", 0)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
 
-        def found(*args: Any) -> tuple[Tensor, Tensor]:
+        def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+            width, at = len(part), a.num_parameters
+            rows, state = {}, {}
+            for name, s in spans.items():
+                if name in buffer_names:
+                    start = s.start - a.num_parameters
+                    columns = buffers[:, start : start + s.stop - s.start]
+                    state[name] = columns.view(width, *s.shape)
+                else:
+                    rows[name] = part[:, s.start : s.stop].view(width, *s.shape)
+            for name, shape in zip(names, shapes, strict=True):
+                size = int(np.prod(shape))
+                rows[name] = part[:, at : at + size].view(width, *shape)
+                at += size
             with nullcontext() if a.device.type == "cuda" else SamePlace():
-                gradient, after = vmap(by_lane, in_dims=in_dims)(*args)
-            return gradient.detach(), after.detach()
+                gradient, after = vmap(by_lane, in_dims=in_dims)(rows, state, *args)
+            flat = torch.cat([g.detach().reshape(width, -1) for g in gradient.values()], dim=1)
+            kept = [t.detach().reshape(width, -1) for t in after]
+            return flat, torch.cat(kept, dim=1) if kept else buffers
 
         return found
 

@@ -39,12 +39,47 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], a: Tensor, b: Tensor) -> tuple[Tensor, int]:
-        first, second = (
-            _at_aligned(x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0))
-            for x, d in zip((a, b), in_dims, strict=True)
+        return _multiplied(*_lanes(info.batch_size, in_dims, a, b)), 0
+
+
+class _Linear(torch.autograd.Function):
+    """The product with a turned matrix, whose gradient comes in the layout of the matrix."""
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor) -> Tensor:
+        return torch.mm(x, weight.mT)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        wanted = ctx.needs_input_grad
+        return (
+            _product(gradient, weight) if wanted[0] else None,
+            _product(gradient.mT, x) if wanted[1] else None,
         )
-        found = aligned_room(first, second.shape[2])
-        return found.baddbmm_(first, second, beta=0), 0
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Sequence[int | None], x: Tensor, weight: Tensor
+    ) -> tuple[Tensor, int]:
+        a, b = _lanes(info.batch_size, in_dims, x, weight)
+        return _multiplied(a, b.mT), 0
+
+
+def _lanes(width: int, dims: Sequence[int | None], *matrices: Tensor) -> list[Tensor]:
+    """Each matrix once a lane, (W, rows, columns), at aligned addresses."""
+    return [
+        _at_aligned(x.expand(width, *x.shape) if d is None else x.movedim(d, 0))
+        for x, d in zip(matrices, dims, strict=True)
+    ]
+
+
+def _multiplied(a: Tensor, b: Tensor) -> Tensor:
+    return aligned_room(a, b.shape[2]).baddbmm_(a, b, beta=0)
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -65,7 +100,8 @@ def _at_aligned(x: Tensor) -> Tensor:
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    y = _product(x.reshape(-1, x.shape[-1]), weight.mT).view(*x.shape[:-1], len(weight))
+    flat: Tensor = _Linear.apply(x.reshape(-1, x.shape[-1]), weight)  # type: ignore[no-untyped-call]
+    y = flat.view(*x.shape[:-1], len(weight))
     return y if bias is None else y + bias
 
 
