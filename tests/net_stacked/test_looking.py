@@ -35,7 +35,7 @@ def test_outputs_losses_gradients_and_measurements(model, both, assert_equal_val
 
     alone, stacked = both(program, model=MODELS[model])
     assert not stacked.backend.one_by_one
-    assert stacked.width > 1.5
+    assert stacked.width > 1.2
     assert_equal_values(alone, stacked)
 
 

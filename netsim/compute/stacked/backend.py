@@ -79,6 +79,7 @@ class Stacked:
         self._lookings: dict[int, Looking] = {}
         self.one_by_one: dict[str, str] = {}
         """What could not be stacked, and why."""
+        self._widest: dict[Signature, int] = {}
         self.splits = 0
         """How often a call ran out of memory and was halved."""
 
@@ -126,19 +127,30 @@ class Stacked:
 
     def _run_together(self, signature: Signature, jobs: Sequence[Job]) -> int:
         """Run a group in chunks; whatever goes wrong is narrowed down to one job."""
-        run, width = self._call(signature, jobs)
-        calls = 0
+        run, most = self._call(signature, jobs)
+        width, calls = self._width(signature, most), 0
         for start in range(0, len(jobs), width):
-            calls += self._attempt(run, jobs[start : start + width])
+            calls += self._attempt(run, signature, jobs[start : start + width])
         return calls
 
-    def _attempt(self, run: Callable[[Sequence[Job]], None], jobs: Sequence[Job]) -> int:
+    def _width(self, signature: Signature, most: int) -> int:
+        """How many jobs a call takes, of at most so many."""
+        return min(most, self._widest.get(signature, most))
+
+    def _attempt(
+        self, run: Callable[[Sequence[Job]], None], signature: Signature, jobs: Sequence[Job]
+    ) -> int:
+        width, half = self._width(signature, len(jobs)), len(jobs) // 2
+        if width < len(jobs):  # others have found out meanwhile that there is no room for more
+            parts = [jobs[i : i + width] for i in range(0, len(jobs), width)]
+            return sum(self._attempt(run, signature, part) for part in parts)
         try:
             run(jobs)
             return 1
         except torch.OutOfMemoryError as error:
-            if len(jobs) == 1:
+            if half == 0 and self._widest.get(signature) == 1:
                 raise JobFailedError(jobs[0]) from error
+            self._widest[signature] = max(1, half)
             self.splits += 1
         except Exception as error:
             # Alone, the job that is to blame fails by its own name. If none does, it was the call.
@@ -146,8 +158,7 @@ class Stacked:
             reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
             self.one_by_one.setdefault(_subject(jobs[0]), reason)
             return calls
-        half = len(jobs) // 2
-        return self._attempt(run, jobs[:half]) + self._attempt(run, jobs[half:])
+        return self._attempt(run, signature, jobs)
 
     # -- signatures --------------------------------------------------------------------------------
 
@@ -248,7 +259,9 @@ class Stacked:
             width = self.routes.lanes(architecture, activations)
             if form is not None:
                 training = self._training(form)
-                return (lambda some: training.run(some, signature, width)), width
+                return (
+                    lambda some: training.run(some, signature, self._width(signature, width))
+                ), width
             trainer = functional.LossTraining(
                 architecture, self._shards, self.memory, self.divergences
             )

@@ -8,6 +8,7 @@ contributes, so lanes take a step together with those whose minibatches are as l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from netsim.compute.jobs import BatchKey, Job, Measure, Train
 from netsim.compute.sequential import cross_entropy
 from netsim.compute.shards import Batch, Shards
 from netsim.compute.slab import Memory, padded
+from netsim.compute.stacked.lanes import LEAST_LANES
+from netsim.compute.stacked.products import SamePlace
 from netsim.compute.stacked.updates import Update
 
 
@@ -81,7 +84,11 @@ class LossTraining:
             for k in range(num_learned)
         ]
         # Parameters and what is learned beside them, in one row: one optimiser for all.
-        trained = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        together = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        length = together.shape[1]
+        room = together.new_zeros((n, padded(length)))  # lanes at aligned addresses, as everywhere
+        trained = room[:, :length]
+        trained.copy_(together)
         buffers = rows[:, a.num_parameters :].clone()
         anchor = None
         if work.anchor_strength is not None:
@@ -98,12 +105,13 @@ class LossTraining:
         for s in range(int(steps.max())):
             for columns in np.unique(sizes[steps > s, s]).tolist():
                 lanes = np.flatnonzero((steps > s) & (sizes[:, s] == columns))
+                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
                 at_lanes = torch.from_numpy(lanes).to(rows.device)
                 batch = self._batch(works, lanes, s, index[lanes, s, :columns])
+                part, part_state = room[at_lanes][:, :length], state[at_lanes]
                 found, after = gradients(
-                    trained[at_lanes], buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
+                    part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
                 )
-                part, part_state = trained[at_lanes], state[at_lanes]
                 rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
                 step = Update(
                     work.optimizer,
@@ -164,36 +172,49 @@ class LossTraining:
             if not buffer.is_floating_point()
         }
 
+        spans = {f"model.{s.name}": s for s in a.slices}
+        buffer_names = [n for n, s in spans.items() if s.start >= a.num_parameters]
+
         def loss(
-            trained: Tensor, buffers: Tensor, x: Tensor, y: Tensor, uniforms: Any, *given: Tensor
-        ) -> tuple[Tensor, Tensor]:
-            learned: dict[str, Tensor] = {}
-            at = a.num_parameters
-            for name, shape in zip(names, shapes, strict=True):
-                size = int(np.prod(shape))
-                learned[name] = trained[at : at + size].view(shape)
-                at += size
-            tensors = tensors_of(a, torch.cat([trained[: a.num_parameters], buffers]))
-            for s in a.slices:
-                if s.start >= a.num_parameters:
-                    # Tensors of their own: torch drops what batch normalisation writes to a
-                    # running statistic that is a view of a row.
-                    part = buffers[s.start - a.num_parameters : s.stop - a.num_parameters]
-                    tensors[f"model.{s.name}"] = part.view(s.shape).clone()
-            for name, counter in counters.items():
-                tensors[name] = counter.clone()
+            trained: dict[str, Tensor],
+            buffers: dict[str, Tensor],
+            x: Tensor,
+            y: Tensor,
+            uniforms: Any,
+            *given: Tensor,
+        ) -> tuple[Tensor, list[Tensor]]:
+            learned = {name: trained[name] for name in names}
+            tensors = {n: t for n, t in trained.items() if n in spans}
+            # Tensors of their own: torch drops what batch normalisation writes to a running
+            # statistic that is a view of a row.
+            tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
-            after = [tensors[f"model.{s.name}"] for s in a.slices if s.start >= a.num_parameters]
-            return value, torch.cat([t.reshape(-1) for t in after]) if after else buffers
+            return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
         has_draws = getattr(work.loss, "uniforms", 0)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
 
-        def found(*args: Any) -> tuple[Tensor, Tensor]:
-            gradient, after = vmap(by_lane, in_dims=in_dims)(*args)
-            return gradient.detach(), after.detach()
+        def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+            width, at = len(part), a.num_parameters
+            rows, state = {}, {}
+            for name, s in spans.items():
+                if name in buffer_names:
+                    start = s.start - a.num_parameters
+                    columns = buffers[:, start : start + s.stop - s.start]
+                    state[name] = columns.view(width, *s.shape)
+                else:
+                    rows[name] = part[:, s.start : s.stop].view(width, *s.shape)
+            for name, shape in zip(names, shapes, strict=True):
+                size = int(np.prod(shape))
+                rows[name] = part[:, at : at + size].view(width, *shape)
+                at += size
+            with nullcontext() if a.device.type == "cuda" else SamePlace():
+                gradient, after = vmap(by_lane, in_dims=in_dims)(rows, state, *args)
+            flat = torch.cat([g.detach().reshape(width, -1) for g in gradient.values()], dim=1)
+            kept = [t.detach().reshape(width, -1) for t in after]
+            return flat, torch.cat(kept, dim=1) if kept else buffers
 
         return found
 

@@ -20,6 +20,9 @@ from torch import Tensor
 if TYPE_CHECKING:
     from netsim.compute.stacked.layers import StackedLayer
 
+LEAST_LANES = 2
+"""A matrix product of one lane may take another path, with other bits, than that of several."""
+
 
 class Lanes:
     """What the stacked layers of one model share during a pass.

@@ -15,7 +15,8 @@ from netsim.compute.select import greedy_rounds
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
-from netsim.compute.stacked.training import LEAST_LANES, cross_entropy_gradient
+from netsim.compute.stacked.lanes import LEAST_LANES
+from netsim.compute.stacked.training import cross_entropy_gradient
 
 VALUES_AT_ONCE = 1 << 22
 """Inputs of one pass: more would leave the cache, or a GPU's memory."""

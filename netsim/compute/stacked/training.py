@@ -22,11 +22,9 @@ from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.graphs import replayed
+from netsim.compute.stacked.lanes import LEAST_LANES
 from netsim.compute.stacked.updates import Update
 from netsim.rng import Streams
-
-LEAST_LANES = 2
-"""A matrix product of one lane may take another path, with other bits, than that of several."""
 
 
 class Plan:
@@ -191,7 +189,10 @@ class Training:
         self._store(space, jobs, 0, active)
 
     def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
-        if key not in self._spaces:
+        known = self._spaces.get(key)
+        if known is None or len(known.rows) > capacity:
+            self._spaces.pop(key, None)  # it makes room before another one is asked for
+            known = None
             self._spaces[key] = Workspace(self._form, Plan(work), self._shards, capacity)
         return self._spaces[key]
 
