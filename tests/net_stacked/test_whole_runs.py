@@ -3,9 +3,6 @@
 In float64, so that what differs is a mistake and not the order of a sum.
 """
 
-import pytest
-import torch
-
 from netsim import engine, world
 from netsim.scenario import load
 
