@@ -30,7 +30,7 @@ from torch import Tensor
 
 from algorithms._inbox import AbsenceParams, Inbox, drop_late
 from algorithms._rounds import PlainTraining, without_server
-from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref
+from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref, batched
 
 FAR = 1e30
 """Loss of a model that has diverged."""
@@ -127,6 +127,7 @@ def gains_over_distances(
     return quotients.nan_to_num(nan=0.0, posinf=FAR, neginf=-FAR)
 
 
+@batched
 def shares(quotients: Tensor) -> Tensor:
     """What theta^prev and each theta_j count: (1 + m,), 1 - sum of w and w_j of Eq. (4)."""
     positive = quotients.clamp(min=0)
@@ -135,11 +136,13 @@ def shares(quotients: Tensor) -> Tensor:
     return torch.cat([(total <= 0).to(w)[None], w])
 
 
+@batched
 def own_and_peers(w: Tensor) -> Tensor:
     """The weights to show: the node's own are theta^prev's and its trained model's."""
     return torch.cat([w[:1] + w[1:2], w[2:]])
 
 
+@batched
 def normalised(quotients: Tensor) -> Tensor:
     """The quotients over their |sum|: what preferences grow by."""
     total = quotients.sum().abs()

@@ -37,7 +37,7 @@ from algorithms._circle import (
     stepped,
     zeros_like_first,
 )
-from netsim.api import Finite, Message, Node, Process, Ref
+from netsim.api import Finite, Message, Node, Process, Ref, batched
 
 
 class Params(CircleParams):
@@ -115,11 +115,13 @@ def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
     return theta.new_full((count,), value)
 
 
+@batched
 def mixing_weights(logits: Tensor) -> Tensor:
     """w_i = softmax(alpha_i): (K,) -> (K,), the node itself first."""
     return torch.softmax(logits, dim=0)
 
 
+@batched
 def weights_of(alpha: Tensor, places: tuple[int, ...]) -> Tensor:
     """w_i over the members that are mixed in this round."""
     return mixing_weights(alpha[list(places)])

@@ -12,12 +12,11 @@ import argparse
 import cProfile
 import gc
 import json
-import pstats
 import time
-from collections import Counter
 from pathlib import Path
 
 import simpy
+from _profiling import own_times
 
 from netsim import engine, world
 from netsim.scenario import load
@@ -69,7 +68,7 @@ def flood(deliveries: int) -> dict:
     return summary | {"cpu_s": time.process_time() - start}
 
 
-def part_of(path: str) -> str | None:
+def part_of(path: str, name: str) -> str | None:
     """The part that a source file belongs to."""
     where = Path(path)
     return next((p for p in PARTS if p == where.stem or p in where.parts), None)
@@ -82,13 +81,7 @@ def shares(deliveries: int = 30_000) -> dict[str, float]:
     profile.enable()
     flood(deliveries)
     profile.disable()
-    spent: Counter[str] = Counter()
-    for (path, _, _), (_, _, own, _, callers) in pstats.Stats(profile).stats.items():
-        if part_of(path):
-            spent[part_of(path)] += own
-            continue
-        for (caller, _, _), (_, _, share, _) in callers.items():
-            spent[part_of(caller) or "the rest"] += share
+    spent = own_times(profile, part_of)
     total = sum(spent.values())
     return {part: own / total for part, own in spent.most_common()}
 

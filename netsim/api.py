@@ -9,6 +9,7 @@ another node's tensors except through a message.
 from pydantic import model_validator
 
 from netsim.compute import project_to_simplex
+from netsim.compute.functions import batched
 from netsim.compute.held import Held
 from netsim.compute.jobs import BatchKey
 from netsim.compute.learner import Trained
@@ -41,6 +42,7 @@ __all__ = [
     "Ref",
     "Trained",
     "Wake",
+    "batched",
     "model_validator",
     "project_to_simplex",
 ]

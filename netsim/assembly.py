@@ -1,5 +1,6 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,11 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
-from netsim.compute.scheduler import Scheduler
+from netsim.compute.routes import Routes, choose
+from netsim.compute.scheduler import Backend, Limits, Scheduler
 from netsim.compute.sequential import Sequential
+from netsim.compute.shards import Shards
+from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
 from netsim.links.air import Air
 from netsim.links.link import Link
@@ -42,9 +46,9 @@ def open_context(
     )
     training = scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
-    backend = None if timing_only else Sequential(shards, world.streams)
+    backend, routes = open_backend(world, shards)
     num_nodes = scenario.nodes.count
-    scheduler = Scheduler(backend, num_nodes, lambda: env.now)
+    scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
@@ -63,11 +67,9 @@ def open_context(
         roles=world.roles,
         neighbours=world.neighbours,
         architectures=list(world.architectures),
-        initial=[
-            Cell(scheduler, tuple(row.shape), architecture, row)
-            for row, architecture in zip(world.initial, world.architectures, strict=True)
-        ],
-        optimizer=_optimizer(training),
+        initial=_initial(world, scheduler),
+        routes=routes,
+        optimizer=optimizer_of(training),
         parameter_bits=scenario.training.parameter_bits,
         on_arrival=scenario.training.on_arrival,
         attack=scenario.attack,
@@ -77,7 +79,39 @@ def open_context(
     return ctx
 
 
-def _optimizer(t: Training) -> Optimizer:
+def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
+    """What executes the jobs of a run, and which model's jobs go which way.
+
+    Parameters
+    ----------
+    shards : Shards
+        In the minibatches that are trained on.
+
+    Raises
+    ------
+    ScenarioError
+        If the user's table of routes can't be read.
+    """
+    run = world.scenario.run
+    alone = Sequential(shards, world.streams)
+    nodes = Counter(world.architectures)
+    routes = choose(nodes, shards.batch_size, run.threads, run.backend, run.routes)
+    if routes.all_sequential:
+        return alone, routes
+    device, dtype = shards.x.device, world.architectures[0].dtype
+    return Stacked(shards, world.streams, routes, device, dtype), routes
+
+
+def _initial(world: World, scheduler: Scheduler) -> list[Cell]:
+    """A cell for each node's initial model; nodes that start alike share one."""
+    cells: dict[int, Cell] = {}
+    for row, architecture in zip(world.initial, world.architectures, strict=True):
+        cells.setdefault(id(row), Cell(scheduler, tuple(row.shape), architecture, row))
+    return [cells[id(row)] for row in world.initial]
+
+
+def optimizer_of(t: Training) -> Optimizer:
+    """The constants of the local optimiser."""
     return Optimizer(
         t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2, t.clip_norm
     )

@@ -128,6 +128,28 @@ def sweep(
 
 
 @app.command()
+def tune(
+    scenario: ScenarioArgument,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table [$NETSIM_ROUTES or ~/.config/netsim]."),
+    ] = None,
+    device: Device = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Measure which backend suits a scenario's models here; later runs go by it."""
+    with terminal.reported(debug):
+        from netsim.console import commands
+
+        changes = [*(sets or []), *_more(device=device, data=data)]
+        commands.tune(scenario, changes, algorithms, out, quiet)
+
+
+@app.command()
 def validate(
     scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...")],
     sets: Sets = None,

@@ -11,6 +11,7 @@ from netsim.clock import Clock as VirtualClock
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
+from netsim.compute.routes import Routes
 from netsim.compute.scheduler import Scheduler
 from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
@@ -55,6 +56,7 @@ class Context:
     neighbours: list[tuple[int, ...]]
     architectures: list[Architecture]
     initial: list[Cell]
+    routes: Routes
     optimizer: Optimizer
     parameter_bits: int
     on_arrival: str

@@ -76,6 +76,8 @@ def play(
         If the run fails; what was written stays readable.
     """
     torch.set_num_threads(world.scenario.run.threads)
+    torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
+    torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     run = Simulation(world, entry, folder, timing_only, on_progress)
     status: dict[str, Any] = {"state": "running"}
     try:
@@ -225,6 +227,8 @@ class Simulation:
         """What the run was made of: scenario, environment, nodes."""
         folder.mkdir(parents=True, exist_ok=True)
         scenario = self.world.scenario
+        played = scenario.run.model_copy(update={"routes": self.ctx.routes.by_signature()})
+        scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
         summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
         self.ctx.recorder.nodes(node_table(self.world))
@@ -259,6 +263,7 @@ class Simulation:
                 "backend": backend_name(ctx),
                 "device": str(self.world.shards.x.device),
             },
+            "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
         if scenario.attack is not None:

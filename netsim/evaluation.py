@@ -2,17 +2,18 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
+from netsim.compute.minibatches import Rows
 from netsim.compute.refs import Ref
-from netsim.compute.shards import Batch
 from netsim.compute.showing import Publication
 from netsim.context import Context
+from netsim.node import Node
 
 _SPLITS = (
     ("accuracy", "test"),
@@ -41,8 +42,8 @@ class Evaluator:
 
     def __init__(self, ctx: Context, stages: Sequence[str]) -> None:
         self._ctx, self._stages = ctx, stages
-        self._splits: dict[tuple[int, str], Batch] = {}
-        self._class_shares: dict[int, torch.Tensor] = {}
+        self._labels = ctx.shards.y.cpu()
+        self._class_shares: dict[int, Tensor] = {}
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
@@ -50,27 +51,80 @@ class Evaluator:
         if ctx.timing_only:
             return None
         ctx.scheduler.flush()
+        shown = [
+            (node, publication)
+            for node in ctx.nodes
+            if ctx.shards.train_size(node.id)
+            for publication in self._published(node.published)
+        ]
+        measured: list[dict[str, float]] = [{} for _ in shown]
+        for metric, split in _SPLITS:
+            rows = [ctx.shards.split_rows(node.id, split) for node, _ in shown]
+            there = [i for i, r in enumerate(rows) if len(r)]
+            outputs = self._outputs([(*shown[i], rows[i]) for i in there])
+            for i, logits in zip(there, outputs, strict=True):
+                self._judge(measured[i], metric, shown[i][0].id, rows[i], logits)
         accuracies = []
-        for node in ctx.nodes:
-            if not ctx.shards.train_size(node.id):
-                continue
+        for (node, publication), found in zip(shown, measured, strict=True):
             prefix = "malicious_" if node.id in ctx.malicious else ""
-            for publication in self._published(node.published):
-                measured = self._measure(node.id, publication)
-                for metric, value in measured.items():
-                    ctx.recorder.metric(
-                        time_ns,
-                        node.id,
-                        prefix + metric,
-                        publication.stage,
-                        value,
-                        node.local_steps,
-                        ctx.link.bits_sent[node.id],
-                        ctx.link.radiated_j[node.id],
-                    )
-                if "accuracy" in measured and not prefix:
-                    accuracies.append(measured["accuracy"])
+            for metric, value in found.items():
+                ctx.recorder.metric(
+                    time_ns,
+                    node.id,
+                    prefix + metric,
+                    publication.stage,
+                    value,
+                    node.local_steps,
+                    ctx.link.bits_sent[node.id],
+                    ctx.link.radiated_j[node.id],
+                )
+            if "accuracy" in found and not prefix:
+                accuracies.append(found["accuracy"])
         return sum(accuracies) / len(accuracies) if accuracies else None
+
+    def _outputs(self, asked: Sequence[tuple[Node, Publication, Rows]]) -> list[Tensor]:
+        """What each published model says of its samples, (n, L) on the CPU."""
+        backend = self._ctx.scheduler.backend
+        assert backend is not None
+        plain = [i for i, (_, p, _) in enumerate(asked) if p.predict is None]
+        found = dict(
+            zip(
+                plain,
+                backend.predictions([(asked[i][1].ref, asked[i][2]) for i in plain]),
+                strict=True,
+            )
+        )
+        return [
+            found[i] if i in found else self._predicted(publication, rows)
+            for i, (_, publication, rows) in enumerate(asked)
+        ]
+
+    @torch.no_grad()
+    def _predicted(self, publication: Publication, rows: Rows) -> Tensor:
+        """The same by a prediction of the algorithm's own."""
+        architecture, predict = publication.ref.architecture, publication.predict
+        assert architecture is not None
+        assert predict is not None
+        model = architecture.bind(publication.ref.tensor())
+        given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
+        x = self._ctx.shards.x
+        logits: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+        return logits.cpu()
+
+    def _judge(
+        self, found: dict[str, float], metric: str, node: int, rows: Rows, logits: Tensor
+    ) -> None:
+        """Add what the outputs on one split come to."""
+        labels = self._labels[torch.from_numpy(rows)]
+        hits = logits.argmax(1) == labels
+        found[metric] = float(hits.double().mean())
+        if metric == "accuracy":
+            found["loss"] = float(F.cross_entropy(logits, labels))
+        if metric == "accuracy_all_classes":
+            weights = self._shares_of_classes(node)[labels]
+            personal = float((weights * hits).sum() / weights.sum())
+            if not math.isnan(personal):  # the common samples have none of its classes
+                found["accuracy_personal"] = personal
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""
@@ -90,46 +144,16 @@ class Evaluator:
             return list(published.values())[-1:]
         return [published[s] for s in self._stages if s in published]
 
-    def _measure(self, node: int, publication: Publication) -> dict[str, float]:
-        architecture = publication.ref.architecture
-        assert architecture is not None
-        model = architecture.bind(publication.ref.tensor())
-        predict: Callable[..., Any] = publication.predict or type(model).__call__
-        given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
-        found = {}
-        for metric, split in _SPLITS:
-            batch = self._split(node, split)
-            if len(batch.y) == 0:
-                continue
-            with torch.no_grad():
-                logits = predict(model, batch.x, *given)
-            hits = logits.argmax(1) == batch.y
-            found[metric] = float(hits.double().mean())
-            if metric == "accuracy":
-                found["loss"] = float(F.cross_entropy(logits, batch.y))
-            if split == "common_test":
-                weights = self._shares_of_classes(node)[batch.y]
-                personal = float((weights * hits).sum() / weights.sum())
-                if not math.isnan(personal):  # the common samples have none of its classes
-                    found["accuracy_personal"] = personal
-        return found
-
-    def _shares_of_classes(self, node: int) -> torch.Tensor:
+    def _shares_of_classes(self, node: int) -> Tensor:
         """The class distribution of the node's training and validation samples, (C,)."""
         if node not in self._class_shares:
             shards = self._ctx.shards
             own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
-            labels = shards.y[torch.from_numpy(own).to(shards.y.device)]
+            labels = self._labels[torch.from_numpy(own)]
             classes = self._ctx.architectures[node].num_outputs
             counts = torch.bincount(labels, minlength=classes).double()
             self._class_shares[node] = counts / counts.sum()
         return self._class_shares[node]
-
-    def _split(self, node: int, name: str) -> Batch:
-        key = (-1 if name in self._ctx.shards.common else node, name)
-        if key not in self._splits:
-            self._splits[key] = self._ctx.shards.split(node, name)
-        return self._splits[key]
 
 
 def parameters_sha256(ctx: Context) -> str | None:

@@ -21,6 +21,7 @@ def environment(world: World, ctx: Context) -> dict[str, Any]:
         "device": str(device),
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "backend": backend_name(ctx),
+        "routes": ctx.routes.described(),
         "threads": world.scenario.run.threads,
         "dtype": world.scenario.training.dtype,
         "seed": world.scenario.seed,

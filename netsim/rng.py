@@ -108,6 +108,17 @@ class Streams:
         bits: NDArray[np.uint64] = h >> np.uint64(11)
         return bits.astype(np.float64) * _TO_UNIT
 
+    def uniform_table(
+        self, purpose: str, *ids: ArrayLike, counters: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Uniform draws (rows, counters): row r is `uniforms` of the r-th of each of the ids."""
+        h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
+        for column in ids:
+            h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))
+        last = _mix_array(np.asarray(counters).astype(np.uint64))
+        bits: NDArray[np.uint64] = _mix_array(h[:, None] ^ last) >> np.uint64(11)
+        return bits.astype(np.float64) * _TO_UNIT
+
     def exponentials(self, purpose: str, *ids: int, counters: ArrayLike) -> NDArray[np.float64]:
         """Exponential draws with mean 1, one per counter."""
         return -np.log1p(-self.uniforms(purpose, *ids, counters=counters))

@@ -70,6 +70,11 @@ class Architecture:
         """Whether the forward pass draws random numbers in training (dropout)."""
         return any(isinstance(m, nn.modules.dropout._DropoutNd) for m in self.module.modules())
 
+    @cached_property
+    def normalises_batches(self) -> bool:
+        """Whether what a sample gives in training depends on the others of its minibatch."""
+        return any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in self.module.modules())
+
     @property
     def slices(self) -> tuple[Slice, ...]:
         """The named tensors in row order."""

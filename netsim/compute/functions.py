@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -38,6 +38,18 @@ def require_module_level(fn: Callable[..., Any]) -> None:
             f"{name or fn!r}{where} is {bad}; what is computed later must be a module-level "
             "function, so that it sees its arguments and nothing else"
         )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def batched(fn: F) -> F:
+    """Mark a function of values as fit to run for many nodes at once.
+
+    Its Python branches may depend on shapes and numbers, not on what its tensors hold.
+    """
+    fn.is_batched = True  # type: ignore[attr-defined]
+    return fn
 
 
 def to_slots(value: Any, found: list[Ref]) -> Any:

@@ -1,14 +1,15 @@
 """Jobs: what a backend executes. One job is one node's piece of learning, recorded when asked for.
 
-A job names its kind of `Work` (the same for many nodes), its inputs (Refs) and its outputs
-(cells). Nothing here computes; `netsim.compute.sequential` does.
+A job names its kind of `Work`, its inputs (Refs) and its outputs (cells). Nothing here computes;
+`netsim.compute.sequential` and `netsim.compute.stacked` do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import ref as weak
 
 from netsim.compute.refs import Cell, Ref
 
@@ -21,9 +22,24 @@ class BatchKey(NamedTuple):
     counter: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """`count` minibatches of one node's stream, from number `first` on."""
+
+    node: int
+    stream: str
+    first: int
+    count: int
+
+    def keys(self) -> Iterator[BatchKey]:
+        """One by one."""
+        for counter in range(self.first, self.first + self.count):
+            yield BatchKey(self.node, self.stream, counter)
+
+
+@dataclass(frozen=True, eq=False)
 class Optimizer:
-    """Constants of the local optimiser; the learning rate is data, not part of a signature."""
+    """Constants of the local optimiser: one object a run, which jobs share."""
 
     kind: str
     learning_rate: float
@@ -41,7 +57,7 @@ class Train:
     `given` are the loss's further arguments, with `Slot(i)` where the i-th Ref among them goes.
     """
 
-    batches: tuple[BatchKey, ...]
+    batches: Batches
     optimizer: Optimizer
     loss: Callable[..., Any] | None
     given: tuple[Any, ...]
@@ -49,6 +65,12 @@ class Train:
     learn: tuple[str, ...]
     anchor_strength: float | None
     has_state: bool
+    learning_rate: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate: the job's own, or the run's. It is data, not part of a signature."""
+        return self.optimizer.learning_rate if self.learning_rate is None else self.learning_rate
 
 
 @dataclass(frozen=True)
@@ -139,13 +161,37 @@ class Job:
     node : int
     time_ns : int
         Virtual time of submission, for error messages.
-    level : int
-        1 + the largest level of its inputs.
+    places : tuple of weak references to cells
+        Where its results go. Whoever wants a result holds its cell.
+    shapes : tuple of tuple of int
+        Of the results, wanted or not.
     """
 
     work: Work
     node: int
     time_ns: int
     inputs: tuple[Ref, ...]
-    outputs: tuple[Cell, ...]
-    level: int = field(default=1)
+    places: tuple[weak[Cell], ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    @property
+    def outputs(self) -> tuple[Cell | None, ...]:
+        """The cells of its results; None for a result that nobody wants."""
+        return tuple(place() for place in self.places)
+
+
+class JobFailedError(Exception):
+    """A job could not be run; the cause is the error's `__cause__`."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.job = job
+
+
+def describe(work: Work) -> str:
+    """A job in a few words, for error messages."""
+    if isinstance(work, Train):
+        loss = f" with loss {work.loss.__qualname__}" if work.loss else ""
+        return f"training of {work.batches.count} steps{loss}"
+    function = getattr(work, "function", None)
+    return f"{type(work).__name__.lower()}" + (f" {function.__qualname__}" if function else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import simpy
@@ -13,7 +12,7 @@ from netsim.compute import optimizers
 from netsim.compute.combining import Combining
 from netsim.compute.functions import require_module_level, to_slots
 from netsim.compute.held import Held
-from netsim.compute.jobs import BatchKey, Train
+from netsim.compute.jobs import Batches, BatchKey, Train
 from netsim.compute.refs import Ref
 from netsim.errors import ProtocolError
 from netsim.units import to_ns
@@ -122,15 +121,13 @@ class Learner(Combining):
         first = self._batches_drawn.get(stream, 0)
         self._batches_drawn[stream] = first + total
         constants = ctx.optimizer
-        if learning_rate is not None:
-            constants = replace(constants, learning_rate=learning_rate)
         architecture = self._architecture(theta)
         if loss is not None:
             require_module_level(loss)
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         work = Train(
-            tuple(BatchKey(self.id, stream, b) for b in range(first, first + total)),
+            Batches(self.id, stream, first, total),
             constants,
             loss,
             slotted,
@@ -138,6 +135,7 @@ class Learner(Combining):
             tuple(learn),
             None if anchor is None else anchor[1],
             optimizer is not None,
+            learning_rate,
         )
         extras = [r for r in (anchor[0] if anchor else None, optimizer) if r is not None]
         inputs = (theta, *held_fixed, *learn.values(), *extras)

@@ -4,6 +4,8 @@ They are functions of (row, gradient, state) because optimiser state is a value 
 fresh for each job, or carried by an algorithm as a Ref.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -18,57 +20,74 @@ def state_size(kind: str, num_values: int) -> int:
     return num_values if kind == "sgd" else 1 + 2 * num_values
 
 
-def step(constants: Optimizer, rows: list[Tensor], gradients: list[Tensor], state: Tensor) -> None:
-    """One optimiser step, in place.
+def step(
+    constants: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    state: Tensor,
+) -> None:
+    """One optimiser step, in place on rows and state.
 
     Parameters
     ----------
     constants : Optimizer
-    rows, gradients : list of torch.Tensor
-        Flat parameters, (n_1,), (n_2,), ..., and their gradients.
+        Its learning rate is not used.
+    learning_rate : float
+    rows, gradients : sequence of torch.Tensor
+        Flat parameters, (n_1,), (n_2,), ..., and their gradients, which may be anybody's.
     state : torch.Tensor
         (state_size(kind, n_1 + n_2 + ...),), zeros at first.
     """
-    if constants.clip_norm is not None:
-        _clip(gradients, constants.clip_norm)
-    update = _sgd if constants.kind == "sgd" else _adam
-    count = 1.0
-    if constants.kind == "adam":
-        state[0] += 1
-        count = float(state[0])
-        state = state[1:]
-    start, total = 0, sum(r.numel() for r in rows)
-    for row, gradient in zip(rows, gradients, strict=True):
-        if constants.weight_decay:
-            gradient.add_(row, alpha=constants.weight_decay)
-        update(constants, row, gradient, state, start, total, count)
-        start += row.numel()
+    c = constants
+    if c.clip_norm is not None:
+        gradients = _clipped(gradients, c.clip_norm)
+    if c.weight_decay:
+        pairs = zip(gradients, rows, strict=True)
+        gradients = [g.add(row, alpha=c.weight_decay) for g, row in pairs]
+    sizes = [r.numel() for r in rows]
+    if c.kind == "sgd":
+        _sgd(c, learning_rate, rows, gradients, torch.split(state, sizes))
+    else:
+        _adam(
+            c, learning_rate, rows, gradients, state[:1], torch.split(state[1:], [*sizes, *sizes])
+        )
 
 
-def _clip(gradients: list[Tensor], largest: float) -> None:
-    """Scale all gradients by one factor so that their joint L2 norm is at most `largest`."""
+def _clipped(gradients: Sequence[Tensor], largest: float) -> list[Tensor]:
+    """All gradients scaled by one factor so that their joint L2 norm is at most `largest`."""
     norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients]))
     factor = (largest / (norm + CLIP_EPSILON)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor)
+    return [g * factor for g in gradients]
 
 
 def _sgd(
-    c: Optimizer, row: Tensor, gradient: Tensor, state: Tensor, start: int, total: int, count: float
+    c: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    velocities: Sequence[Tensor],
 ) -> None:
-    if c.momentum:
-        velocity = state[start : start + row.numel()]
-        velocity.mul_(c.momentum).add_(gradient)
-        gradient = velocity
-    row.add_(gradient, alpha=-c.learning_rate)
+    for row, gradient, velocity in zip(rows, gradients, velocities, strict=True):
+        if c.momentum:
+            gradient = velocity.mul_(c.momentum).add_(gradient)
+        row.add_(gradient, alpha=-learning_rate)
 
 
 def _adam(
-    c: Optimizer, row: Tensor, gradient: Tensor, state: Tensor, start: int, total: int, count: float
+    c: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    steps: Tensor,
+    moments: Sequence[Tensor],
 ) -> None:
-    first = state[start : start + row.numel()]
-    second = state[total + start : total + start + row.numel()]
-    first.lerp_(gradient, 1 - c.beta1)
-    second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
-    corrected = torch.sqrt(second).div_((1 - c.beta2**count) ** 0.5).add_(ADAM_EPSILON)
-    row.addcdiv_(first, corrected, value=-c.learning_rate / (1 - c.beta1**count))
+    count = float(steps.add_(1))
+    half = len(rows)
+    for row, gradient, first, second in zip(
+        rows, gradients, moments[:half], moments[half:], strict=True
+    ):
+        first.lerp_(gradient, 1 - c.beta1)
+        second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
+        corrected = torch.sqrt(second).div_((1 - c.beta2**count) ** 0.5).add_(ADAM_EPSILON)
+        row.addcdiv_(first, corrected, value=-learning_rate / (1 - c.beta1**count))

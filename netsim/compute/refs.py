@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from netsim.compute.architecture import Architecture
     from netsim.compute.scheduler import Scheduler
+    from netsim.compute.slab import Slab
 
 
 class Cell:
@@ -28,13 +29,22 @@ class Cell:
     shape : tuple of int
     architecture : Architecture or None
         Set if the value is a whole model: one flat row of parameters, then buffers.
-    value : torch.Tensor or None
-        None until the job that fills it has run.
     level : int
-        Depth in the graph of pending jobs; 0 once computed.
+        Number of the level of jobs that fills it.
+    slab : Slab or None
+        Where a long value lies, in row `slot`; the row is free again when the cell is gone.
     """
 
-    __slots__ = ("__weakref__", "architecture", "level", "scheduler", "shape", "value")
+    __slots__ = (
+        "__weakref__",
+        "_tensor",
+        "architecture",
+        "level",
+        "scheduler",
+        "shape",
+        "slab",
+        "slot",
+    )
 
     def __init__(
         self,
@@ -46,8 +56,36 @@ class Cell:
         self.scheduler = scheduler
         self.shape = shape
         self.architecture = architecture
-        self.value = value
         self.level = 0
+        self.slab: Slab | None = None
+        self.slot = -1
+        self._tensor = value
+
+    @property
+    def value(self) -> Tensor | None:
+        """The tensor; None until the job that fills the cell has run."""
+        if self.slab is not None:
+            return self.slab.rows[self.slot].view(self.shape)
+        return self._tensor
+
+    @value.setter
+    def value(self, tensor: Tensor) -> None:
+        self._leave()
+        self._tensor = tensor
+
+    def lie_in(self, slab: Slab, slot: int) -> None:
+        """The value is row `slot` of a slab from now on."""
+        self._leave()
+        self.slab, self.slot, self._tensor = slab, slot, None
+
+    def _leave(self) -> None:
+        """Give back the row; a job that was broken off and run again fills its cells twice."""
+        if self.slab is not None:
+            self.slab.release(self.slot)
+            self.slab = None
+
+    def __del__(self) -> None:
+        self._leave()
 
 
 class Ref:

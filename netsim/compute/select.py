@@ -8,7 +8,7 @@ that it is in.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import torch
 from torch import Tensor
@@ -126,29 +126,55 @@ def greedy(
     state : torch.Tensor
         (state_length(P),)
     """
+    asking = greedy_rounds(models, sizes, coins, budget, state)
+    try:
+        rows = next(asking)
+        while True:
+            rows = asking.send([loss(row) for row in rows])
+    except StopIteration as end:
+        result: tuple[Tensor, Tensor] = end.value
+        return result
+
+
+def greedy_rounds(
+    models: Sequence[Tensor],
+    sizes: Sequence[float],
+    coins: Sequence[float],
+    budget: int | None,
+    state: Tensor | None = None,
+) -> Generator[list[Tensor], list[float], tuple[Tensor, Tensor]]:
+    """`greedy` round by round, so that many nodes can go through it in lock-step.
+
+    It yields the models (P,) whose losses it needs next, is sent these losses, and returns what
+    `greedy` does.
+    """
     if state is None:
         state = opening_state(models[0], sizes[0], models[1:], sizes[1:])
     count, sum_x, sum_y = (float(v) for v in state[:HEADER])
     w_x, w_y = (half.clone() for half in state[HEADER:].chunk(2))
     chosen = [0.0] * len(sizes)
     chosen[0] = sizes[0]
-    loss_x = loss_y = None
+    known: tuple[float, float] | None = None
     for index, coin in enumerate(coins, start=1):
         if budget is not None and count >= budget:
             break
         model, size = models[index], sizes[index]
         if not _is_finite(model):
             continue
-        loss_x = loss(w_x / sum_x) if loss_x is None else loss_x
-        loss_y = loss(w_y / sum_y) if loss_y is None else loss_y
-        with_j = loss((w_x + size * model) / (sum_x + size))
-        without_j = loss((w_y - size * model) / (sum_y - size))
+        tried = [(w_x + size * model) / (sum_x + size), (w_y - size * model) / (sum_y - size)]
+        if known is None:
+            *first, with_j, without_j = yield [w_x / sum_x, w_y / sum_y, *tried]
+            loss_x, loss_y = first
+        else:
+            loss_x, loss_y = known
+            with_j, without_j = yield tried
         if coin < acceptance(loss_x, with_j, loss_y, without_j):
             w_x.add_(model, alpha=size)
             sum_x, count, chosen[index], loss_x = sum_x + size, count + 1, size, with_j
         else:
             w_y.sub_(model, alpha=size)
             sum_y, loss_y = sum_y - size, without_j
+        known = loss_x, loss_y
     weights = torch.tensor(chosen).to(w_x) / sum_x
     header = torch.tensor([count, sum_x, sum_y]).to(w_x)
     return weights, torch.cat([header, w_x, w_y])

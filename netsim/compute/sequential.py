@@ -1,7 +1,7 @@
 """The sequential backend: one node at a time in plain PyTorch. The oracle of every other one."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -9,12 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from netsim.compute import optimizers
+from netsim.compute.divergence import Divergences
 from netsim.compute.functions import fill
 from netsim.compute.jobs import (
     Apply,
     BatchKey,
     Gradient,
     Job,
+    JobFailedError,
     Loss,
     Measure,
     Mix,
@@ -23,6 +25,9 @@ from netsim.compute.jobs import (
     Select,
     Train,
 )
+from netsim.compute.masks import mask_seed, seeded
+from netsim.compute.minibatches import Rows
+from netsim.compute.refs import Ref
 from netsim.compute.select import greedy
 from netsim.compute.shards import Batch, Shards
 from netsim.rng import Streams
@@ -43,6 +48,9 @@ class Sequential:
     def __init__(self, shards: Shards, streams: Streams) -> None:
         self._shards = shards
         self._streams = streams
+        self.divergences = Divergences()
+        self.one_by_one: dict[str, str] = {}
+        self._states: dict[int, Tensor] = {}
         self._run: dict[type, Callable[[Any, Job], Sequence[Tensor]]] = {
             Train: self._train,
             Outputs: self._outputs,
@@ -55,11 +63,26 @@ class Sequential:
             Select: self._select,
         }
 
-    def execute(self, jobs: Sequence[Job]) -> None:
+    def execute(self, jobs: Sequence[Job]) -> int:
+        """Run jobs one after another; see `netsim.compute.scheduler.Backend`."""
         for job in jobs:
-            values = self._run[type(job.work)](job.work, job)
+            try:
+                values = self._run[type(job.work)](job.work, job)
+            except Exception as error:
+                raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):
-                cell.value = value
+                if cell is not None:
+                    cell.value = value
+        return len(jobs)
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs of models in evaluation mode; see `netsim.compute.scheduler.Backend`."""
+        found, seen, x = [], None, self._shards.x
+        for ref, rows in asked:
+            if rows is not seen:  # the samples that all nodes share are gathered once
+                seen, x = rows, self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
+            found.append(evaluate(_model(ref), x).cpu())
+        return found
 
     def _train(self, work: Train, job: Job) -> Sequence[Tensor]:
         theta, *others = (r.tensor() for r in job.inputs)
@@ -73,45 +96,46 @@ class Sequential:
         }
         rest = others[len(work.learn) :]
         row = theta.clone()
-        parameters = row[: architecture.num_parameters]
-        gradient = torch.zeros_like(parameters)
-        rows = [parameters, *(v.detach().view(-1) for v in learned.values())]
-        anchor = rest[0][: len(parameters)] if work.anchor_strength is not None else None
-        size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
-        state = rest[-1].clone() if work.has_state else row.new_zeros(size)
+        model = architecture.bind(row, training=True)
+        trained = [*model.parameters(), *learned.values()]
+        rows = [t.detach().view(-1) for t in trained]
+        anchors: Sequence[Tensor] = ()
+        if work.anchor_strength is not None:
+            sizes = [p.numel() for p in model.parameters()]
+            anchors = torch.split(rest[0][: architecture.num_parameters], sizes)
+        state = self._state(work, rest, sum(r.numel() for r in rows), row)
         loss_of = work.loss or cross_entropy
-        model = architecture.bind(row, gradient, training=True)
-        for key, batch in zip(
-            work.batches,
-            self._shards.batches(work.batches, getattr(work.loss, "uniforms", 0)),
-            strict=True,
-        ):
-            gradient.zero_()
-            for value in learned.values():
-                value.grad = None
+        keys = list(work.batches.keys())
+        batches = self._shards.batches(keys, getattr(work.loss, "uniforms", 0))
+        for key, batch in zip(keys, batches, strict=True):
             with self._masks(architecture.is_random, key):
                 loss = loss_of(model, batch, learned, *given)
-            loss.backward()
-            if anchor is not None and work.anchor_strength is not None:
-                gradient.add_(parameters - anchor, alpha=work.anchor_strength)
-            gradients = [gradient]
-            for value in learned.values():
-                found = value.grad
-                gradients.append((torch.zeros_like(value) if found is None else found).view(-1))
-            optimizers.step(work.optimizer, rows, gradients, state)
-        return [row, *(v.detach() for v in learned.values()), state]
+            found = torch.autograd.grad(loss, trained, allow_unused=True)
+            gradients = [
+                torch.zeros_like(r) if g is None else g.reshape(-1)
+                for g, r in zip(found, rows, strict=True)
+            ]
+            for k, anchor in enumerate(anchors):
+                gradients[k] = gradients[k].add(rows[k] - anchor, alpha=work.anchor_strength)
+            optimizers.step(work.optimizer, work.rate, rows, gradients, state)
+        after = row[: architecture.num_parameters].sum()
+        self.divergences.note([job], after.reshape(1))
+        is_wanted = job.places[-1]() is not None
+        return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
 
-    @contextmanager
-    def _masks(self, is_random: bool, key: BatchKey) -> Iterator[None]:
-        """Seed the masks of random layers by the batch that they are drawn for."""
+    def _state(self, work: Train, rest: Sequence[Tensor], size: int, like: Tensor) -> Tensor:
+        """Room for the optimiser's state, the same one for every job: fresh memory costs time."""
+        length = optimizers.state_size(work.optimizer.kind, size)
+        if length not in self._states:
+            self._states[length] = like.new_empty(length)
+        state = self._states[length]
+        return state.copy_(rest[-1]) if work.has_state else state.zero_()
+
+    def _masks(self, is_random: bool, key: BatchKey) -> AbstractContextManager[None]:
+        """Random layers draw for this minibatch."""
         if not is_random:
-            yield
-            return
-        device = self._shards.x.device
-        seed = self._streams.key(f"mask/{key.stream}", key.node, key.counter)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
-            yield
+            return nullcontext()
+        return seeded(self._shards.x.device, mask_seed(self._streams, key))
 
     def _outputs(self, work: Outputs, job: Job) -> Sequence[Tensor]:
         (batch,) = self._shards.batches([work.batch])
@@ -191,11 +215,10 @@ def evaluate(model: nn.Module, x: Tensor) -> Tensor:
 def _announced(result: Any, function: Callable[..., Any], job: Job) -> list[Tensor]:
     """The results of a function, checked against the shapes announced, as values of their own."""
     outputs = result if isinstance(result, tuple) else (result,)
-    for output, cell in zip(outputs, job.outputs, strict=True):
-        if tuple(output.shape) != cell.shape:
+    for output, shape in zip(outputs, job.shapes, strict=True):
+        if tuple(output.shape) != shape:
             raise ValueError(
-                f"{function.__qualname__} gave shape {tuple(output.shape)}, "
-                f"announced was {cell.shape}"
+                f"{function.__qualname__} gave shape {tuple(output.shape)}, announced was {shape}"
             )
     # A result may be a view of an input; a value must never change with another one.
     return [o.detach().clone() for o in outputs]

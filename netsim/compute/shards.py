@@ -1,14 +1,11 @@
 """Every node's data on the compute device, and its minibatches by name.
 
 The data set lies on the device once; a shard is a list of row numbers and a batch an index
-gather. Which rows make up batch b of a stream follows from (seed, node, stream, b) alone: each
-epoch visits every row once in an order of its own. The last batch may be smaller; if it were a
-single row, which BatchNorm can't train on, it is left out of that epoch.
+gather.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.compute.jobs import BatchKey
+from netsim.compute.minibatches import Minibatches
 from netsim.data.sets import Scale
 from netsim.rng import Streams
 
@@ -80,15 +78,13 @@ class Shards:
         self.rows = rows
         self.common = common
         self.batch_size = batch_size
-        self._scale = scale
+        self.scale = scale
+        self.minibatches = Minibatches([r.train for r in rows], batch_size, streams)
         self._streams = streams
-        self._order = lru_cache(maxsize=4 * len(rows) + 16)(self._draw_order)
 
     def in_batches_of(self, batch_size: int) -> "Shards":
         """The same samples in minibatches of another size."""
-        return Shards(
-            self.x, self.y, self.rows, self.common, batch_size, self._streams, self._scale
-        )
+        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale)
 
     def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
         """The same samples, of which some nodes see other labels in training and validation.
@@ -113,7 +109,7 @@ class Shards:
         index = torch.from_numpy(copied).to(self.x.device)
         x = torch.cat([self.x, self.x[index]])
         y = torch.cat([self.y, torch.from_numpy(labels[copied]).to(self.y)])
-        return Shards(x, y, rows, self.common, self.batch_size, self._streams, self._scale)
+        return Shards(x, y, rows, self.common, self.batch_size, self._streams, self.scale)
 
     def train_size(self, node: int) -> int:
         """How many training samples the node has."""
@@ -129,43 +125,38 @@ class Shards:
 
         A single sample left over is left out: BatchNorm has no variance of one.
         """
-        full, rest = divmod(self.train_size(node), self.batch_size)
-        return full + (rest > 1 or full == 0)
-
-    def _draw_order(self, node: int, stream: str, epoch: int) -> NDArray[np.int64]:
-        rows = self.rows[node].train
-        order = self._streams.permutation(f"batch/{stream}", node, epoch, n=len(rows))
-        return rows[order]
+        return self.minibatches.per_epoch(node)
 
     def batch_rows(self, key: BatchKey) -> NDArray[np.int64]:
         """Row numbers of one minibatch."""
-        epoch, position = divmod(key.counter, self.batches_per_epoch(key.node))
-        start = position * self.batch_size
-        return self._order(key.node, key.stream, epoch)[start : start + self.batch_size]
+        return self.minibatches.rows(key)
 
     def batches(self, keys: Sequence[BatchKey], uniforms: int = 0) -> list[Batch]:
         """Minibatches, gathered in one go; `uniforms` draws per sample ride along."""
         rows = [self.batch_rows(k) for k in keys]
         index = torch.from_numpy(np.concatenate(rows)).to(self.x.device)
         sizes = [len(r) for r in rows]
-        draws: Sequence[Tensor | None] = [None] * len(keys)
-        if uniforms:
-            draws = [
-                torch.from_numpy(
-                    self._streams.uniforms(
-                        f"augment/{k.stream}",
-                        k.node,
-                        k.counter,
-                        counters=np.arange(n * uniforms),
-                    ).reshape(n, uniforms)
-                ).to(self.x)
-                for k, n in zip(keys, sizes, strict=True)
-            ]
+        draws = [self.uniforms(k, n, uniforms) for k, n in zip(keys, sizes, strict=True)]
         xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
-        return [Batch(x, y, u, self._scale) for x, y, u in zip(xs, ys, draws, strict=True)]
+        return [Batch(x, y, u, self.scale) for x, y, u in zip(xs, ys, draws, strict=True)]
+
+    def uniforms(self, key: BatchKey, samples: int, count: int) -> Tensor | None:
+        """Draws (samples, count) in [0, 1) that ride along with a minibatch; None for none."""
+        if not count:
+            return None
+        counters = np.arange(samples * count)
+        draws = self._streams.uniforms(
+            f"augment/{key.stream}", key.node, key.counter, counters=counters
+        )
+        return torch.from_numpy(draws.reshape(samples, count)).to(self.x)
+
+    def split_rows(self, node: int, name: str) -> NDArray[np.int64]:
+        """Row numbers of a node's `train`, `validation` or `test` split, or of a common one."""
+        rows: NDArray[np.int64]
+        rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
+        return rows
 
     def split(self, node: int, name: str) -> Batch:
-        """All samples of a node's `train`, `validation` or `test` split, or of a common one."""
-        rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
-        index = torch.from_numpy(rows).to(self.x.device)
-        return Batch(self.x[index], self.y[index], scale=self._scale)
+        """All samples of one of these splits."""
+        index = torch.from_numpy(self.split_rows(node, name)).to(self.x.device)
+        return Batch(self.x[index], self.y[index], scale=self.scale)

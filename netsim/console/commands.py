@@ -1,5 +1,6 @@
 """The commands behind the command line, without its parsing."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -67,7 +68,57 @@ def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) ->
     if not quiet:
         console = terminal.out()
         console.print(compared)
+        for folder in folders:
+            for warning in _warnings(folder):
+                terminal.err().print(Text(warning, style="yellow"))
         console.print(Text("results in ") + Text(str(top), style="bold"))
+
+
+def _warnings(folder: Path) -> list[str]:
+    """What of a run its user should know before reading its numbers."""
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    found = [
+        f"{summary['algorithm']}: {subject} ran node after node: {reason}"
+        for subject, reason in summary["engine"]["one_by_one"].items()
+    ]
+    diverged = summary["diverged"]
+    if diverged:
+        first = min(diverged, key=lambda d: d["t_s"])
+        found.append(
+            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged (nan or "
+            f"infinite parameters), node {first['node']} first, at {first['t_s']:g} s, in "
+            f"{first['job']}; all are in summary.json"
+        )
+    return found
+
+
+def tune(
+    name: str, sets: Sequence[str], algorithms: Path | None, out: Path | None, quiet: bool
+) -> None:
+    """Measure a scenario's models and keep the routes that follow."""
+    from netsim import tuning
+    from netsim.compute import routes
+
+    draft, scenario = _checked(name, sets, {}, plugins.algorithms(algorithms), None, False)
+    path = out or routes.user_table()
+    routes.read_measured(path)  # a file that could not be kept must fail before the measuring
+    found = tuning.tune(runner.build(scenario, draft.path))
+    try:
+        tuning.keep(found, path)
+    except OSError as error:
+        raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
+    if quiet:
+        return
+    table = Table(box=box.SIMPLE_HEAD, title="times faster stacked than node after node")
+    table.add_column("model, minibatch, precision, threads", overflow="fold")
+    for column in ("nodes", "train", "loss", "look", "lanes"):
+        table.add_column(column, justify="right")
+    for m in found:
+        cells = [f"{m.ratios[p]:.2f}" for p in ("train", "loss", "look")]
+        table.add_row(m.signature, str(m.nodes), *cells, str(m.route.lanes))
+    console = terminal.out()
+    console.print(table)
+    console.print(Text("kept in ") + Text(str(path), style="bold"))
 
 
 def sweep_table(

@@ -441,8 +441,10 @@ def test_fedproto(play, world, predict):
 
 def accuracies(run):
     run.evaluator.run(0)
-    publications = [list(node.published.values())[-1] for node in run.ctx.nodes[:NODES]]
-    return [run.evaluator._measure(i, p)["accuracy"] for i, p in enumerate(publications)]
+    found = run.ctx.recorder.metric_rows()
+    rows = zip(found["metric"], found["node"], found["value"], strict=True)
+    last = {node: value for metric, node, value in rows if metric == "accuracy"}
+    return [last[i] for i in range(NODES)]
 
 
 def nearest(given, i, row, prototypes):

@@ -37,7 +37,9 @@ def measure():
         common_rows = {"common_test": rows(*common), "common_validation": rows()}
         ctx = SimpleNamespace(
             timing_only=False,
-            scheduler=SimpleNamespace(flush=lambda: None),
+            scheduler=SimpleNamespace(
+                flush=lambda: None, backend=SimpleNamespace(predictions=lambda asked: [])
+            ),
             recorder=Recorder(None),
             malicious=frozenset(malicious),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),

@@ -1,0 +1,186 @@
+"""How fast nodes train, without a network, against a plain PyTorch loop of the same run.
+
+    python benchmarks/local_sgd.py [--model a b] [--nodes 100] [--batch 10] [--json FILE]
+
+N nodes take k local steps each of SGD with momentum, on their own data, from their own start.
+netsim's side records N training jobs with the scheduler and runs them, as in a simulation; the
+plain loop trains one `torch.nn.Module` after another with autograd and `torch.optim.SGD`.
+"""
+
+import argparse
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+from weakref import ref as weak
+
+import torch
+from _setting import MODELS, PlainLoop, flop_per_step, own_starts
+from _timing import available_bytes, interleaved, options, peak_flop_per_s, prepare, save, show
+
+from netsim.assembly import open_context
+from netsim.compute.jobs import Batches, Job, Train
+from netsim.compute.optimizers import state_size
+from netsim.compute.refs import Cell, Ref
+from netsim.context import Context
+from netsim.world import World
+
+ROWS_A_NODE = 9
+"""The plain loop holds parameters, gradients and velocities; netsim starts, results and slabs of
+both that grow by half, for a moment beside their smaller selves."""
+
+COLUMNS = {
+    "model": "s",
+    "nodes": ",",
+    "batch": "d",
+    "backend": "s",
+    "jobs/call": ".1f",
+    "plain us/step": ",.1f",
+    "us/step": ",.1f",
+    "ratio": ".2f",
+    "kernel us/step": ",.1f",
+    "kernel ratio": ".2f",
+    "plain GFLOP/s": ",.1f",
+    "GFLOP/s": ",.1f",
+    "% of peak": ".1f",
+}
+
+
+class Jobs:
+    """One training job a node, again and again."""
+
+    def __init__(self, ctx: Context, steps: int) -> None:
+        self._ctx, self.steps = ctx, steps
+        self._first = 0
+        self._results: list[Cell] = []
+
+    def run(self) -> None:
+        """Record a job for each node and run all of them."""
+        ctx, scheduler = self._ctx, self._ctx.scheduler
+        results = []
+        for node, cell in enumerate(ctx.initial):
+            new, state = _outputs(ctx, cell)
+            scheduler.submit(self._work(node), node, (Ref(node, cell),), (new, state))
+            results.append(new)
+        scheduler.flush()
+        self._first += self.steps
+        assert all(cell.value is not None for cell in results)
+        self._results = results
+
+    def kernel(self) -> Callable[[], None]:
+        """The same work without scheduler and signatures: the backend's call itself."""
+        ctx, backend = self._ctx, self._ctx.scheduler.backend
+        train, width = backend._call(backend._signature(self._job(0)[0]), [self._job(0)[0]])
+
+        def run() -> None:
+            jobs, _kept = zip(*map(self._job, range(len(ctx.initial))), strict=True)
+            for first in range(0, len(jobs), width):
+                train(jobs[first : first + width])
+
+        return run
+
+    def _job(self, node: int) -> tuple[Job, Cell]:
+        start = self._ctx.initial[node]
+        new, state = _outputs(self._ctx, start)
+        places, shapes = (weak(new), weak(state)), (new.shape, state.shape)
+        return Job(self._work(node), node, 0, (Ref(node, start),), places, shapes), new
+
+    def _work(self, node: int) -> Train:
+        batches = Batches(node, "train", self._first, self.steps)
+        return Train(batches, self._ctx.optimizer, None, (), 0, (), None, False)
+
+
+def _outputs(ctx: Context, start: Cell) -> tuple[Cell, Cell]:
+    architecture = start.architecture
+    size = state_size(ctx.optimizer.kind, architecture.num_parameters)
+    return Cell(ctx.scheduler, start.shape, architecture), Cell(ctx.scheduler, (size,))
+
+
+def too_large(world_bytes: int, device: str) -> str | None:
+    """Why a cell can't be measured; None if it can."""
+    available = available_bytes(device)
+    if world_bytes < 0.9 * available:
+        return None
+    return f"needs some {world_bytes / 2**30:.0f} GiB, {available / 2**30:.0f} GiB are free"
+
+
+def measure(
+    cell: dict[str, Any], chosen: argparse.Namespace, peak_flop_per_s: float
+) -> dict[str, Any]:
+    """One cell of the table."""
+    model, nodes, batch = cell["model"], cell["nodes"], cell["batch"]
+    backend, device = chosen.backend, chosen.device
+    probe = own_starts(model, 2, batch, backend, device)
+    row_bytes = 4 * probe.architectures[0].num_values
+    reason = too_large(ROWS_A_NODE * nodes * row_bytes, device)
+    if reason is not None:
+        return cell | {"left_out": reason}
+    world = own_starts(model, nodes, batch, backend, device)
+    timed = _timed(world, MODELS[model].steps, chosen.seconds, chosen.kernel)
+    return cell | timed | _speeds(timed, flop_per_step(model, batch), peak_flop_per_s)
+
+
+def _timed(world: World, steps: int, seconds: float, with_kernel: bool) -> dict[str, Any]:
+    device = world.shards.x.device.type
+    nodes = len(world.initial)
+    plain = PlainLoop(world)
+    ctx = open_context(world, world.scenario.algorithm[0], None, timing_only=False)
+    jobs = Jobs(ctx, steps)
+
+    def plain_loop() -> None:
+        for node in range(nodes):
+            plain.train(node, steps)
+
+    jobs.run()  # tells which backend is chosen
+    width = ctx.scheduler.mean_batch_width
+    runs = {"plain": plain_loop, "netsim": jobs.run}
+    if with_kernel and width > 1:
+        runs["kernel"] = jobs.kernel()
+    best = interleaved(runs, device, seconds)
+    us = {name: 1e6 * found / (nodes * steps) for name, found in best.items()}
+    kernel = us.get("kernel")
+    return {
+        "steps": steps,
+        "parameters": world.architectures[0].num_parameters,
+        "backend": "stacked" if width > 1 else "sequential",
+        "jobs/call": width,
+        "plain us/step": us["plain"],
+        "us/step": us["netsim"],
+        "ratio": us["plain"] / us["netsim"],
+        "kernel us/step": kernel,
+        "kernel ratio": kernel and us["plain"] / kernel,
+    }
+
+
+def _speeds(timed: dict[str, Any], flop: int, peak_flop_per_s: float) -> dict[str, Any]:
+    """What both sides reach of the machine's peak."""
+    reached = 1e6 * flop / timed["us/step"]
+    return {
+        "flop/step": flop,
+        "plain GFLOP/s": flop / timed["plain us/step"] / 1e3,
+        "GFLOP/s": reached / 1e9,
+        "% of peak": 100 * reached / peak_flop_per_s,
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table, write the JSON."""
+    parser = options(__doc__, nodes=(10, 100, 1000), models="abcd")
+    parser.set_defaults(batch=[10, 16, 64])
+    parser.add_argument("--kernel", action="store_true", help="time stacked training alone, too")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of rounds for each cell")
+    chosen = parser.parse_args(arguments)
+    prepare(chosen.device)
+    peak = peak_flop_per_s(chosen.device, min(3.0, chosen.seconds))
+    cells = []
+    for model, nodes, batch in product(chosen.model, chosen.nodes, chosen.batch):
+        cell = {"model": model, "nodes": nodes, "batch": batch}
+        cells.append(measure(cell, chosen, peak))
+        print(f"measured {model}, {nodes} nodes, batches of {batch}", flush=True)
+        save(chosen.json, {"peak_gflop_per_s": peak / 1e9, "device": chosen.device, "cells": cells})
+    threads = torch.get_num_threads()
+    print(f"peak: {peak / 1e9:,.0f} GFLOP/s, a large float32 matrix product, {threads} thread(s)")
+    show(cells, COLUMNS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Slabs: the rows of many values of one length in one tensor.
+
+A computed value that is long (a model, an optimiser's state) occupies one row, its slot. The slot
+belongs to the value's `Cell` and is free again when the last holder of that cell lets go of it:
+Python counts these references, so a snapshot costs nothing and a dead slot is reused at once.
+Merges of many nodes then are one gather over one tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from netsim.compute.refs import Cell, Ref
+
+ALIGNMENT = 32
+"""Rows start at multiples of so many entries: no vector instruction crosses two rows."""
+
+FIRST_SLOTS = 16
+
+
+def padded(length: int) -> int:
+    """`length` rounded up to the alignment of rows."""
+    return -(-length // ALIGNMENT) * ALIGNMENT
+
+
+class Slab:
+    """Rows of `length` entries, which come and go.
+
+    Parameters
+    ----------
+    length : int
+        Entries of one value.
+    device, dtype
+        Of the tensor.
+
+    Attributes
+    ----------
+    storage : torch.Tensor
+        (slots, padded length); another tensor whenever the slab has grown. Row `ZERO` is zero.
+    rows : torch.Tensor
+        (slots, length), a view of it.
+    live, peak : int
+        Slots taken now, and at most so far.
+    """
+
+    ZERO = 0
+
+    def __init__(self, length: int, device: torch.device, dtype: torch.dtype) -> None:
+        self.length = length
+        self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
+        self.rows = self.storage[:, :length]
+        self._free: list[int] = []
+        self.live = self.peak = 0
+
+    def take(self, count: int) -> list[int]:
+        """`count` free slots; the slab grows by half if it has too few."""
+        if len(self._free) < count:
+            self._grow(count - len(self._free))
+        # One by one: a cell that dies meanwhile, collected as garbage, adds its slot at the end.
+        taken = [self._free.pop() for _ in range(count)]
+        self.live += count
+        self.peak = max(self.peak, self.live)
+        return taken
+
+    def release(self, slot: int) -> None:
+        """The value in `slot` is dead."""
+        self._free.append(slot)
+        self.live -= 1
+
+    def index(self, slots: Sequence[int]) -> Tensor:
+        """Slots as an index on the slab's device."""
+        return torch.tensor(slots, dtype=torch.int64, device=self.storage.device)
+
+    def write(self, cells: Sequence[Cell | None], rows: Tensor) -> None:
+        """Give the cells that are still held the values (n, padded length), one a cell."""
+        held = [i for i, cell in enumerate(cells) if cell is not None]
+        slots = self.take(len(held)) if held else []
+        if len(held) < len(cells):
+            rows = rows[held]
+        self.storage.index_copy_(0, self.index(slots), rows)
+        for i, slot in zip(held, slots, strict=True):
+            cell = cells[i]
+            assert cell is not None
+            cell.lie_in(self, slot)
+
+    def _grow(self, missing: int) -> None:
+        old = len(self.storage)
+        new = old + max(missing, old // 2, FIRST_SLOTS)
+        storage = self.storage.new_empty((new, self.storage.shape[1]))
+        storage[:old] = self.storage
+        self.storage, self.rows = storage, storage[:, : self.length]
+        self._free[:0] = range(new - 1, old - 1, -1)  # low slots are handed out first
+
+
+class Memory:
+    """The slabs of one run, one for each length.
+
+    Parameters
+    ----------
+    device, dtype
+        Of every value.
+    """
+
+    def __init__(self, device: torch.device, dtype: torch.dtype) -> None:
+        self.device, self.dtype = device, dtype
+        self._slabs: dict[int, Slab] = {}
+
+    def slab(self, length: int) -> Slab:
+        """The slab for values of `length` entries."""
+        if length not in self._slabs:
+            self._slabs[length] = Slab(length, self.device, self.dtype)
+        return self._slabs[length]
+
+    def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
+        """Where whole values of one length lie; those that lie elsewhere are moved in."""
+        slab = self.slab(refs[0].num_values)
+        found = []
+        for ref in refs:
+            cell = ref.cell
+            if cell.slab is None:
+                self.adopt(cell)
+            found.append(cell.slot)
+        return slab, found
+
+    def adopt(self, cell: Cell) -> None:
+        """Move a computed value into the slab of its length."""
+        value = cell.value
+        assert value is not None
+        slab = self.slab(value.numel())
+        (slot,) = slab.take(1)
+        slab.rows[slot] = value.reshape(-1)
+        cell.lie_in(slab, slot)
+
+    def gather(self, refs: Sequence[Ref], out: Tensor) -> None:
+        """Copy values of one length into rows.
+
+        Parameters
+        ----------
+        refs : sequence of Ref
+            n of them: whole values, or like ranges of columns.
+        out : torch.Tensor
+            (n, padded length), contiguous.
+        """
+        if any(r.columns is not None for r in refs):
+            for row, ref in zip(out, refs, strict=True):
+                row[: ref.num_values] = ref.tensor()
+            return
+        slab, slots = self.slots(refs)
+        torch.index_select(slab.storage, 0, slab.index(slots), out=out)
+
+    @property
+    def peak_bytes(self) -> int:
+        """What the slabs held at most, as if all had peaked at once."""
+        size = torch.empty((), dtype=self.dtype).element_size()
+        return sum(s.peak * padded(s.length) * size for s in self._slabs.values())

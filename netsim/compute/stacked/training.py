@@ -1,0 +1,265 @@
+"""Local training of many nodes at once, with the default loss: mean cross-entropy of a minibatch.
+
+Lanes are ordered by how many steps they take, so that those that go on are always the first ones;
+what a lane has learned is written before its room serves as padding. A minibatch has the same
+number of columns whoever else trains, and no lane is ever alone, so on a CPU the bits of a result
+do not depend on the company in which it was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.compute import optimizers
+from netsim.compute.divergence import Divergences
+from netsim.compute.jobs import Job, Optimizer, Train
+from netsim.compute.masks import generator, mask_seed
+from netsim.compute.shards import Shards
+from netsim.compute.slab import Memory, padded
+from netsim.compute.stacked.form import Form
+from netsim.compute.stacked.graphs import replayed
+from netsim.compute.stacked.lanes import LEAST_LANES
+from netsim.compute.stacked.updates import Update
+from netsim.rng import Streams
+
+
+class Plan:
+    """What the training jobs of one signature have in common.
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+    anchor_strength : float or None
+    has_state : bool
+        Whether they go on with an optimiser's state.
+    """
+
+    def __init__(self, work: Train) -> None:
+        self.optimizer: Optimizer = work.optimizer
+        self.anchor_strength = work.anchor_strength
+        self.has_state = work.has_state
+
+
+class Workspace:
+    """Room for up to `capacity` lanes that train by one plan.
+
+    Every tensor stays where it is, so that a captured graph can be replayed on it.
+    """
+
+    def __init__(self, form: Form, plan: Plan, shards: Shards, capacity: int) -> None:
+        self.form, self.plan, self.shards = form, plan, shards
+        a, c = form.architecture, plan.optimizer
+        device, dtype, size = a.device, a.dtype, a.num_parameters
+        columns = shards.minibatches.columns
+
+        def room(*shape: int, kind: torch.dtype = dtype) -> Tensor:
+            return torch.zeros(shape, device=device, dtype=kind)
+
+        self.rows = room(capacity, padded(a.num_values))
+        self.state = room(capacity, padded(optimizers.state_size(c.kind, size)))
+        self.gradient = room(capacity, padded(size)) if Update.needs_gradient(c) else None
+        anchored = plan.anchor_strength is not None
+        self.anchor = room(capacity, padded(a.num_values)) if anchored else None
+        self.learning_rate = room(capacity, 1)
+        self.index = room(capacity, columns, kind=torch.int64)
+        self.weight = room(capacity, columns)
+        self.mask = room(capacity, columns)
+        self.counts = room(capacity)
+        self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
+
+    def step(self, width: int, is_ragged: bool) -> None:
+        """One local step of the first `width` lanes, on the minibatches that `index` names."""
+        key, a = (width, is_ragged), self.form.architecture
+        if key not in self._steps:
+            step = self._make(width, is_ragged)
+            if a.device.type == "cuda" and not a.is_random:
+                step = replayed(step, [self.rows[:width], self.state[:width]])
+            self._steps[key] = step
+        self._steps[key]()
+
+    def _make(self, width: int, is_ragged: bool) -> Callable[[], None]:
+        """The step of one width as a function of nothing."""
+        form, c = self.form, self.plan.optimizer
+        a, lanes = form.architecture, form.lanes
+        size = a.num_parameters
+        rows = self.rows[:width, : a.num_values]
+        parameters = rows[:, :size]
+        update = Update(
+            c,
+            parameters,
+            self.learning_rate[:width],
+            self.state[:width, : optimizers.state_size(c.kind, size)],
+            None if self.gradient is None else self.gradient[:width, :size],
+            None if self.anchor is None else self.anchor[:width, :size],
+            self.plan.anchor_strength,
+        )
+        index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
+        mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
+        x, y = self.shards.x, self.shards.y
+
+        def step() -> None:
+            form.bind(rows, update.sinks, training=True)
+            lanes.mask, lanes.counts, lanes.decay = mask, counts, update.decay
+            labels = y.index_select(0, index)
+            form.differentiate(
+                x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
+            )
+            with torch.no_grad():
+                update.step()
+
+        return step
+
+
+class Training:
+    """Trains jobs of one architecture.
+
+    Parameters
+    ----------
+    form : Form
+    shards : Shards
+    streams : Streams
+    memory : Memory
+    divergences : Divergences
+        Told of nodes whose models leave the finite numbers.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        shards: Shards,
+        streams: Streams,
+        memory: Memory,
+        divergences: Divergences,
+    ) -> None:
+        self._form, self._shards, self._streams = form, shards, streams
+        self._memory, self._divergences = memory, divergences
+        self._spaces: dict[tuple[object, ...], Workspace] = {}
+
+    def run(self, jobs: Sequence[Job], plan_key: tuple[object, ...], width: int) -> None:
+        """Train a chunk of at most `width` jobs of one plan and fill their cells."""
+        jobs = sorted(jobs, key=lambda j: -j.work.batches.count)  # type: ignore[union-attr]
+        works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
+        capacity = max(width, LEAST_LANES)
+        space = self._space(plan_key, works[0], capacity)
+        lanes = max(len(jobs), LEAST_LANES)
+        self._load(space, jobs, works, lanes)
+        size = self._form.architecture.num_parameters
+        on_gpu = space.rows.is_cuda
+        before = space.rows[: len(jobs), :size].sum(1) if on_gpu else None
+        after = []
+        steps = [w.batches.count for w in works]
+        index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
+        columns = index.shape[2]
+        # All at once, step by step: one transfer to the device, contiguous slices on it.
+        device = space.index.device
+        fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
+        where = torch.from_numpy(np.ascontiguousarray(index[fill].swapaxes(0, 1))).to(device)
+        ragged = (sizes < columns).any(axis=0).tolist()
+        if any(ragged):
+            kept = np.arange(columns) < sizes[fill][..., None]
+            mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
+            counts = torch.from_numpy(np.ascontiguousarray(sizes[fill].T)).to(space.counts)
+            weight = mask / counts.unsqueeze(-1)
+        else:
+            space.weight.fill_(1.0 / columns)
+        active = len(jobs)
+        for s in range(steps[0]):
+            going_on = sum(n > s for n in steps)
+            if going_on < active:
+                after.append(space.rows[going_on:active, :size].sum(1))
+                self._store(space, jobs, going_on, active)
+                active = going_on
+            wide = space_width(max(active, LEAST_LANES), capacity, device)
+            given = min(wide, lanes)
+            space.index[:given] = where[s, :given]
+            if any(ragged):
+                space.weight[:given] = weight[s, :given]
+                space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
+            if self._form.architecture.is_random:
+                self._form.lanes.generators = self._generators(works, s, wide)
+                mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
+                self._form.lanes.sizes = mine.tolist() if ragged[s] else ()
+            space.step(wide, ragged[s])
+        after.append(space.rows[:active, :size].sum(1))
+        self._divergences.note(jobs, torch.cat(after[::-1]), before)
+        self._store(space, jobs, 0, active)
+
+    def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
+        known = self._spaces.get(key)
+        if known is None or len(known.rows) > capacity:
+            self._spaces.pop(key, None)  # it makes room before another one is asked for
+            known = None
+            self._spaces[key] = Workspace(self._form, Plan(work), self._shards, capacity)
+        return self._spaces[key]
+
+    def _load(
+        self, space: Workspace, jobs: Sequence[Job], works: Sequence[Train], lanes: int
+    ) -> None:
+        """Starting models, states and anchors to the workspace."""
+        memory, n = self._memory, len(jobs)
+        memory.gather([j.inputs[0] for j in jobs], space.rows[:n])
+        if space.plan.has_state:
+            memory.gather([j.inputs[-1] for j in jobs], space.state[:n])
+        else:
+            space.state[:lanes].zero_()
+        if space.anchor is not None:
+            anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
+            memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
+        rates = [w.rate for w in works]
+        space.learning_rate[:n, 0] = torch.tensor(rates, dtype=space.rows.dtype)
+        for tensor in (space.rows, space.state, space.anchor, space.learning_rate):
+            if tensor is not None and lanes > n:
+                tensor[n:lanes] = tensor[n - 1]
+
+    def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
+        keys = [list(w.batches.keys())[min(step, w.batches.count - 1)] for w in works[:wide]]
+        keys += [keys[-1]] * (wide - len(keys))
+        device = self._form.architecture.device
+        return [generator(device, mask_seed(self._streams, k)) for k in keys]
+
+    def _store(self, space: Workspace, jobs: Sequence[Job], start: int, stop: int) -> None:
+        """Write what lanes [start, stop) have learned into the cells that are still held."""
+        done = jobs[start:stop]
+        models = [j.outputs[0] for j in done]
+        self._memory.slab(space.form.architecture.num_values).write(models, space.rows[start:stop])
+        states = [j.outputs[-1] for j in done]
+        if any(c is not None for c in states):
+            c, size = space.plan.optimizer, space.form.architecture.num_parameters
+            length, rows = optimizers.state_size(c.kind, size), space.state[start:stop]
+            if space.gradient is None and not c.momentum:
+                # Without momentum the state never changes; the sinks had its room.
+                rows.zero_()
+                if space.plan.has_state:
+                    self._memory.gather([j.inputs[-1] for j in done], rows)
+            self._memory.slab(length).write(states, rows)
+
+
+@torch.no_grad()
+def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
+    """Gradient of weighted cross-entropy by the logits: softmax less one at the label.
+
+    Parameters
+    ----------
+    logits : torch.Tensor
+        (n, L)
+    labels : torch.Tensor
+        (n,)
+    weight : torch.Tensor
+        (n, 1) of each sample.
+    """
+    # torch.softmax takes five times as long for few classes.
+    powers = (logits - logits.amax(dim=1, keepdim=True)).exp_()
+    powers.div_(powers.sum(dim=1, keepdim=True))
+    ones = powers.new_full((1, 1), -1.0).expand(len(labels), 1)
+    return powers.scatter_add_(1, labels.unsqueeze(1), ones).mul_(weight)
+
+
+def space_width(active: int, capacity: int, device: torch.device) -> int:
+    """Lanes that take part in a step: on a GPU a power of two, for which there is a graph."""
+    if device.type != "cuda":
+        return active
+    return min(1 << (active - 1).bit_length(), capacity)

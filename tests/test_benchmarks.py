@@ -1,0 +1,111 @@
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="an installed package has none")
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Calls a benchmark with command-line arguments; returns the JSON that it wrote."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.setenv("NETSIM_ROUTES", "")  # a benchmark sets it: undone at the end
+    import _timing
+
+    monkeypatch.setitem(_timing.GEMM, "cpu", 64)
+
+    def call(name, *arguments):
+        written = tmp_path / "found.json"
+        importlib.import_module(name).main([*map(str, arguments), "--json", str(written)])
+        return json.loads(written.read_text())
+
+    return call
+
+
+def test_local_sgd_tells_backend_and_ratio(run):
+    cells = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0)["cells"]
+    (cell,) = cells
+    assert cell["parameters"] == 9_610
+    assert cell["backend"] == "stacked"
+    assert cell["ratio"] == pytest.approx(cell["plain us/step"] / cell["us/step"])
+
+
+@pytest.mark.slow
+def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
+    found = run("local_sgd", "--model", "a", "--nodes", 3, "--backend", "sequential",
+                "--batch", 4, "--seconds", 0)  # fmt: skip
+    assert found["cells"][0]["backend"] == "sequential"
+
+
+def test_a_cell_that_does_not_fit_is_left_out_with_its_reason(run, monkeypatch):
+    import _timing
+    import local_sgd
+
+    assert _timing.available_bytes("cpu") > 0
+    monkeypatch.setattr(local_sgd, "available_bytes", lambda device: 2**20)
+    (cell,) = run("local_sgd", "--model", "d", "--nodes", 1000, "--batch", 4, "--seconds", 0)[
+        "cells"
+    ]
+    assert "GiB" in cell["left_out"]
+    assert "ratio" not in cell
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters"), [("a", 9_610), ("b", 39_769), ("c", 62_006), ("d", 970_847)]
+)
+def test_models_are_those_of_the_report(run, model, parameters):
+    import _setting
+
+    built = _setting.own_starts(model, 2, 4, "sequential", "cpu")
+    assert built.architectures[0].num_parameters == parameters
+    assert not built.initial[0].equal(built.initial[1])
+
+
+def test_the_plain_loop_starts_where_the_nodes_start(run):
+    import _setting
+    import torch
+
+    built = _setting.own_starts("b", 3, 4, "sequential", "cpu")
+    loop = _setting.PlainLoop(built)
+    size = built.architectures[0].num_parameters
+    before = [row.clone() for row in built.initial]
+    for row, model in zip(before, loop.models, strict=True):
+        flat = torch.nn.utils.parameters_to_vector(model.parameters())
+        assert flat.equal(row[:size])
+    loop.average(0, (1, 2))
+    flat = torch.nn.utils.parameters_to_vector(loop.models[0].parameters())
+    torch.testing.assert_close(flat.detach(), sum(before)[:size] / 3)
+    loop.train(0, 1)
+    assert all(a.equal(b) for a, b in zip(before, built.initial, strict=True))
+
+
+@pytest.mark.slow
+def test_gossip_counts_the_same_jobs_on_both_sides(run):
+    found = run("async_gossip", "--nodes", 6, "--batch", 4, "--jobs", 15, "--seconds", 0)
+    (cell,) = found["cells"]
+    assert cell["jobs"] > 5
+    assert cell["messages"] > cell["jobs"]
+    assert cell["ratio"] > 0
+
+
+def test_time_is_split_into_parts_that_make_a_whole(run, monkeypatch, tmp_path):
+    import where_time_goes
+
+    monkeypatch.setitem(where_time_goes.JOBS, "a", 30)
+    picture = tmp_path / "parts.png"
+    found = run("where_time_goes", "--nodes", 10, "--batch", 4, "--png", picture, "--seconds", 0)
+    shares = found["cells"][0]["shares"]
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares[where_time_goes.TENSORS] > 0
+    assert picture.stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_scale_measures_a_process_of_its_own(run):
+    (cell,) = run("scale", "--case", "a-10000", "--nodes", 20, "--horizon-s", 2)["cells"]
+    assert cell["peak RSS GiB"] >= cell["before GiB"] > 0
+    assert cell["models a node"] > 1
