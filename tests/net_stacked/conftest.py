@@ -94,9 +94,7 @@ def build(scenario):
         start = layout.row()
         noise = [torch.rand(start.shape, generator=draws, dtype=dtype) for _ in built.initial]
         rows = tuple(start * (0.8 + 0.4 * n) for n in noise)
-        return dataclasses.replace(
-            built, architectures=tuple(layout for _ in rows), initial=rows
-        )
+        return dataclasses.replace(built, architectures=tuple(layout for _ in rows), initial=rows)
 
     return make
 
@@ -173,7 +171,12 @@ def assert_equal_values():
         assert a.values
         for key, value in a.values.items():
             torch.testing.assert_close(
-                b.values[key], value, rtol=most, atol=most, equal_nan=True, msg=lambda m, k=key: f"{k}: {m}"
+                b.values[key],
+                value,
+                rtol=most,
+                atol=most,
+                equal_nan=True,
+                msg=lambda m, k=key: f"{k}: {m}",
             )
 
     return check

@@ -51,7 +51,9 @@ def gossip(loss=None):
         keep("state", state)
         keep("gradient", node.gradient(theta))
         keep("outputs", node.outputs([theta, *others], node.batch()))
-        weights, after = node.select([theta, *others], [5.0] * (1 + len(others)), [0.5] * len(others), None)
+        weights, after = node.select(
+            [theta, *others], [5.0] * (1 + len(others)), [0.5] * len(others), None
+        )
         keep("weights", weights)
         keep("selection", after)
 
@@ -66,9 +68,7 @@ def bits(values):
 def assert_bits_are_equal(play):
     def check(built, program, threads=1):
         runs = [play(built, program, limits=p, threads=threads) for p in POLICIES]
-        runs.append(
-            play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, threads=threads)
-        )
+        runs.append(play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, threads=threads))
         assert runs[0].width == 1.0
         assert runs[-1].width > 1.5
         first = bits(runs[0].values)
@@ -89,8 +89,13 @@ class Convolutions(nn.Module):
         super().__init__()
         a, b = channels
         self.features = nn.Sequential(
-            nn.Conv2d(shape[0], a, kernel), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(a, b, 2, padding=1), nn.BatchNorm2d(b), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(shape[0], a, kernel),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(a, b, 2, padding=1),
+            nn.BatchNorm2d(b),
+            nn.ReLU(),
+            nn.Flatten(),
         )
         side = (shape[1] - kernel + 1) // 2 + 1
         self.head = nn.Linear(b * side * side, 10)
@@ -105,8 +110,16 @@ class Smooth(nn.Module):
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(
-            nn.Flatten(), nn.Linear(64, 19), nn.GELU(), nn.LayerNorm(19), nn.Linear(19, 13),
-            nn.Tanh(), nn.Linear(13, 11), nn.Sigmoid(), nn.GroupNorm(1, 11), nn.Dropout(0.3),
+            nn.Flatten(),
+            nn.Linear(64, 19),
+            nn.GELU(),
+            nn.LayerNorm(19),
+            nn.Linear(19, 13),
+            nn.Tanh(),
+            nn.Linear(13, 11),
+            nn.Sigmoid(),
+            nn.GroupNorm(1, 11),
+            nn.Dropout(0.3),
         )
         self.head = nn.Linear(11, 10)
 
@@ -172,7 +185,9 @@ def test_bits_of_predictions(name, dtype, build, play):
     run = play(built, gossip())
     shards = run.simulation.ctx.shards
     cells = run.simulation.ctx.initial
-    asked = [(Ref(i, cells[i]), shards.split_rows(i, s)) for i in range(9) for s in ("train", "test")]
+    asked = [
+        (Ref(i, cells[i]), shards.split_rows(i, s)) for i in range(9) for s in ("train", "test")
+    ]
     together = run.backend.predictions(asked)
     alone = [run.backend.predictions([one])[0] for one in asked]
     backwards = run.backend.predictions(asked[::-1])[::-1]

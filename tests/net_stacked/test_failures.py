@@ -30,9 +30,7 @@ def test_a_node_that_diverges_is_named_and_leaves_the_others_alone(model, loss, 
             theta = node.initial()
             for k in range(2):
                 learning_rate = rate if node.id == 2 and k == 1 else 0.1
-                trained = yield node.train(
-                    theta, steps=4, learning_rate=learning_rate, loss=loss
-                )
+                trained = yield node.train(theta, steps=4, learning_rate=learning_rate, loss=loss)
                 theta = trained.theta
             keep("theta", theta)
             keep("loss", node.loss(theta))

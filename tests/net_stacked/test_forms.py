@@ -320,7 +320,10 @@ REFUSED = {
     "a number of samples in use": (Counting, "no more than it was made for"),
     "samples of several rows, normalised": (Sequences, "size|shape"),
     "a cumulative mean": (classifier(nn.BatchNorm2d(4, momentum=None)), "cumulative"),
-    "padding by reflection": (classifier(nn.Conv2d(4, 3, 3, 1, 1, padding_mode="reflect")), "zeros"),
+    "padding by reflection": (
+        classifier(nn.Conv2d(4, 3, 3, 1, 1, padding_mode="reflect")),
+        "zeros",
+    ),
     "padding by name": (classifier(nn.Conv2d(4, 3, 3, padding="same")), "zeros"),
     "channels dropped, hardly ever": (classifier(nn.Dropout2d(1e-9)), "Dropout2d"),
     "dropout of one's own": (classifier(OwnDropout(1e-9)), "OwnDropout"),

@@ -186,9 +186,7 @@ def test_models_of_several_kinds_train_side_by_side(both, assert_equal_values):
 
 @pytest.mark.parametrize("loss", [None, plain_loss], ids=["default", "given"])
 @pytest.mark.parametrize("batch_size", [1, 7])
-def test_a_minibatch_of_one_sample_is_refused_by_batch_normalisation(
-    batch_size, loss, build, play
-):
+def test_a_minibatch_of_one_sample_is_refused_by_batch_normalisation(batch_size, loss, build, play):
     """As by torch: one sample has no variance. It is the node's fault who has no more."""
 
     def program(node, keep):

@@ -158,5 +158,3 @@ def test_a_really_long_row_is_mixed_row_by_row(build, play, assert_equal_values)
     assert built.architectures[0].num_values > mixing.LONG
     runs = [play(built, program, backend) for backend in ("sequential", "stacked")]
     assert_equal_values(*runs)
-
-

@@ -44,9 +44,7 @@ def ones(count):
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_loss_of_values_numbers_and_what_is_learned_beside(
-    optimizer, both, assert_equal_values
-):
+def test_a_loss_of_values_numbers_and_what_is_learned_beside(optimizer, both, assert_equal_values):
     def program(node, keep):
         theta, state = node.initial(), None
         other = (yield node.train(theta, steps=1, stream="other")).theta.part("parameters")
@@ -109,9 +107,7 @@ def choosy_loss(model, batch, learned, value):
     return value * F.cross_entropy(model(batch.x), batch.y)
 
 
-def test_a_loss_that_reads_numbers_runs_one_by_one_and_the_run_says_so(
-    both, assert_equal_values
-):
+def test_a_loss_that_reads_numbers_runs_one_by_one_and_the_run_says_so(both, assert_equal_values):
     def program(node, keep):
         for _ in range(2):
             trained = yield node.train(node.initial(), steps=2, loss=reading_loss)
@@ -251,7 +247,9 @@ def test_one_model_that_fails_does_not_keep_others_from_being_stacked(both, asse
     assert stacked.width == 18 / (2 + 9)  # two flushes; the jobs of three nodes one by one
 
 
-def test_a_call_that_fails_without_a_word_is_made_one_by_one(both, assert_equal_values, monkeypatch):
+def test_a_call_that_fails_without_a_word_is_made_one_by_one(
+    both, assert_equal_values, monkeypatch
+):
     def broken(*args, **keys):
         raise AssertionError
 

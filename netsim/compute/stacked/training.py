@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from netsim.compute import optimizers
+from netsim.compute.architecture import Architecture
 from netsim.compute.divergence import Divergences
 from netsim.compute.jobs import Job, Optimizer, Train
 from netsim.compute.masks import generator, mask_seed
@@ -76,7 +77,7 @@ class Workspace:
         key, a = (width, is_ragged), self.form.architecture
         if key not in self._steps:
             step = self._make(width, is_ragged)
-            if a.device.type == "cuda" and not a.is_random:
+            if is_captured(a):
                 step = replayed(step, [self.rows[:width], self.state[:width]])
             self._steps[key] = step
         self._steps[key]()
@@ -256,6 +257,11 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Te
     powers.div_(powers.sum(dim=1, keepdim=True))
     ones = powers.new_full((1, 1), -1.0).expand(len(labels), 1)
     return powers.scatter_add_(1, labels.unsqueeze(1), ones).mul_(weight)
+
+
+def is_captured(architecture: Architecture) -> bool:
+    """Whether a step is launched as one graph: on a GPU, unless random layers draw anew in it."""
+    return architecture.device.type == "cuda" and not architecture.is_random
 
 
 def space_width(active: int, capacity: int, device: torch.device) -> int:
