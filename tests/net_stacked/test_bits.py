@@ -4,17 +4,13 @@ Not on how many jobs run at once, on their order, nor on whether a job is alone 
 many threads do the tensor work is part of a run's settings and stays the same.
 """
 
-import dataclasses
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from netsim.compute.refs import Ref
-from netsim.compute.scheduler import Limits
-from netsim.compute.shards import Shards
 
 ENDLESS = 10**9
 POLICIES = [(1, 1), (2, 9), (3, 30), (5, 11), (8, 200), (ENDLESS, ENDLESS)]

@@ -158,7 +158,7 @@ def test_asynchronous_gossip_keeps_about_as_many_models_as_are_alive(build, play
 
     def program(node, keep):
         theta = node.initial()
-        for k in range(6):
+        for _ in range(6):
             yield node.sleep(-torch.log(torch.rand((), generator=draws)).item())
             others = [r.owned_by(node.id) for r in inbox[node.id].values()]
             theta = node.mix([theta, *others], [1 / (1 + len(others))] * (1 + len(others)))
