@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from netsim import world
 from netsim.data.partitions import Partition, Shard
 from netsim.data.sets import DataSet, Samples
-from netsim.registry import Count
+from netsim.registry import Count, family
 from netsim.rng import Streams
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.tables import DataKeys
@@ -255,8 +255,8 @@ def flop_per_step(model: str, batch: int) -> int:
     Matrix products and convolutions only; the gradient of the inputs is not taken.
     """
     case = MODELS[model]
-    scenario = gossip(model, 2, batch)
-    module = scenario.model[0].build(case.shape, case.classes)
+    kind = family("netsim.models")[case.table["kind"]].model_validate(case.table)
+    module = kind.build(case.shape, case.classes)
     with FlopCounterMode(display=False) as counter:
         loss = F.cross_entropy(
             module(torch.zeros(batch, *case.shape)), torch.zeros(batch, dtype=torch.int64)

@@ -76,6 +76,8 @@ def play(
         If the run fails; what was written stays readable.
     """
     torch.set_num_threads(world.scenario.run.threads)
+    torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
+    torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     run = Simulation(world, entry, folder, timing_only, on_progress)
     status: dict[str, Any] = {"state": "running"}
     try:
@@ -260,7 +262,6 @@ class Simulation:
                 "flushes": ctx.scheduler.flushes,
                 "backend": backend_name(ctx),
                 "device": str(self.world.shards.x.device),
-                "one_by_one": ctx.scheduler.one_by_one,
             },
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),

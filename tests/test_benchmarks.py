@@ -27,13 +27,14 @@ def run(monkeypatch, tmp_path):
 
 
 def test_local_sgd_tells_backend_and_ratio(run):
-    cells = run("local_sgd", "--model", "a", "--nodes", 3, "--batch", 4, "--seconds", 0)["cells"]
+    cells = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0)["cells"]
     (cell,) = cells
     assert cell["parameters"] == 9_610
     assert cell["backend"] == "stacked"
     assert cell["ratio"] == pytest.approx(cell["plain us/step"] / cell["us/step"])
 
 
+@pytest.mark.slow
 def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
     found = run("local_sgd", "--model", "a", "--nodes", 3, "--backend", "sequential",
                 "--batch", 4, "--seconds", 0)  # fmt: skip
@@ -46,7 +47,9 @@ def test_a_cell_that_does_not_fit_is_left_out_with_its_reason(run, monkeypatch):
 
     assert _timing.available_bytes("cpu") > 0
     monkeypatch.setattr(local_sgd, "available_bytes", lambda device: 2**20)
-    (cell,) = run("local_sgd", "--model", "d", "--nodes", 1000, "--batch", 4)["cells"]
+    (cell,) = run("local_sgd", "--model", "d", "--nodes", 1000, "--batch", 4, "--seconds", 0)[
+        "cells"
+    ]
     assert "GiB" in cell["left_out"]
     assert "ratio" not in cell
 
@@ -80,6 +83,7 @@ def test_the_plain_loop_starts_where_the_nodes_start(run):
     assert all(a.equal(b) for a, b in zip(before, built.initial, strict=True))
 
 
+@pytest.mark.slow
 def test_gossip_counts_the_same_jobs_on_both_sides(run):
     found = run("async_gossip", "--nodes", 6, "--batch", 4, "--jobs", 15, "--seconds", 0)
     (cell,) = found["cells"]

@@ -113,13 +113,15 @@ class Metrics(Table):
 class Run(Table):
     """Where and how the tensor work is done; changes no result's meaning.
 
-    `routes` says which models' jobs run stacked, by signature; a finished run's scenario holds
-    those that it took.
+    `tf32` lets a GPU round the factors of its products to ten bits: faster, and good enough for
+    accuracy curves. `routes` says which models' jobs run stacked, by signature; a finished run's
+    scenario holds those that it took.
     """
 
     device: str = "auto"
     backend: Literal["auto", "sequential", "stacked"] = "auto"
     threads: Count = 1
+    tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}
 

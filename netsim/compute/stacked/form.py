@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -210,24 +211,36 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
     UnstackableError
         If it has none.
     """
-    count = PROBE_LANES * PROBE_SAMPLES
-    x = samples[torch.arange(count, device=samples.device) % len(samples)]
-    # In float64, where a difference can only be a mistake and never the order of a sum.
-    a = architecture
-    double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
-    trial, form = Form(double), Form(architecture)
-    x = x.double() if x.is_floating_point() else x
-    try:
-        reason = trial.differs(x)
-    except Exception as error:  # whatever a forward pass may raise
-        reason = f"its forward pass needs one model's samples: {type(error).__name__}: {error}"
-        raise UnstackableError(reason) from error
+    if architecture not in _TRIED:
+        count = PROBE_LANES * PROBE_SAMPLES
+        _TRIED[architecture] = _tried(
+            architecture, samples[torch.arange(count, device=samples.device) % len(samples)]
+        )
+    reason, is_chain = _TRIED[architecture]
     if reason is not None:
         raise UnstackableError(reason)
-    trial.chain = chain_of(trial.module)
-    if trial.chain is not None and _agrees(trial, x):
-        form.chain = chain_of(form.module)
+    form = Form(architecture)
+    form.chain = chain_of(form.module) if is_chain else None
     return form
+
+
+_TRIED: WeakKeyDictionary[Architecture, tuple[str | None, bool]] = WeakKeyDictionary()
+"""Why a model has no stacked form, or whether it is a chain: trying takes a tenth of a second."""
+
+
+def _tried(a: Architecture, x: Tensor) -> tuple[str | None, bool]:
+    # In float64, where a difference can only be a mistake and never the order of a sum.
+    double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
+    x = x.double() if x.is_floating_point() else x
+    try:
+        trial = Form(double)
+        reason = trial.differs(x)
+    except UnstackableError as error:
+        return str(error), False
+    except Exception as error:  # whatever a forward pass may raise
+        return f"its forward pass needs one model's samples: {type(error).__name__}: {error}", False
+    trial.chain = chain_of(trial.module)
+    return reason, trial.chain is not None and _agrees(trial, x)
 
 
 def _agrees(trial: Form, x: Tensor) -> bool:

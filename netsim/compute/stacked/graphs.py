@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 WARM_UPS = 3
 """Runs before a capture: libraries choose their algorithms and allocate at the first ones."""
+
+
+@lru_cache(maxsize=1)
+def _pool() -> Any:
+    """Memory that all graphs share: they are replayed in turn, and none reads another's."""
+    return torch.cuda.graph_pool_handle()
 
 
 def replayed(step: Callable[[], None], changes: Sequence[Tensor]) -> Callable[[], None]:
@@ -29,7 +37,7 @@ def replayed(step: Callable[[], None], changes: Sequence[Tensor]) -> Callable[[]
             step()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=_pool()):
         step()
     for tensor, old in zip(changes, before, strict=True):
         tensor.copy_(old)
