@@ -11,9 +11,9 @@ PLAIN = {"kind": "mlp", "hidden": [12]}
 CLASSES = tuple(range(10))
 
 
-def prototypes(width):
+def prototypes(width, like):
     draws = torch.Generator().manual_seed(4)
-    return torch.randn(10, width, generator=draws, dtype=torch.float64)
+    return torch.randn(10, width, generator=draws, dtype=torch.float64).to(like)
 
 
 def directed(node, loss):
@@ -26,7 +26,7 @@ def undirected(node, loss):
 
 
 def with_prototypes(node, loss):
-    return {"loss": loss, "given": (node.compute(prototypes, 12), CLASSES, 0.5)}
+    return {"loss": loss, "given": (node.compute(prototypes, 12, node.initial()), CLASSES, 0.5)}
 
 
 def with_head(node, loss, **keys):
@@ -37,7 +37,7 @@ def with_learned_prototypes(node, loss):
     return {
         "loss": loss,
         "given": (mapl.Params(),),
-        "learn": {"P": node.compute(prototypes, 12)},
+        "learn": {"P": node.compute(prototypes, 12, node.initial())},
     }
 
 
@@ -78,6 +78,30 @@ def test_a_shipped_loss_trains_many_nodes_as_it_trains_one(name, both, assert_eq
     assert_equal_values(alone, stacked)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_bits_of_a_shipped_loss_do_not_depend_on_the_company(
+    name, dtype, build, assert_bits_are_equal
+):
+    model, how = LOSSES[name]
+
+    def program(node, keep):
+        yield node.sleep(0.3 * (node.id % 3))
+        theta, keys = node.initial(), how(node)
+        for i in range(2):
+            trained = yield node.train(theta, steps=1 + (node.id + i) % 2, **keys)
+            theta = trained.theta
+            keys |= {"learn": trained.learned} if trained.learned else {}
+            keep(f"theta {i}", theta)
+            yield node.sleep(0.4)
+        for key, value in trained.learned.items():
+            keep(key, value)
+
+    training = {"dtype": dtype, "momentum": 0.9, "batch_size": 10}
+    assert_bits_are_equal(build(model=model, training=training), program)
+
+
 def test_adam_makes_steps_of_rounding_where_mapls_loss_has_no_gradient(build, play):
     """Why whole runs of MAPL are compared with SGD.
 
@@ -91,7 +115,7 @@ def test_adam_makes_steps_of_rounding_where_mapls_loss_has_no_gradient(build, pl
 
     def program(node, keep):
         theta, state = node.initial(), None
-        learn = {"P": node.compute(prototypes, 12)}
+        learn = {"P": node.compute(prototypes, 12, node.initial())}
         for _ in range(6):
             trained = yield node.train(
                 theta,
