@@ -105,6 +105,8 @@ MODELS = {
 MODULES = {"convolutions": Convolutions, "smooth": Smooth}
 
 
+QUICK = {("mlp", "float32"), ("normalised", "float64"), ("convolutions", "float32")}
+
 CASES = [
     pytest.param(name, dtype, threads, marks=[pytest.mark.slow] if threads > 1 else [])
     for name in [*MODELS, *MODULES]
@@ -127,8 +129,14 @@ def test_bits_do_not_depend_on_what_runs_together(
     assert_bits_are_equal(built, gossip(), threads)
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=[pytest.mark.slow])])
-@pytest.mark.parametrize("name", [*MODELS, *MODULES])
+OWN = [
+    pytest.param(name, dtype, marks=[] if (name, dtype) in QUICK else [pytest.mark.slow])
+    for name in [*MODELS, *MODULES]
+    for dtype in ("float32", "float64")
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), OWN)
 def test_bits_of_training_by_a_loss_of_ones_own(name, dtype, build, assert_bits_are_equal):
     module = MODULES[name]() if name in MODULES else None
     built = build(

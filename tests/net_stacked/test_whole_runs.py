@@ -11,7 +11,7 @@ from netsim.scenario import load
 
 RUNS = {
     "small_pfedgraph": ["horizon_s=8"],
-    "small_dpfl": ["horizon_s=8"],
+    "small_dpfl": ["horizon_s=4"],
     "async_dpfl": ["horizon_s=8"],
     "small_l2c": ["horizon_s=60"],
     "small_mapl": ["horizon_s=5", 'training.optimizer="sgd"', "training.learning_rate=0.05"],
@@ -23,7 +23,7 @@ RUNS = {
 }
 """Shipped scenarios and what makes them short, or lets them do without files."""
 
-SLOW = {"small_mapl", "small_pfedgraph"}
+SLOW = {"small_mapl", "small_pfedgraph", "async_dpfl"}
 
 
 def play(name, sets, backend):
