@@ -261,6 +261,7 @@ class Simulation:
                 "mean_batch_width": ctx.scheduler.mean_batch_width,
                 "flushes": ctx.scheduler.flushes,
                 "backend": backend_name(ctx),
+                "one_by_one": ctx.scheduler.one_by_one,
                 "device": str(self.world.shards.x.device),
             },
             "diverged": ctx.scheduler.diverged(),

@@ -180,3 +180,30 @@ def assert_equal_values():
             )
 
     return check
+
+
+ENDLESS = 10**9
+POLICIES = [(1, 1), (2, 9), (3, 30), (5, 11), (8, 200), (ENDLESS, ENDLESS)]
+"""`Limits`: ready jobs, and jobs in all, at which the ready ones run."""
+
+
+def bits(values):
+    return {key: value.numpy().tobytes() for key, value in values.items()}
+
+
+@pytest.fixture
+def assert_bits_are_equal(play):
+    def check(built, program, threads=1):
+        runs = [play(built, program, limits=p, threads=threads) for p in POLICIES]
+        runs.append(play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, threads=threads))
+        assert runs[0].width == 1.0
+        assert runs[-1].width > 1.5
+        first = bits(runs[0].values)
+        for policy, run in zip([*POLICIES, "shuffled"], runs, strict=True):
+            other = bits(run.values)
+            assert first.keys() == other.keys()
+            unequal = sorted(key for key in first if first[key] != other[key])
+            assert not unequal, f"{policy}: {unequal[:5]} and {len(unequal)} in all"
+        return runs
+
+    return check

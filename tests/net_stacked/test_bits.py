@@ -11,10 +11,6 @@ from torch import nn
 
 from netsim.compute.refs import Ref
 
-ENDLESS = 10**9
-POLICIES = [(1, 1), (2, 9), (3, 30), (5, 11), (8, 200), (ENDLESS, ENDLESS)]
-"""`Limits`: ready jobs, and jobs in all, at which the ready ones run."""
-
 
 def plain_loss(model, batch, learned):
     return F.cross_entropy(model(batch.x), batch.y)
@@ -53,28 +49,6 @@ def gossip(loss=None):
         keep("selection", after)
 
     return program
-
-
-def bits(values):
-    return {key: value.numpy().tobytes() for key, value in values.items()}
-
-
-@pytest.fixture
-def assert_bits_are_equal(play):
-    def check(built, program, threads=1):
-        runs = [play(built, program, limits=p, threads=threads) for p in POLICIES]
-        runs.append(play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, threads=threads))
-        assert runs[0].width == 1.0
-        assert runs[-1].width > 1.5
-        first = bits(runs[0].values)
-        for policy, run in zip([*POLICIES, "shuffled"], runs, strict=True):
-            other = bits(run.values)
-            assert first.keys() == other.keys()
-            unequal = sorted(key for key in first if first[key] != other[key])
-            assert not unequal, f"{policy}: {unequal[:5]} and {len(unequal)} in all"
-        return runs
-
-    return check
 
 
 class Convolutions(nn.Module):
@@ -131,6 +105,8 @@ MODELS = {
 MODULES = {"convolutions": Convolutions, "smooth": Smooth}
 
 
+QUICK = {("mlp", "float32"), ("normalised", "float64"), ("convolutions", "float32")}
+
 CASES = [
     pytest.param(name, dtype, threads, marks=[pytest.mark.slow] if threads > 1 else [])
     for name in [*MODELS, *MODULES]
@@ -153,8 +129,14 @@ def test_bits_do_not_depend_on_what_runs_together(
     assert_bits_are_equal(built, gossip(), threads)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [*MODELS, *MODULES])
+OWN = [
+    pytest.param(name, dtype, marks=[] if (name, dtype) in QUICK else [pytest.mark.slow])
+    for name in [*MODELS, *MODULES]
+    for dtype in ("float32", "float64")
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), OWN)
 def test_bits_of_training_by_a_loss_of_ones_own(name, dtype, build, assert_bits_are_equal):
     module = MODULES[name]() if name in MODULES else None
     built = build(

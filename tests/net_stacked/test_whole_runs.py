@@ -3,20 +3,31 @@
 In float64, so that what differs is a mistake and not the order of a sum.
 """
 
+import pytest
+import torch
+
 from netsim import engine, world
 from netsim.scenario import load
 
-SHORT = {
-    "small_pfedgraph": ["horizon_s=30"],
-    "small_dpfl": ["horizon_s=30"],
-    "small_l2c": ["horizon_s=30"],
-    "small_mapl": ["horizon_s=30", 'training.optimizer="sgd"'],
-    "kd_pdfl_iot": ["horizon_s=30"],
+RUNS = {
+    "small_pfedgraph": ["horizon_s=8"],
+    "small_dpfl": ["horizon_s=4"],
+    "async_dpfl": ["horizon_s=8"],
+    "small_l2c": ["horizon_s=60"],
+    "small_mapl": ["horizon_s=5", 'training.optimizer="sgd"', "training.learning_rate=0.05"],
+    "kd_pdfl_iot": [
+        "horizon_s=45",
+        "exchange.slots_per_exchange=5",
+        'data={kind="digits", validation=0.2, partition={kind="dirichlet", beta=0.5}}',
+    ],
 }
-"""Shipped scenarios and what shortens them."""
+"""Shipped scenarios and what makes them short, or lets them do without files."""
+
+SLOW = {"small_mapl", "small_pfedgraph", "async_dpfl"}
 
 
 def play(name, sets, backend):
+    """Each algorithm of a scenario: its summary, and every model published at its end."""
     scenario = load(name, [*sets, 'training.dtype="float64"', f'run.backend="{backend}"'])
     built = world.build(scenario)
     found = {}
@@ -30,3 +41,22 @@ def play(name, sets, backend):
         }
         found[entry.name] = (run.finish(None), models)
     return found
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in RUNS]
+)
+def test_a_shipped_scenario_logs_and_learns_the_same_on_both_backends(name):
+    alone, stacked = (play(name, RUNS[name], backend) for backend in ("sequential", "stacked"))
+    for algorithm, (summary, models) in alone.items():
+        other, others = stacked[algorithm]
+        assert other["engine"]["backend"] == "stacked"
+        assert other["engine"]["one_by_one"] == {}
+        assert other["event_log_sha256"] == summary["event_log_sha256"]
+        assert other["accuracy"] == summary["accuracy"]
+        assert models.keys() == others.keys()
+        assert models
+        for key, model in models.items():
+            torch.testing.assert_close(
+                others[key], model, rtol=1e-9, atol=1e-9, msg=lambda m, k=key: f"{k}: {m}"
+            )

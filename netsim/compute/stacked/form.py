@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from netsim.compute.architecture import Architecture, Slice
 from netsim.compute.masks import generator, seeded
@@ -22,7 +23,7 @@ from netsim.compute.stacked.batchnorm import StackedBatchNorm
 from netsim.compute.stacked.chain import Chain, chain_of
 from netsim.compute.stacked.convolution import StackedConv2d
 from netsim.compute.stacked.dropout import StackedDropout
-from netsim.compute.stacked.lanes import Lanes
+from netsim.compute.stacked.lanes import LEAST_LANES, Lanes
 from netsim.compute.stacked.layers import (
     StackedEmbedding,
     StackedLayer,
@@ -38,6 +39,16 @@ LAYERS: tuple[type[StackedLayer], ...] = (
     StackedEmbedding,
     StackedDropout,
 )
+
+TAILS = {
+    *("sigmoid", "silu", "softplus", "elu", "celu", "gelu", "mish", "log_sigmoid_forward"),
+    *("log_sigmoid", "pow", "log1p", "expm1", "erf", "erfc", "sin", "cos", "tan", "atan", "asin"),
+    *("acos", "sinh", "cosh", "logit", "selu", "softplus_backward", "gelu_backward"),
+}
+"""Functions whose last entries of a tensor a CPU computes in another way, with other bits."""
+
+LONGEST_TAIL = 64
+"""Entries, of vectors that go two at a time; one sample has more than one value of its layer."""
 
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
 """Layers that draw; a probe would take one that hardly ever does so for one that does not."""
@@ -79,6 +90,7 @@ class Form:
         self.lanes = Lanes(architecture.device, architecture.dtype)
         self.module = copy.deepcopy(architecture.module)
         self.chain: Chain | None = None
+        self.has_tails = False
         self._bound: tuple[Tensor | None, Tensor | None, bool | None] = (None, None, None)
         slices = {s.name: s for s in architecture.slices}
         taken: set[str] = set()
@@ -116,6 +128,11 @@ class Form:
         if self.module.training != training:
             self.module.train(training)
         self.lanes.bind(rows, sinks, training)
+
+    def width_for(self, models: int, samples: int) -> int:
+        """How many lanes a pass over so many models takes, of so many samples each."""
+        spare = -(-LONGEST_TAIL // samples) if self.has_tails else 0
+        return max(models + spare, LEAST_LANES)
 
     @torch.no_grad()
     def outputs(self, x: Tensor) -> Tensor:
@@ -216,31 +233,52 @@ def build(architecture: Architecture, samples: Tensor) -> Form:
         _TRIED[architecture] = _tried(
             architecture, samples[torch.arange(count, device=samples.device) % len(samples)]
         )
-    reason, is_chain = _TRIED[architecture]
+    reason, is_chain, has_tails = _TRIED[architecture]
     if reason is not None:
         raise UnstackableError(reason)
     form = Form(architecture)
     form.chain = chain_of(form.module) if is_chain else None
+    form.has_tails = has_tails
     return form
 
 
-_TRIED: WeakKeyDictionary[Architecture, tuple[str | None, bool]] = WeakKeyDictionary()
-"""Why a model has no stacked form, or whether it is a chain: trying takes a tenth of a second."""
+_TRIED: WeakKeyDictionary[Architecture, tuple[str | None, bool, bool]] = WeakKeyDictionary()
+"""Why a model has no stacked form; whether it is a chain, and has tails.
+
+Trying takes a tenth of a second.
+"""
 
 
-def _tried(a: Architecture, x: Tensor) -> tuple[str | None, bool]:
+class _Seen(TorchDispatchMode):
+    """Notes whether an operation was among those of `TAILS`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tails = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.tails |= func.overloadpacket.__name__.rstrip("_") in TAILS
+        return func(*args, **(kwargs or {}))
+
+
+def _tried(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     # In float64, where a difference can only be a mistake and never the order of a sum.
     double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
     x = x.double() if x.is_floating_point() else x
     try:
         trial = Form(double)
-        reason = trial.differs(x)
+        with _Seen() as seen:
+            reason = trial.differs(x)
     except UnstackableError as error:
-        return str(error), False
+        return str(error), False, False
     except Exception as error:  # whatever a forward pass may raise
-        return f"its forward pass needs one model's samples: {type(error).__name__}: {error}", False
+        what = f"{type(error).__name__}: {error}"
+        return f"its forward pass needs one model's samples: {what}", False, False
     trial.chain = chain_of(trial.module)
-    return reason, trial.chain is not None and _agrees(trial, x)
+    is_chain = trial.chain is not None and _agrees(trial, x)
+    return reason, is_chain, seen.tails and a.device.type == "cpu"
 
 
 def _agrees(trial: Form, x: Tensor) -> bool:

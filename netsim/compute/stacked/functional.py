@@ -25,7 +25,7 @@ from netsim.compute.sequential import cross_entropy
 from netsim.compute.shards import Batch, Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.lanes import LEAST_LANES
-from netsim.compute.stacked.products import SamePlace
+from netsim.compute.stacked.same_place import SamePlace
 from netsim.compute.stacked.updates import Update
 
 

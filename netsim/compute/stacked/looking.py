@@ -60,8 +60,10 @@ class Looking:
             lanes = slice(start, min(start + chunk, count))
             width = lanes.stop - start
             some, seen = rows[lanes], index[lanes]
-            if width < LEAST_LANES:
-                some, seen = some.repeat(LEAST_LANES, 1), seen.repeat(LEAST_LANES, 1)
+            wide = self._form.width_for(width, index.shape[1])
+            if width < wide:
+                again = [*range(width), *[width - 1] * (wide - width)]
+                some, seen = some[again], seen[again]
             self._form.bind(some[:, : self._form.architecture.num_values])
             self._form.lanes.mask = self._form.lanes.counts = None
             x = self._shards.x.index_select(0, seen.reshape(-1))
@@ -140,7 +142,8 @@ class Looking:
         results: list[list[Tensor]] = []
         for start in range(0, len(jobs), chunk):
             part = list(range(start, min(start + chunk, len(jobs))))
-            wide = [*part, *part[-1:] * (LEAST_LANES - len(part))]
+            width = self._form.width_for(len(part), index.shape[1])
+            wide = [*part, *part[-1:] * (width - len(part))]
             some, seen, kept = rows[wide], index[wide], share[wide]
             gradient = torch.zeros_like(some)
             self._form.bind(some[:, : a.num_values], gradient[:, : a.num_parameters])

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from netsim.compute import optimizers
+from netsim.compute.architecture import Architecture
 from netsim.compute.divergence import Divergences
 from netsim.compute.jobs import Job, Optimizer, Train
 from netsim.compute.masks import generator, mask_seed
@@ -22,7 +23,6 @@ from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.graphs import replayed
-from netsim.compute.stacked.lanes import LEAST_LANES
 from netsim.compute.stacked.updates import Update
 from netsim.rng import Streams
 
@@ -76,7 +76,7 @@ class Workspace:
         key, a = (width, is_ragged), self.form.architecture
         if key not in self._steps:
             step = self._make(width, is_ragged)
-            if a.device.type == "cuda" and not a.is_random:
+            if is_captured(a):
                 step = replayed(step, [self.rows[:width], self.state[:width]])
             self._steps[key] = step
         self._steps[key]()
@@ -143,9 +143,10 @@ class Training:
         """Train a chunk of at most `width` jobs of one plan and fill their cells."""
         jobs = sorted(jobs, key=lambda j: -j.work.batches.count)  # type: ignore[union-attr]
         works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
-        capacity = max(width, LEAST_LANES)
+        columns = self._shards.minibatches.columns
+        capacity = self._form.width_for(width, columns)
         space = self._space(plan_key, works[0], capacity)
-        lanes = max(len(jobs), LEAST_LANES)
+        lanes = self._form.width_for(len(jobs), columns)
         self._load(space, jobs, works, lanes)
         size = self._form.architecture.num_parameters
         on_gpu = space.rows.is_cuda
@@ -153,7 +154,6 @@ class Training:
         after = []
         steps = [w.batches.count for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
-        columns = index.shape[2]
         # All at once, step by step: one transfer to the device, contiguous slices on it.
         device = space.index.device
         fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
@@ -173,7 +173,7 @@ class Training:
                 after.append(space.rows[going_on:active, :size].sum(1))
                 self._store(space, jobs, going_on, active)
                 active = going_on
-            wide = space_width(max(active, LEAST_LANES), capacity, device)
+            wide = space_width(self._form.width_for(active, columns), capacity, device)
             given = min(wide, lanes)
             space.index[:given] = where[s, :given]
             if any(ragged):
@@ -256,6 +256,11 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Te
     powers.div_(powers.sum(dim=1, keepdim=True))
     ones = powers.new_full((1, 1), -1.0).expand(len(labels), 1)
     return powers.scatter_add_(1, labels.unsqueeze(1), ones).mul_(weight)
+
+
+def is_captured(architecture: Architecture) -> bool:
+    """Whether a step is launched as one graph: on a GPU, unless random layers draw anew in it."""
+    return architecture.device.type == "cuda" and not architecture.is_random
 
 
 def space_width(active: int, capacity: int, device: torch.device) -> int:

@@ -1,4 +1,4 @@
-"""Matrix products under `vmap` whose bits do not depend on a lane's place.
+"""Matrix products and batch statistics under `vmap` whose bits do not depend on a lane's place.
 
 A CPU's matrix product takes another path, with other bits, where a matrix does not start at an
 aligned address. `vmap` lays the matrices of its lanes one behind the other, at whatever addresses;
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -109,6 +110,45 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
     return (a * b).sum()
 
 
+def _batch_norm(
+    x: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """In steps: torch's own puts the channels of all lanes side by side, and their number shows."""
+    n = x[:, 0].numel()
+    over, shape = [0, *range(2, x.dim())], (1, -1, *[1] * (x.dim() - 2))
+    mean = x.mean(over)
+    centred = x - mean.view(shape)
+    variance = centred.square().mean(over)
+    for kept, found in ((running_mean, mean), (running_var, variance * (n / (n - 1)))):
+        if kept is not None:
+            kept.mul_(1 - momentum).add_(found.detach(), alpha=momentum)
+    y = centred * torch.rsqrt(variance + eps).view(shape)
+    if weight is not None:
+        y = y * weight.view(shape)
+    return y if bias is None else y + bias.view(shape)
+
+
+def _is_of_batches(
+    x: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float | None = 0.1,
+    eps: float = 1e-5,
+) -> bool:
+    """Whether it is a batch that is normalised, and one that torch takes."""
+    return training and momentum is not None and x[:, 0].numel() > 1
+
+
 _OF_MATRICES: tuple[Callable[..., Any], ...] = (
     torch.mm,
     Tensor.mm,
@@ -120,7 +160,7 @@ _OF_VECTORS: tuple[Callable[..., Any], ...] = (torch.dot, Tensor.dot)
 
 
 class SamePlace(TorchFunctionMode):
-    """While it lasts, products of matrices and vectors do not depend on a lane's place."""
+    """While it lasts, products and batch statistics do not depend on a lane's place."""
 
     def __torch_function__(
         self,
@@ -129,11 +169,14 @@ class SamePlace(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        if func is torch.nn.functional.linear:
-            return _linear(*args, **(kwargs or {}))
+        keys = kwargs or {}
+        if func is F.linear:
+            return _linear(*args, **keys)
+        if func is F.batch_norm and _is_of_batches(*args, **keys):
+            return _batch_norm(*args, **keys)
         if not kwargs and len(args) == 2:
             if func in _OF_VECTORS:
                 return _dot(*args)
             if func in _OF_MATRICES and args[0].dim() == args[1].dim() == 2:
                 return _product(*args)
-        return func(*args, **(kwargs or {}))
+        return func(*args, **keys)
