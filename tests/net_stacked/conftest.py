@@ -183,7 +183,7 @@ def assert_equal_values():
 
 
 ENDLESS = 10**9
-POLICIES = [(1, 1), (2, 9), (3, 30), (5, 11), (8, 200), (ENDLESS, ENDLESS)]
+POLICIES = [(1, 1), (2, 9), (5, 11), (8, 200), (ENDLESS, ENDLESS)]
 """`Limits`: ready jobs, and jobs in all, at which the ready ones run."""
 
 

@@ -9,11 +9,25 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from netsim.api import batched
 from netsim.compute.refs import Ref
 
 
 def plain_loss(model, batch, learned):
     return F.cross_entropy(model(batch.x), batch.y)
+
+
+def rated(model, batch, theta):
+    """A measurement, by products of odd sizes."""
+    y = model(batch.x)
+    return F.cross_entropy(y @ (y.T @ y), batch.y) + theta.square().mean()
+
+
+@batched
+def likeness(a, b):
+    """Of two models, cut into odd pieces."""
+    x, y = a[:510].view(34, 15), b[:510].view(34, 15)
+    return torch.softmax((x @ y.T) / a.norm(), dim=1).mean(0)
 
 
 def gossip(loss=None):
@@ -42,6 +56,8 @@ def gossip(loss=None):
         keep("state", state)
         keep("gradient", node.gradient(theta))
         keep("outputs", node.outputs([theta, *others], node.batch()))
+        keep("rated", node.measure(rated, theta, "train", given=(others[0],)))
+        keep("likeness", node.compute(likeness, theta, others[0]))
         weights, after = node.select(
             [theta, *others], [5.0] * (1 + len(others)), [0.5] * len(others), None
         )
@@ -107,11 +123,14 @@ MODULES = {"convolutions": Convolutions, "smooth": Smooth}
 
 QUICK = {("mlp", "float32"), ("normalised", "float64"), ("convolutions", "float32")}
 
+ONE_THREAD = {(n, "float32") for n in [*MODELS, *MODULES]} | {("smooth", "float64")}
+
 CASES = [
-    pytest.param(name, dtype, threads, marks=[pytest.mark.slow] if threads > 1 else [])
+    pytest.param(name, dtype, threads, marks=[] if quick else [pytest.mark.slow])
     for name in [*MODELS, *MODULES]
     for dtype in ("float32", "float64")
     for threads in (1, 2)
+    for quick in [threads == 1 and (name, dtype) in ONE_THREAD]
 ]
 
 

@@ -77,9 +77,13 @@ def anchored(node, keep, loss=None):
     keep("state", again.optimizer)
 
 
-@pytest.mark.parametrize("loss", [None, plain_loss], ids=["default", "given"])
+BY_FUNCTION = ("decay", "momentum clipped", "adam all")
+
+
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize(
+    ("optimizer", "loss"), [(o, None) for o in OPTIMIZERS] + [(o, plain_loss) for o in BY_FUNCTION]
+)
 def test_local_training_is_that_of_one_node_after_another(
     optimizer, model, loss, both, assert_equal_values
 ):

@@ -8,13 +8,11 @@ can't share a call runs alone, by the sequential backend, on the same cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from netsim.compute.architecture import Architecture
-from netsim.compute.functions import frozen
 from netsim.compute.jobs import (
     Apply,
     Gradient,
@@ -37,13 +35,9 @@ from netsim.compute.slab import Memory
 from netsim.compute.stacked import functional, mixing
 from netsim.compute.stacked.form import Form, UnstackableError, activations_per_sample, build
 from netsim.compute.stacked.looking import Looking, bucket
+from netsim.compute.stacked.signatures import LONG_VALUE, Signature, Signatures, subject
 from netsim.compute.stacked.training import Training
 from netsim.rng import Streams
-
-LONG_VALUE = 1024
-"""Entries from which on a value lies in a slab."""
-
-Signature = tuple[Any, ...]
 
 
 class Stacked:
@@ -79,6 +73,7 @@ class Stacked:
         self._lookings: dict[int, Looking] = {}
         self.one_by_one: dict[str, str] = {}
         """What could not be stacked, and why."""
+        self._signatures = Signatures(shards, routes, self._form, self.one_by_one)
         self._widest: dict[Signature, int] = {}
         self.splits = 0
         """How often a call ran out of memory and was halved."""
@@ -111,7 +106,7 @@ class Stacked:
         groups: dict[Signature, list[Job]] = {}
         alone: list[Job] = []
         for job in jobs:
-            signature = self._signature(job)
+            signature = self._signatures.of(job)
             try:
                 group = alone if signature is None else groups.setdefault(signature, [])
             except TypeError:  # what its function is given can't be compared with other jobs'
@@ -156,75 +151,11 @@ class Stacked:
             # Alone, the job that is to blame fails by its own name. If none does, it was the call.
             calls = self._run_alone(jobs)
             reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
-            self.one_by_one.setdefault(_subject(jobs[0]), reason)
+            self.one_by_one.setdefault(subject(jobs[0]), reason)
             return calls
         return self._attempt(run, signature, jobs)
 
-    # -- signatures --------------------------------------------------------------------------------
-
-    def _signature(self, job: Job) -> Signature | None:
-        """What jobs must share to run in one call; None for a job that runs alone."""
-        work = job.work
-        if isinstance(work, Mix):
-            count = len(job.inputs) - (work.weights is None)
-            whole = all(r.columns is None for r in job.inputs[:count])
-            length = job.inputs[0].num_values
-            return (Mix, length) if whole and length >= LONG_VALUE else None
-        if isinstance(work, ReplaceColumns):
-            return (ReplaceColumns, job.inputs[0].num_values, work.start, work.stop)
-        if isinstance(work, Apply):
-            return self._of_function(job, work)
-        architecture = job.inputs[0].architecture
-        assert architecture is not None
-        if _subject(job) in self.one_by_one:
-            return None
-        if isinstance(work, Train):
-            return self._of_training(job, work, architecture)
-        if not self.routes.stacks(architecture, "look"):
-            return None
-        if isinstance(work, Measure):
-            size = len(self._shards.split_rows(work.node, work.split))
-            shapes = tuple(r.shape for r in job.inputs)
-            given = frozen(work.given)
-            return (Measure, id(architecture), work.function, given, size, shapes)
-        if self._form(architecture) is None:
-            return None
-        if isinstance(work, Outputs):
-            if any(r.architecture is not architecture for r in job.inputs):
-                return None
-            return (Outputs, id(architecture), len(self._shards.batch_rows(work.batch)))
-        split = "validation" if isinstance(work, Select) else work.split
-        size = bucket(len(self._shards.split_rows(work.node, split)))
-        return (type(work), id(architecture), size)
-
-    def _of_function(self, job: Job, work: Apply) -> Signature | None:
-        function = work.function
-        marked = self.routes.functions and getattr(function, "is_batched", False)
-        if not marked or _subject(job) in self.one_by_one:
-            return None
-        return (Apply, function, frozen(work.args), tuple(r.shape for r in job.inputs))
-
-    def _of_training(self, job: Job, work: Train, architecture: Architecture) -> Signature | None:
-        smallest = min(self._shards.batch_size, self._shards.train_size(work.batches.node))
-        if smallest == 1 and architecture.normalises_batches:
-            return None  # it fails by its own name, or is an image, which has pixels enough
-        anchored = work.anchor_strength is not None
-        plan = (
-            id(architecture),
-            work.optimizer,
-            work.anchor_strength,
-            job.inputs[-2 if work.has_state else -1].num_values if anchored else 0,
-            work.has_state,
-        )
-        if work.loss is None and not work.learn:
-            if not self.routes.stacks(architecture, "train"):
-                return None
-            if self._form(architecture) is not None:
-                return ("train", *plan)
-        if architecture.is_random or not self.routes.stacks(architecture, "loss"):
-            return None
-        shapes = tuple(r.shape for r in job.inputs)
-        return ("loss", *plan, work.loss, frozen(work.given), work.learn, shapes)
+    # -- calls -------------------------------------------------------------------------------------
 
     def _form(self, architecture: Architecture) -> Form | None:
         key = id(architecture)
@@ -235,8 +166,6 @@ class Stacked:
                 self._forms[key] = None
                 self.one_by_one.setdefault(f"the model {architecture.name}", str(reason))
         return self._forms[key]
-
-    # -- calls -------------------------------------------------------------------------------------
 
     def _call(
         self, signature: Signature, jobs: Sequence[Job]
@@ -319,14 +248,3 @@ def _applied(jobs: Sequence[Job]) -> list[list[Tensor]]:
     inputs = [torch.stack([j.inputs[i].tensor() for j in jobs]) for i in range(count)]
     results = functional.vmapped(work.function, work.args, inputs)
     return functional.unstacked(results, len(jobs))
-
-
-def _subject(job: Job) -> str:
-    """What a job is about, in words that are the same for all jobs that would fail alike."""
-    work: Any = job.work
-    function = getattr(work, "function", None) or getattr(work, "loss", None)
-    subject = f"jobs of the kind {type(work).__name__}"
-    if function is not None:
-        subject = f"the function {function.__module__}.{function.__qualname__}"
-    architecture = None if isinstance(work, Apply) else job.inputs[0].architecture
-    return subject if architecture is None else f"{subject} with the model {architecture.name}"

@@ -249,11 +249,11 @@ Trying takes a tenth of a second.
 """
 
 
-class _Seen(TorchDispatchMode):
+class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes whether an operation was among those of `TAILS`."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tails = False
 
     def __torch_dispatch__(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
@@ -225,7 +226,9 @@ def measure(architecture: Architecture, shards: Shards, jobs: Sequence[Job]) -> 
     work = jobs[0].work
     assert isinstance(work, Measure)
     batches = [shards.split(j.work.node, work.split) for j in jobs]  # type: ignore[union-attr]
-    rows = torch.stack([j.inputs[0].tensor() for j in jobs])
+    models = torch.stack([j.inputs[0].tensor() for j in jobs])
+    length = models.shape[1]
+    rows = F.pad(models, (0, padded(length) - length))[:, :length]  # each at an aligned address
     given = [
         torch.stack([j.inputs[1 + k].tensor() for j in jobs])
         for k in range(len(jobs[0].inputs) - 1)
@@ -239,15 +242,28 @@ def measure(architecture: Architecture, shards: Shards, jobs: Sequence[Job]) -> 
             called, tensors_of(architecture, row), (batch, *fill(work.given, values))
         )
 
-    result: Tensor = vmap(one)(
-        rows, torch.stack([b.x for b in batches]), torch.stack([b.y for b in batches]), *given
-    )
+    xs, ys = torch.stack([b.x for b in batches]), torch.stack([b.y for b in batches])
+    result: Tensor = _over_lanes(one, rows, xs, ys, *given)
     return list(result.unbind())
 
 
 def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -> Any:
     """A function of values over lanes; `args` holds `Slot(i)` where the i-th input goes."""
-    return vmap(lambda *values: function(*fill(args, values)))(*inputs)
+    return _over_lanes(lambda *values: function(*fill(args, values)), *inputs)
+
+
+def _over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
+    """`vmap` whose bits do not depend on how many lanes there are: on a CPU, none is alone."""
+    if inputs[0].is_cuda:
+        return vmap(function)(*inputs)
+    width = len(inputs[0])
+    if width < LEAST_LANES:
+        inputs = tuple(x.expand(LEAST_LANES, *x.shape[1:]).contiguous() for x in inputs)
+    with SamePlace():
+        results = vmap(function)(*inputs)
+    if isinstance(results, tuple):
+        return tuple(r[:width] for r in results)
+    return results[:width]
 
 
 def unstacked(results: Any, count: int) -> list[list[Tensor]]:

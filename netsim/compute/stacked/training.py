@@ -158,7 +158,7 @@ class Training:
         device = space.index.device
         fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
         where = torch.from_numpy(np.ascontiguousarray(index[fill].swapaxes(0, 1))).to(device)
-        ragged = (sizes < columns).any(axis=0).tolist()
+        ragged = [bool(some) for some in np.any(sizes < columns, axis=0)]
         if any(ragged):
             kept = np.arange(columns) < sizes[fill][..., None]
             mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
