@@ -24,6 +24,7 @@ from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+from netsim.topology import Site
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
@@ -102,7 +103,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         shards,
         roles,
         factors,
-        scenario.topology.neighbours(scenario.nodes.count, streams),
+        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions)),
         positions,
         architectures,
         initial,

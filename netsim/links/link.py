@@ -22,6 +22,8 @@ OUTAGE = "outage"
 RETRIES = "retries"
 DEADLINE = "deadline"
 BUSY = "busy"
+COLLISION = "collision"
+OFF = "off"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
 
 
@@ -83,6 +85,8 @@ class Link(ABC):
     ----------
     in_flight : int
         Transmissions that have not ended.
+    off : set of int
+        Nodes that are switched off: they neither send nor receive.
     bits_sent : list of int
         Per node, counted as in the log: once per receiver, if it went on the air.
     radiated_j : list of float
@@ -110,6 +114,7 @@ class Link(ABC):
         self.radiated_j = [0.0] * nodes
         self.ttl_ns = ttl_ns
         self.in_flight = 0
+        self.off: set[int] = set()
 
     def longest_wait_ns(self, tx: Transmission) -> int | None:
         """How long a transmission may wait before it starts."""
@@ -129,6 +134,16 @@ class Link(ABC):
     @abstractmethod
     def broadcast(self, group: Sequence[Transmission]) -> None:
         """Start or queue one message for several receivers."""
+
+    def switched(self, node: int, on: bool) -> None:
+        """A node is switched on or off; off ends what it sends and receives as `off`.
+
+        A link that ends transmissions early extends this.
+        """
+        if on:
+            self.off.discard(node)
+        else:
+            self.off.add(node)
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:

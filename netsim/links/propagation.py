@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,30 @@ class Stretch:
     attempt_ns: float
     length_ns: int | None
     attempts: int | None
+
+
+class Medium(NamedTuple):
+    """What the other senders do to an attempt.
+
+    Attributes
+    ----------
+    noise_rise : float
+        Interference and noise over noise, linear: the SNR is divided by it.
+    slowdown : float
+        Factor on an attempt's time: the share of the medium that others have.
+    wait_ns : float
+        Added to an attempt's time.
+    collision : float
+        Probability that an attempt is lost to another's, whatever the SNR.
+    """
+
+    noise_rise: float = 1.0
+    slowdown: float = 1.0
+    wait_ns: float = 0.0
+    collision: float = 0.0
+
+
+ALONE = Medium()
 
 
 class Propagation:
@@ -121,17 +146,25 @@ class Propagation:
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def stretches(
-        self, src: int, dst: int, time_ns: int, packet_bits: int, rate_bps: float | None = None
+        self,
+        src: int,
+        dst: int,
+        time_ns: int,
+        packet_bits: int,
+        rate_bps: float | None = None,
+        medium: Medium = ALONE,
     ) -> Iterator[Stretch]:
         """The channel from `time_ns` on, block by block; at `rate_bps` if that is given."""
         radio = self._radio
         overhead_ns = radio.attempt_overhead_s * NS_PER_S
         while True:
-            snr = self.snr(src, dst, time_ns)
+            snr = self.snr(src, dst, time_ns) / medium.noise_rise
             rate = self.rate_bps(snr) if rate_bps is None else rate_bps
             per = radio.packet_error.probability(snr, packet_bits, self._budget.threshold)
+            per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None
             attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0
+            attempt_ns = attempt_ns * medium.slowdown + medium.wait_ns if rate > 0 else 0.0
             if radio.fading.hold == "coherence" and radio.fading.kind != "none":
                 length_ns, attempts = self._coherence_ns - time_ns % self._coherence_ns, 0
             if rate <= 0:

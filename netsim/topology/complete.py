@@ -3,8 +3,7 @@
 from typing import Literal
 
 from netsim.errors import ScenarioError
-from netsim.rng import Streams
-from netsim.topology import Topology
+from netsim.topology import Site, Topology
 
 _MAX_NODES = 10_000
 """The list of all pairs takes 8 bytes an entry: 0.8 GB at this size."""
@@ -15,8 +14,9 @@ class Complete(Topology):
 
     kind: Literal["complete"] = "complete"
 
-    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
+        nodes = site.nodes
         if nodes > _MAX_NODES:
             raise ScenarioError(
                 f'[topology] kind = "complete": {nodes} nodes have {nodes * (nodes - 1)} links, at '

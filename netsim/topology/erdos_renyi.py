@@ -5,8 +5,7 @@ from typing import Literal
 import networkx as nx
 
 from netsim.registry import Fraction
-from netsim.rng import Streams
-from netsim.topology import Topology, adjacency
+from netsim.topology import Site, Topology, adjacency
 
 
 class ErdosRenyi(Topology):
@@ -21,8 +20,9 @@ class ErdosRenyi(Topology):
     kind: Literal["erdos_renyi"] = "erdos_renyi"
     probability: Fraction
 
-    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
-        seed = streams.key("topology/erdos_renyi")
+        nodes = site.nodes
+        seed = site.streams.key("topology/erdos_renyi")
         # The fast generator takes time in proportion to nodes and links, not to pairs.
         return adjacency(nx.fast_gnp_random_graph(nodes, self.probability, seed=seed), nodes)

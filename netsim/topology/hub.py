@@ -4,8 +4,7 @@ from typing import Literal
 
 from netsim.errors import ScenarioError
 from netsim.registry import Index
-from netsim.rng import Streams
-from netsim.topology import Topology
+from netsim.topology import Site, Topology
 
 
 class Hub(Topology):
@@ -20,8 +19,9 @@ class Hub(Topology):
     kind: Literal["hub"] = "hub"
     centre: Index | None = None
 
-    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
+        nodes = site.nodes
         centre = nodes - 1 if self.centre is None else self.centre
         if centre >= nodes:
             raise ScenarioError(

@@ -6,8 +6,7 @@ import networkx as nx
 
 from netsim.errors import ScenarioError
 from netsim.registry import Count
-from netsim.rng import Streams
-from netsim.topology import Topology, adjacency
+from netsim.topology import Site, Topology, adjacency
 
 
 class RandomRegular(Topology):
@@ -22,12 +21,13 @@ class RandomRegular(Topology):
     kind: Literal["random_regular"] = "random_regular"
     degree: Count
 
-    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
+        nodes = site.nodes
         if self.degree >= nodes or nodes * self.degree % 2:
             raise ScenarioError(
                 f"[topology] degree = {self.degree}: no such graph has {nodes} nodes; the degree "
                 "must be under the number of nodes, and one of the two even"
             )
-        seed = streams.key("topology/random_regular")
+        seed = site.streams.key("topology/random_regular")
         return adjacency(nx.random_regular_graph(self.degree, nodes, seed=seed), nodes)

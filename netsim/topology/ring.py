@@ -4,8 +4,7 @@ from typing import Literal
 
 import networkx as nx
 
-from netsim.rng import Streams
-from netsim.topology import Topology, adjacency
+from netsim.topology import Site, Topology, adjacency
 
 
 class Ring(Topology):
@@ -13,6 +12,7 @@ class Ring(Topology):
 
     kind: Literal["ring"] = "ring"
 
-    def neighbours(self, nodes: int, streams: Streams) -> list[tuple[int, ...]]:
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
+        nodes = site.nodes
         return adjacency(nx.cycle_graph(nodes), nodes)

@@ -3,7 +3,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.rng import Streams
-from netsim.topology import Topology
+from netsim.topology import Site, Topology
 from netsim.topology.complete import Complete
 from netsim.topology.erdos_renyi import ErdosRenyi
 from netsim.topology.hub import Hub
@@ -23,7 +23,7 @@ def test_every_member_of_the_family_is_tested():
 @pytest.mark.parametrize("topology", MEMBERS, ids=lambda t: t.kind)
 @pytest.mark.parametrize("nodes", [5, 20])
 def test_neighbours_are_symmetric_sorted_and_without_self(topology, nodes):
-    neighbours = topology.neighbours(nodes, Streams(0))
+    neighbours = topology.neighbours(Site(nodes, Streams(0)))
     assert len(neighbours) == nodes
     for i, peers in enumerate(neighbours):
         assert isinstance(peers, tuple)
@@ -34,55 +34,60 @@ def test_neighbours_are_symmetric_sorted_and_without_self(topology, nodes):
 
 @pytest.mark.parametrize("topology", [Complete(), Ring(), Hub(), ErdosRenyi(probability=1)])
 def test_a_single_node_is_alone(topology):
-    assert topology.neighbours(1, Streams(0)) == [()]
+    assert topology.neighbours(Site(1, Streams(0))) == [()]
 
 
 @pytest.mark.parametrize("topology", RANDOM, ids=lambda t: t.kind)
 def test_random_graphs_depend_on_the_seed_only(topology):
-    first = topology.neighbours(20, Streams(3))
-    assert first == topology.neighbours(20, Streams(3))
-    assert first != topology.neighbours(20, Streams(4))
+    first = topology.neighbours(Site(20, Streams(3)))
+    assert first == topology.neighbours(Site(20, Streams(3)))
+    assert first != topology.neighbours(Site(20, Streams(4)))
 
 
 def test_complete_links_all_pairs():
-    assert Complete().neighbours(4, Streams(0)) == [(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)]
+    assert Complete().neighbours(Site(4, Streams(0))) == [
+        (1, 2, 3),
+        (0, 2, 3),
+        (0, 1, 3),
+        (0, 1, 2),
+    ]
 
 
 def test_complete_refuses_what_would_fill_the_memory():
     with pytest.raises(ScenarioError, match="at most 10000 nodes"):
-        Complete().neighbours(100_000, Streams(0))
+        Complete().neighbours(Site(100_000, Streams(0)))
 
 
 def test_ring_links_the_ends():
-    assert Ring().neighbours(4, Streams(0)) == [(1, 3), (0, 2), (1, 3), (0, 2)]
-    assert Ring().neighbours(2, Streams(0)) == [(1,), (0,)]
+    assert Ring().neighbours(Site(4, Streams(0))) == [(1, 3), (0, 2), (1, 3), (0, 2)]
+    assert Ring().neighbours(Site(2, Streams(0))) == [(1,), (0,)]
 
 
 def test_hub_is_the_last_node_unless_told():
-    assert Hub().neighbours(4, Streams(0)) == [(3,), (3,), (3,), (0, 1, 2)]
-    assert Hub(centre=1).neighbours(3, Streams(0)) == [(1,), (0, 2), (1,)]
+    assert Hub().neighbours(Site(4, Streams(0))) == [(3,), (3,), (3,), (0, 1, 2)]
+    assert Hub(centre=1).neighbours(Site(3, Streams(0))) == [(1,), (0, 2), (1,)]
     with pytest.raises(ScenarioError, match="centre = 3: there are 3 nodes"):
-        Hub(centre=3).neighbours(3, Streams(0))
+        Hub(centre=3).neighbours(Site(3, Streams(0)))
 
 
 def test_random_regular_has_its_degree():
-    assert {len(p) for p in RandomRegular(degree=3).neighbours(50, Streams(1))} == {3}
+    assert {len(p) for p in RandomRegular(degree=3).neighbours(Site(50, Streams(1)))} == {3}
 
 
 @pytest.mark.parametrize(("degree", "nodes"), [(3, 5), (5, 5), (6, 5)])
 def test_random_regular_refuses_degrees_that_can_not_be(degree, nodes):
     with pytest.raises(ScenarioError, match=f"degree = {degree}: no such graph has {nodes} nodes"):
-        RandomRegular(degree=degree).neighbours(nodes, Streams(0))
+        RandomRegular(degree=degree).neighbours(Site(nodes, Streams(0)))
 
 
 def test_erdos_renyi_has_the_expected_number_of_links():
     # 400 nodes, 79,800 pairs, p = 0.05: 3,990 links, deviation sqrt(79800 * 0.0475) = 61.6.
-    degrees = [len(p) for p in ErdosRenyi(probability=0.05).neighbours(400, Streams(0))]
+    degrees = [len(p) for p in ErdosRenyi(probability=0.05).neighbours(Site(400, Streams(0)))]
     assert abs(sum(degrees) / 2 - 3990) < 4 * 61.6
 
 
 def test_large_sparse_graphs_are_cheap():
     """By pairs, 2e8 of them, this would take minutes."""
-    degrees = [len(p) for p in ErdosRenyi(probability=1e-4).neighbours(20_000, Streams(0))]
+    degrees = [len(p) for p in ErdosRenyi(probability=1e-4).neighbours(Site(20_000, Streams(0)))]
     # 2e8 pairs, p = 1e-4: 20,000 links, deviation 141.
     assert abs(sum(degrees) / 2 - 19_999) < 4 * 141.4

@@ -1,0 +1,49 @@
+"""Where nodes are as time passes; one law of motion a file, its name is its `kind`.
+
+A position is a function of (seed, node, time): however often and in whatever order it is asked
+for, it is the same.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import Component
+from netsim.rng import Streams
+
+
+class Track(Protocol):
+    """The ways of all nodes.
+
+    Attributes
+    ----------
+    fastest_m_per_s : float
+        No node is ever faster.
+    """
+
+    fastest_m_per_s: float
+
+    def at(self, nodes: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        """Positions [m] of some nodes at one instant; shape (len(nodes), 2)."""
+
+
+class Mobility(Component):
+    """Base of the laws of motion."""
+
+    @abstractmethod
+    def track(self, start_m: NDArray[np.float64], radius_m: float, streams: Streams) -> Track:
+        """The ways of the nodes.
+
+        Parameters
+        ----------
+        start_m : (N, 2) array
+            Where the scenario places them; a law that has a stationary distribution of its own
+            starts from that instead.
+        radius_m : float
+            Radius of the disc around the origin in which they move.
+        streams : Streams
+            The only randomness.
+        """
