@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import time
 from collections.abc import Callable
@@ -80,6 +81,7 @@ def play(
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     run = Simulation(world, entry, folder, timing_only, on_progress)
     status: dict[str, Any] = {"state": "running"}
+    gc.freeze()  # what is there now outlives the run: the collector need not look at it again
     try:
         if folder is not None:
             run.write_inputs(folder)
@@ -92,6 +94,7 @@ def play(
         status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
         raise
     finally:
+        gc.unfreeze()
         run.ctx.recorder.close()
         if folder is not None and folder.exists():
             status |= {"virtual_s": to_s(run.ctx.env.now)}

@@ -22,6 +22,12 @@ ALIGNMENT = 32
 
 FIRST_SLOTS = 16
 
+SLOTS_PER_NODE = 5
+"""Long values that are alive at once, a node, in gossip: models of several ages, momentum."""
+
+RESERVED_BYTES = 1 << 31
+"""Address space that a slab on a CPU takes at most before it is needed."""
+
 
 def padded(length: int) -> int:
     """`length` rounded up to the alignment of rows."""
@@ -37,6 +43,8 @@ class Slab:
         Entries of one value.
     device, dtype
         Of the tensor.
+    nodes : int
+        How many nodes have such values: room for them is reserved.
 
     Attributes
     ----------
@@ -50,12 +58,17 @@ class Slab:
 
     ZERO = 0
 
-    def __init__(self, length: int, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, length: int, device: torch.device, dtype: torch.dtype, nodes: int = 0
+    ) -> None:
         self.length = length
         self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
         self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
+        if device.type == "cpu":  # it takes memory only where it is written
+            row_bytes = self.storage.nbytes
+            self._grow(min(SLOTS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:
         """`count` free slots; the slab grows by half if it has too few."""
@@ -82,7 +95,10 @@ class Slab:
         slots = self.take(len(held)) if held else []
         if len(held) < len(cells):
             rows = rows[held]
-        self.storage.index_copy_(0, self.index(slots), rows)
+        if self.storage.is_cuda:
+            self.storage.index_copy_(0, self.index(slots), rows)
+        else:  # index_copy_ takes three times as long
+            self.storage.numpy()[slots] = rows.numpy()
         for i, slot in zip(held, slots, strict=True):
             cell = cells[i]
             assert cell is not None
@@ -104,16 +120,19 @@ class Memory:
     ----------
     device, dtype
         Of every value.
+    nodes : int
+        Of the run.
     """
 
-    def __init__(self, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, device: torch.device, dtype: torch.dtype, nodes: int = 0) -> None:
         self.device, self.dtype = device, dtype
+        self._nodes = nodes
         self._slabs: dict[int, Slab] = {}
 
     def slab(self, length: int) -> Slab:
         """The slab for values of `length` entries."""
         if length not in self._slabs:
-            self._slabs[length] = Slab(length, self.device, self.dtype)
+            self._slabs[length] = Slab(length, self.device, self.dtype, self._nodes)
         return self._slabs[length]
 
     def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:

@@ -64,7 +64,7 @@ class Stacked:
         dtype: torch.dtype,
     ) -> None:
         self._shards, self._streams = shards, streams
-        self.memory = Memory(device, dtype)
+        self.memory = Memory(device, dtype, len(shards.rows))
         self._alone = Sequential(shards, streams)
         self.divergences = self._alone.divergences
         self.routes = routes

@@ -141,7 +141,7 @@ class Training:
 
     def run(self, jobs: Sequence[Job], plan_key: tuple[object, ...], width: int) -> None:
         """Train a chunk of at most `width` jobs of one plan and fill their cells."""
-        jobs = sorted(jobs, key=lambda j: -j.work.batches.count)  # type: ignore[union-attr]
+        jobs = sorted(jobs, key=lambda j: -j.work.batches.steps)  # type: ignore[union-attr]
         works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
         columns = self._shards.minibatches.columns
         capacity = self._form.width_for(width, columns)
@@ -152,7 +152,7 @@ class Training:
         on_gpu = space.rows.is_cuda
         before = space.rows[: len(jobs), :size].sum(1) if on_gpu else None
         after = []
-        steps = [w.batches.count for w in works]
+        steps = [w.batches.steps for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
         # All at once, step by step: one transfer to the device, contiguous slices on it.
         device = space.index.device
@@ -216,7 +216,7 @@ class Training:
                 tensor[n:lanes] = tensor[n - 1]
 
     def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
-        keys = [list(w.batches.keys())[min(step, w.batches.count - 1)] for w in works[:wide]]
+        keys = [list(w.batches.keys())[min(step, w.batches.steps - 1)] for w in works[:wide]]
         keys += [keys[-1]] * (wide - len(keys))
         device = self._form.architecture.device
         return [generator(device, mask_seed(self._streams, k)) for k in keys]
