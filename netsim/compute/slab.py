@@ -8,14 +8,14 @@ Merges of many nodes then are one gather over one tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from netsim.compute.refs import Cell, Ref
+    from netsim.compute.refs import Cell, Recipe, Ref
 
 ALIGNMENT = 32
 """Rows start at multiples of so many entries: no vector instruction crosses two rows."""
@@ -137,14 +137,22 @@ class Memory:
 
     def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
         """Where whole values of one length lie; those that lie elsewhere are moved in."""
-        slab = self.slab(refs[0].num_values)
-        found = []
-        for ref in refs:
-            cell = ref.cell
+        cells = [ref.cell for ref in refs]
+        self.settle(cells)
+        return self.slab(refs[0].num_values), [cell.slot for cell in cells]
+
+    def settle(self, cells: Sequence[Cell]) -> None:
+        """Give computed values that lie in no slab a place in one."""
+        left: dict[Hashable, dict[Cell, Recipe]] = {}
+        for cell in cells:
             if cell.slab is None:
-                self.adopt(cell)
-            found.append(cell.slot)
-        return slab, found
+                recipe = cell.recipe
+                if recipe is None:
+                    self.adopt(cell)
+                else:
+                    left.setdefault(recipe.kind, {})[cell] = recipe
+        for recipes in left.values():
+            next(iter(recipes.values())).make(tuple(recipes))
 
     def adopt(self, cell: Cell) -> None:
         """Move a computed value into the slab of its length."""

@@ -19,9 +19,7 @@ class OwnClock:
         (node, counts) -> seconds between wake-ups count - 1 and count, for counts from 1 on.
     """
 
-    def __init__(
-        self, nodes: int, intervals_s: Callable[[int, range], Iterable[float]]
-    ) -> None:
+    def __init__(self, nodes: int, intervals_s: Callable[[int, range], Iterable[float]]) -> None:
         self._intervals_s = intervals_s
         self._times: list[list[int]] = [[] for _ in range(nodes)]
 

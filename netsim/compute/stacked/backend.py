@@ -80,6 +80,7 @@ class Stacked:
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models in evaluation mode; see `netsim.compute.scheduler.Backend`."""
+        self.memory.settle([ref.cell for ref, _ in asked if ref.cell.recipe is not None])
         groups: dict[Signature, list[int]] = {}
         for i, (ref, rows) in enumerate(asked):
             architecture = ref.architecture

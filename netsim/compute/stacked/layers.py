@@ -134,17 +134,6 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
         torch.add(value, sink, alpha=decay, out=sink)
 
 
-def add_products(sink: Tensor, a: Tensor, b: Tensor, decay: float) -> None:
-    """Sink (W, n, m) = decay * sink + a (W, n, k) times b (W, k, m)."""
-    if sink.is_cuda:
-        sink.baddbmm_(a, b, beta=decay)
-        return
-    # Sinks of a lane lie side by side, so those of a layer do not, and a CPU would take such
-    # products one by one.
-    products = aligned_room(a, b.shape[2])
-    add(sink, products.baddbmm_(a, b, beta=0), decay)
-
-
 ALIGNMENT_BYTES = 64
 
 
@@ -177,6 +166,7 @@ class StackedLinear(StackedLayer):
         super().bind(rows, sinks, training)
         self._turned = self.value("weight").transpose(1, 2)
         self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
+        self._products: Tensor | None = None
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         shape = x.shape
@@ -195,7 +185,14 @@ class StackedLinear(StackedLayer):
         decay = self.decay()
         sink = self.sinks["weight"]
         assert sink is not None
-        add_products(sink, dy.transpose(1, 2), ctx.x, decay)
+        if sink.is_cuda:
+            sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
+        else:
+            # The sinks of a lane lie side by side, so those of a layer do not, and a CPU would
+            # take products that go there one by one.
+            if self._products is None:
+                self._products = aligned_room(sink, sink.shape[2])
+            add(sink, self._products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
         if "bias" in self.slices:
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:
