@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ from netsim.world import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
+
+COLLECTED_EVERY = (20_000, 20, 100)
+"""New objects, and younger collections, between two collections of Python's garbage."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,12 @@ def play(
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     run = Simulation(world, entry, folder, timing_only, on_progress)
     status: dict[str, Any] = {"state": "running"}
-    gc.freeze()  # what is there now outlives the run: the collector need not look at it again
     try:
         if folder is not None:
             run.write_inputs(folder)
             summary.write_json(folder / "status.json", status)
-        run.to_horizon()
+        with _seldom_collected():
+            run.to_horizon()
         status = {"state": "done"}
         return run.finish(folder)
     except BaseException as error:
@@ -94,11 +98,26 @@ def play(
         status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
         raise
     finally:
-        gc.unfreeze()
         run.ctx.recorder.close()
         if folder is not None and folder.exists():
             status |= {"virtual_s": to_s(run.ctx.env.now)}
             summary.write_json(folder / "status.json", status)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Garbage of a run is nearly all counted out at once: looking for cycles may wait.
+
+    What is there before outlives the run, and need not be looked at again and again.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_EVERY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 class Simulation:
