@@ -27,6 +27,8 @@ EVERY_PAIR_UP_TO = 1000
 _STEP_M = 1.0
 """Nobody moves farther than this between two looks at the places."""
 _STEP_OF_DECORRELATION = 0.1
+_LONGEST = 1 << 20
+"""Steps after which a pair that is far apart is looked at again."""
 _SLACK = 0.25
 """How much wider than the range a search is, so that it holds while nodes move."""
 
@@ -182,7 +184,7 @@ class Placed(Means):
                 np.hypot(*np.diff(self._at([src, dst], self._step(time_ns)), axis=0)[0])
             )
             closing_m = 2.0 * self._fastest_m_per_s * self._step_ns * 1e-9
-            steps = max(1, int((distance_m - self._range_m) / closing_m))
+            steps = max(1, min(_LONGEST, int((distance_m - self._range_m) / closing_m)))
         return (self._step(time_ns) + steps) * self._step_ns
 
     def _step(self, time_ns: int) -> int:

@@ -131,7 +131,15 @@ class Fading(Component):
     def gain_at(
         self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Power gain as a function of time, of mean 1: a sum of sinusoids.
+        """Power gain of mean 1 as a function of time: |h(t)|^2 of `amplitude_at`."""
+        h = self.amplitude_at(u, doppler_hz, times_s)
+        gain: NDArray[np.float64] = h.real**2 + h.imag**2
+        return gain
+
+    def amplitude_at(
+        self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
+    ) -> NDArray[np.complex128]:
+        """Complex amplitude as a function of time: a sum of sinusoids.
 
         h(t) = Ns^(-1/2) sum exp(j (2 pi fD t cos a_n + phi_n)), a_n = (2 pi n + theta_n) / Ns, all
         theta_n, phi_n uniform in [-pi, pi); a dominant path is one more tone.
@@ -145,7 +153,8 @@ class Fading(Component):
 
         Returns
         -------
-        (pairs, times) array
+        (pairs, times) array of complex
+            Of mean square 1.
         """
         k = self.dominant
         assert k is not None
@@ -154,11 +163,9 @@ class Fading(Component):
         arrival = (2.0 * math.pi * np.arange(1, self.tones + 1) + theta) / self.tones
         passed = 2.0 * math.pi * doppler_hz * times_s
         phase = passed[:, None] * np.cos(arrival)[:, None, :] + phi[:, None, :]
-        in_phase = np.cos(phase).sum(axis=-1) / math.sqrt(self.tones)
-        quadrature = np.sin(phase).sum(axis=-1) / math.sqrt(self.tones)
+        h = np.cos(phase).sum(axis=-1) + 1j * np.sin(phase).sum(axis=-1)
+        h /= math.sqrt(self.tones * (k + 1.0))
         if k > 0.0:
             direct = passed * np.cos(turns[:, -2:-1]) + turns[:, -1:]
-            in_phase = in_phase + math.sqrt(k) * np.cos(direct)
-            quadrature = quadrature + math.sqrt(k) * np.sin(direct)
-        gain: NDArray[np.float64] = (in_phase**2 + quadrature**2) / (k + 1.0)
-        return gain
+            h += math.sqrt(k / (k + 1.0)) * np.exp(1j * direct)
+        return h

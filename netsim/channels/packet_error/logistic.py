@@ -37,8 +37,8 @@ class LogisticPacketError(PacketError):
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
         """Loss of a packet of `packet_bits` at the linear SNR."""
-        if snr <= 0.0 or math.isinf(threshold):
-            return 1.0
+        if snr <= 0.0 or math.isinf(snr):
+            return 1.0 if snr <= 0.0 else 0.0
         over_db = linear_to_db(snr) - linear_to_db(threshold)
         even = math.log1p(-self.loss_at_threshold) - math.log(self.loss_at_threshold)
         x = self.slope_per_db * over_db + even
