@@ -54,9 +54,7 @@ def open_budget(
                 f"nodes, {nodes.count - 1}"
             )
         if positions is None:
-            gap_db = linear_to_db(
-                calibration.iid_links_threshold_over_mean_snr(nodes.count, radio.reachable)
-            )
+            gap_db = _gap_db(scenario)
             if radio.calibrate == "threshold":
                 threshold_db = mean_db + gap_db
             else:
@@ -78,22 +76,33 @@ def open_budget(
     return Budget(means, threshold, watts, range_m), threshold_db, powers
 
 
+def _gap_db(scenario: Scenario) -> float:
+    """Threshold over mean SNR where all links are alike."""
+    radio, nodes = scenario.radio, scenario.nodes.count
+    assert radio is not None
+    assert radio.reachable is not None
+    if radio.fading.kind == "rayleigh" and not radio.shadowing.drawn:
+        return linear_to_db(calibration.iid_links_threshold_over_mean_snr(nodes, radio.reachable))
+    if radio.fading.kind == "none" and not radio.shadowing.drawn:
+        raise ScenarioError(
+            f"[radio] reachable = {radio.reachable:g}: without fading, shadowing or places all "
+            "links are equal, and everybody is reachable or nobody"
+        )
+    return coverage.share_over_mean(radio, radio.reachable / (nodes - 1))
+
+
 def _edge_loss_db(scenario: Scenario) -> float:
     """Path loss at the distance where the mean SNR is to fall to the threshold."""
     radio, nodes = scenario.radio, scenario.nodes
     assert radio is not None
     assert radio.reachable is not None
-    exponent = radio.path_loss.power_law
-    if (
-        nodes.placement != "disc"
-        or radio.fading.kind != "rayleigh"
-        or radio.shadowing.drawn
-        or exponent is None
-    ):
+    if nodes.placement != "disc":
         raise ScenarioError(
-            "[radio] reachable: the formula is for Rayleigh fading without shadowing and nodes in "
-            'a disc (placement = "disc") with a path loss that is a power of distance, or alike '
+            '[radio] reachable: the formula is for nodes in a disc (placement = "disc") or alike '
             'links ("iid_links"); set threshold_db yourself'
         )
+    exponent = radio.path_loss.power_law
+    if radio.fading.kind != "rayleigh" or radio.shadowing.drawn or exponent is None:
+        return coverage.edge_loss_db(radio, nodes.count, nodes.radius_m, radio.reachable)
     ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
     return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))

@@ -1,4 +1,8 @@
-"""How far a radio reaches: the distance beyond which next to nothing is ever decoded."""
+"""How far a radio reaches, and which threshold makes it reach so many nodes.
+
+Both follow numerically from how much the SNR of a link differs from its mean, by fading and by
+shadowing, whatever the models of either.
+"""
 
 import math
 
@@ -12,6 +16,8 @@ from netsim.units import db_to_linear, linear_to_db
 HARDLY_EVER = 1e-6
 """Probability below which a link counts as none."""
 
+_COARSE, _FINE = 0.1, 0.02
+"""Steps in the logarithm of the probability of a stronger gain."""
 _SNR_DB = np.arange(-60.0, 80.0, 0.1)
 _FARTHEST_M = 1e9
 
@@ -36,7 +42,7 @@ def range_m(radio: Radio, tx_power_dbm: float, threshold: float) -> float:
         Metres, at least 1; infinity if it holds at no distance (a loss that ignores the channel).
     """
     success = _success(radio, threshold)
-    variation_db, weight = _variations(radio)
+    variation_db, weight = _variations(radio, _COARSE)
 
     def decoded(mean_snr_db: float, which: int) -> float:
         return float(np.interp(mean_snr_db + variation_db[which], _SNR_DB, success) @ weight)
@@ -81,14 +87,77 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
     return best
 
 
+def share_over_mean(radio: Radio, share: float) -> float:
+    """SNR over its mean [dB] that so large a share of links without places is at or over."""
+    (variation_db, _), weight = _variations(radio, _FINE)
+    differs_db, over = _survival(variation_db, weight)
+    return float(np.interp(-share, -over, differs_db))
+
+
+def edge_loss_db(radio: Radio, nodes: int, radius_m: float, reachable: float) -> float:
+    """Path loss at which the mean SNR has to fall to the threshold for so many reachable peers.
+
+    Nodes are uniform in a disc: E = (N-1) int_0^2 f(s) P(reach over s R) ds with the density f of
+    `calibration.mean_reachable_disc`, over fading, shadowing and line of sight.
+
+    Parameters
+    ----------
+    radio : Radio
+    nodes : int
+        N.
+    radius_m : float
+        R.
+    reachable : float
+        E, between 0 and N-1.
+
+    Returns
+    -------
+    float
+        Loss [dB].
+    """
+    edges = np.linspace(0.0, 1.0, 4001) ** 2 * 2.0  # finest where losses differ most
+    s = 0.5 * (edges[1:] + edges[:-1])
+    density = 4.0 * s / math.pi * np.arccos(s / 2.0)
+    density -= 2.0 * s * s / math.pi * np.sqrt(1.0 - s * s / 4.0)
+    density *= np.diff(edges)
+    sight = radio.path_loss.sight_probability(s * radius_m)
+    variation_db, weight = _variations(radio, _FINE)
+    cases = []
+    for which, (share, u) in enumerate(((sight, 0.0), (1.0 - sight, 1.0))):
+        loss_db = radio.path_loss.loss_db(s * radius_m, radio.carrier_hz, u)
+        cases.append((share * density, loss_db, *_survival(variation_db[which], weight)))
+
+    def excess(edge_db: float) -> float:
+        found = sum(
+            float(share @ np.interp(loss_db - edge_db, differs_db, over, left=1.0, right=0.0))
+            for share, loss_db, differs_db, over in cases
+        )
+        return (nodes - 1) * found - reachable
+
+    losses_db = np.concatenate([case[1] for case in cases])
+    low, high = float(losses_db.min()) - 300.0, float(losses_db.max()) + 300.0
+    return float(optimize.brentq(excess, low, high, xtol=1e-6))
+
+
+def _survival(
+    values: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values in ascending order, and the probability of a greater one: half of their own counts."""
+    order = np.argsort(values)
+    over = np.cumsum(weight[order][::-1])[::-1] - 0.5 * weight[order]
+    return values[order], over
+
+
 def _variations(
-    radio: Radio,
+    radio: Radio, step: float
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """By how much the SNR differs from its mean [dB], with and without sight, and how often."""
-    tail = np.exp(-np.arange(0.05, 30.0, 0.1))  # of the distribution of the gain: small values
-    share = tail / tail.sum()
+    faded = radio.fading.kind != "none"
+    tail = np.exp(-np.arange(0.5 * step, 30.0, step)) if faded else np.ones(1)
+    share = tail / tail.sum()  # tail: the probability of a stronger gain
     gain_db = 10.0 * np.log10(np.maximum(radio.fading.power_gain(1.0 - tail), 1e-30))
-    sigmas = np.linspace(-8.0, 8.0, 161) if radio.shadowing.drawn else np.zeros(1)
+    points = (81 if faded else 1601) if radio.shadowing.drawn else 1
+    sigmas = np.linspace(-8.0, 8.0, points) if points > 1 else np.zeros(1)
     density = np.exp(-0.5 * sigmas**2)
     weight = np.outer(share, density / density.sum()).ravel()
 

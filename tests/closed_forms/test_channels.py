@@ -17,6 +17,7 @@ from netsim.channels.path_loss.inh import IndoorOffice
 from netsim.channels.path_loss.umi import UrbanMicro
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
+from netsim.errors import ScenarioError
 from netsim.links import coverage
 from netsim.links.propagation import Propagation
 from netsim.rng import Streams
@@ -206,12 +207,47 @@ def test_five_are_reachable_on_average(nodes, d0_over_radius):
     checks.is_mean(np.array(found), 5.0, "reachable peers")
 
 
-def scene(nodes, seed=0, **radio):
+HARD = [
+    {"fading": {"kind": "none"}},
+    {"fading": {"kind": "none"}, "shadowing": {"kind": "log_normal", "sigma_db": 8.0}},
+    {"fading": {"kind": "rician", "k_factor_db": 6.0}},
+    {"fading": {"kind": "nakagami"}, "shadowing": {"kind": "log_normal", "sigma_db": 8.0}},
+    {"path_loss": {"kind": "umi"}, "shadowing": {"kind": "log_normal"}},
+    {"path_loss": {"kind": "inh"}, "fading": {"kind": "none"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("placement", "radio"),
+    [("disc", radio) for radio in HARD] + [("iid_links", radio) for radio in HARD[1:4]],
+    ids=lambda x: x if isinstance(x, str) else " ".join(t["kind"] for t in x.values()),
+)
+def test_five_are_reachable_on_average_whatever_the_models(placement, radio):
+    nodes, found = 20, []
+    for seed in range(50):
+        scenario = scene(nodes, seed, placement, **radio)
+        streams = Streams(seed)
+        budget, _, _ = open_budget(
+            scenario, _positions(scenario, streams), (None,) * nodes, streams, None
+        )
+        channel = Propagation(scenario.radio, budget, checks.never_woke, streams)
+        peers = [[j for j in range(nodes) if j != i] for i in range(nodes)]
+        found.append(np.mean([len(channel.in_reach(i, peers[i], 0)) for i in range(nodes)]))
+    checks.is_mean(np.array(found), 5.0, "reachable peers")
+
+
+def test_equal_links_cannot_be_told_apart():
+    scenario = scene(20, 0, "iid_links", fading={"kind": "none"})
+    with pytest.raises(ScenarioError, match="all links are equal"):
+        open_budget(scenario, None, (None,) * 20, Streams(0), None)
+
+
+def scene(nodes, seed=0, placement="disc", **radio):
     return from_dict(
         {
             "seed": seed,
             "horizon_s": 1.0,
-            "nodes": {"count": nodes, "placement": "disc"},
+            "nodes": {"count": nodes, "placement": placement},
             "exchange": {"schedule": "rounds", "interval_s": 1.0},
             "radio": {"reachable": 5.0, **radio},
             "data": {"kind": "digits"},

@@ -163,7 +163,7 @@ class Fading(Component):
         arrival = (2.0 * math.pi * np.arange(1, self.tones + 1) + theta) / self.tones
         passed = 2.0 * math.pi * doppler_hz * times_s
         phase = passed[:, None] * np.cos(arrival)[:, None, :] + phi[:, None, :]
-        h = np.cos(phase).sum(axis=-1) + 1j * np.sin(phase).sum(axis=-1)
+        h: NDArray[np.complex128] = np.cos(phase).sum(axis=-1) + 1j * np.sin(phase).sum(axis=-1)
         h /= math.sqrt(self.tones * (k + 1.0))
         if k > 0.0:
             direct = passed * np.cos(turns[:, -2:-1]) + turns[:, -1:]
