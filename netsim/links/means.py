@@ -38,10 +38,13 @@ class Means(ABC):
 
     Attributes
     ----------
+    moving : bool
+        Whether any mean ever changes.
     pairs_left_out : int
         Unordered pairs that are beyond the range, and left out, at the start.
     """
 
+    moving: bool = False
     pairs_left_out: int = 0
 
     @abstractmethod
@@ -135,11 +138,11 @@ class Placed(Means):
         self._positions_m = positions_m
         self._range_m = range_m
         self._cut = len(positions_m) > EVERY_PAIR_UP_TO and math.isfinite(range_m)
-        moving = track is not None and track.fastest_m_per_s > 0
-        self._track = track if moving else None
+        self.moving = track is not None and track.fastest_m_per_s > 0
+        self._track = track if self.moving else None
         self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
         self._step_ns = self._epoch_ns = 0
-        if moving:
+        if self.moving:
             step_s = _step_m(radio) / self._fastest_m_per_s
             self._step_ns = max(1, to_ns(step_s))
             # Two nodes that part or meet close in with twice the speed.

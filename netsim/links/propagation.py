@@ -123,7 +123,8 @@ class Propagation:
         fading = radio.fading
         self._coherence_ns = max(1, to_ns(fading.constant_s(radio.carrier_hz)))
         self._held = fading.hold == "exchange"
-        self._changes = not self._held and fading.kind != "none"
+        self._fades_in_time = not self._held and fading.kind != "none"
+        self._constant = not (self._fades_in_time or budget.means.moving)
         self._doppler_hz = fading.doppler(radio.carrier_hz)
         self._sinusoids = fading.process == "sum_of_sinusoids"
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
@@ -180,7 +181,7 @@ class Propagation:
             length_ns, attempts = None, None
             attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0
             attempt_ns = attempt_ns * medium.slowdown + medium.wait_ns if rate > 0 else 0.0
-            until_ns = self._holds_until_ns(src, dst, time_ns)
+            until_ns = None if self._constant else self._holds_until_ns(src, dst, time_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
             if until_ns is not None:
@@ -206,11 +207,11 @@ class Propagation:
         return until_ns
 
     def _snr_holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        mean_ns = self._means.holds_until_ns(src, dst, time_ns)
-        if not self._changes:
-            return mean_ns
-        if self._means.pair(src, dst, time_ns) == 0.0:  # nothing comes of nothing
-            return mean_ns
+        mean_ns = None
+        if self._means.moving:
+            mean_ns = self._means.holds_until_ns(src, dst, time_ns)
+        if not self._fades_in_time or self._means.pair(src, dst, time_ns) == 0.0:
+            return mean_ns  # nothing fades where there is nothing
         block_ns = time_ns - time_ns % self._coherence_ns + self._coherence_ns
         return block_ns if mean_ns is None else min(block_ns, mean_ns)
 

@@ -23,7 +23,6 @@ from netsim.links.propagation import Propagation
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.units import db_to_linear
-from netsim.world import _positions
 
 _spec = importlib.util.spec_from_file_location(
     "channel_checks", Path(__file__).with_name("channel_checks.py")
@@ -192,7 +191,7 @@ def test_five_are_reachable_on_average(nodes, d0_over_radius):
         scenario = scene(nodes, seed)
         streams = Streams(seed)
         budget, threshold_db, powers = open_budget(
-            scenario, _positions(scenario, streams), (None,) * nodes, streams, None
+            scenario, places(scenario, seed), (None,) * nodes, streams, None
         )
         channel = Propagation(scenario.radio, budget, checks.never_woke, streams)
         everybody = range(nodes)
@@ -227,13 +226,19 @@ def test_five_are_reachable_on_average_whatever_the_models(placement, radio):
     for seed in range(50):
         scenario = scene(nodes, seed, placement, **radio)
         streams = Streams(seed)
-        budget, _, _ = open_budget(
-            scenario, _positions(scenario, streams), (None,) * nodes, streams, None
-        )
+        budget, _, _ = open_budget(scenario, places(scenario, seed), (None,) * nodes, streams, None)
         channel = Propagation(scenario.radio, budget, checks.never_woke, streams)
         peers = [[j for j in range(nodes) if j != i] for i in range(nodes)]
         found.append(np.mean([len(channel.in_reach(i, peers[i], 0)) for i in range(nodes)]))
     checks.is_mean(np.array(found), 5.0, "reachable peers")
+
+
+def places(scenario, seed):
+    if scenario.nodes.placement != "disc":
+        return None
+    u = np.random.Generator(np.random.Philox(seed)).random((2, scenario.nodes.count))
+    z = scenario.nodes.radius_m * np.sqrt(u[0]) * np.exp(2j * np.pi * u[1])
+    return np.stack([z.real, z.imag], axis=1)
 
 
 def test_equal_links_cannot_be_told_apart():
