@@ -175,7 +175,7 @@ def check_clarke_of_power(propagation: Any, fading: Any) -> None:
 
 def check_level_crossings(fading: Any) -> None:
     """12 Hz, -10 dB: 8.6068 fades a second, of 11.057 ms on average."""
-    pairs, seconds, step_s = 60, 10.0, 0.8e-3
+    pairs, seconds, step_s = 36, 10.0, 0.8e-3
     u = Streams(SEED).uniform_table(
         "tones", np.arange(pairs), counters=np.arange(fading.tone_draws)
     )
@@ -365,3 +365,31 @@ def check_old_news(propagation: Any) -> None:
 def snr_db(model: Any, at_m: float) -> float:
     """Mean SNR over a distance."""
     return linear_to_db(placed(model, [[0.0, 0.0], [at_m, 0.0]]).snr(0, 1, 0))
+
+
+def check_spread_of_message_times(
+    propagation: Any, fading: Any, periods: float, want: float, messages: int
+) -> None:
+    """Standard deviation over mean of the time that a message takes at Shannon's rate, 10 dB.
+
+    The message takes some `periods` of fD. The exact Clarke process, simulated elsewhere by its
+    spectrum, gives .175 for 3 and .064 for 30; the models come to within a sixth of that.
+    """
+    rate = {"kind": "shannon_gap", "gap_db": 0.0, "min_rate_bps": 1e-3}
+    radio = radio_of({"fading": fading}, rate=rate, bandwidth_hz=1e6)
+    channel = alike(radio, messages + 1, propagation=propagation)
+    size, times = 2.906515e6 * periods / DOPPLER_HZ, []
+    for j in range(1, messages + 1):
+        start_ns = now_ns = j * 7_919_000_000
+        left, bits = size, 1e-3
+        for s in channel.stretches(0, j, start_ns, bits):
+            bps = bits / s.attempt_ns * NS_PER_S
+            done_ns = left / bps * NS_PER_S
+            if done_ns <= s.length_ns:
+                break
+            left -= bps * s.length_ns / NS_PER_S
+            now_ns += s.length_ns
+        times.append(now_ns + done_ns - start_ns)
+    got = float(np.std(times) / np.mean(times))
+    # skewed, so that the standard error of the deviation is above 1 / sqrt(2 n)
+    near(got, want, 4.0 * want / math.sqrt(messages), "spread of message times")

@@ -153,6 +153,13 @@ class Ar1(Propagation):
         return abs(h) ** 2
 
 
+class OneFade(Propagation):
+    """One draw a message."""
+
+    def _fade(self, src, dst, time_ns):
+        return super()._fade(src, dst, 0)
+
+
 class OneWay(Propagation):
     def _draw_gain(self, low, high, *block):
         return super()._draw_gain(low, high, *block)
@@ -244,6 +251,8 @@ BROKEN = [
     (checks.check_order_free, Shared, Rayleigh()),
     (checks.check_blocks_are_independent, Ar1, Rayleigh()),
     (checks.check_clarke_of_power, Ar1, Rayleigh(**CLARKE)),
+    (checks.check_spread_of_message_times, Ar1, Rayleigh(**CLARKE), 3.0, 0.175, 300),
+    (checks.check_spread_of_message_times, OneFade, Rayleigh(**CLARKE), 3.0, 0.175, 300),
     (checks.check_clarke, TooFast(**CLARKE)),
     (checks.check_clarke, FlatSpectrum(**CLARKE)),
     (checks.check_level_crossings, TooFast(**CLARKE)),
@@ -261,7 +270,7 @@ BROKEN = [
 def name_of(case):
     check, *models = case
     words = [m if isinstance(m, type) else type(m) for m in models]
-    return "-".join([check.__name__, *(w.__name__ for w in words if w is not float)])
+    return "-".join([check.__name__, *(w.__name__ for w in words if w not in (float, int))])
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=name_of)
