@@ -147,10 +147,14 @@ class Propagation:
         """Rate chosen at an SNR; 0 where nothing can be sent."""
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
-    def per(self, snr: float, packet_bits: int, rate_bps: float) -> float:
-        """Probability that an attempt at a packet fails, sent at a rate that is not 0."""
+    def error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
+        """Probability that one attempt at a packet fails at an SNR.
+
+        `rate_bps` is the rate in use, by which some rules go; at None all go by the radio's
+        threshold.
+        """
         rule, threshold = self._radio.packet_error, self._budget.threshold
-        if rule.per_rate:
+        if rule.per_rate and rate_bps is not None:
             own = self._radio.rate.needed_snr(rate_bps, self._radio.bandwidth_hz)
             threshold = threshold if own is None else own
         return float(rule.probability(snr, packet_bits, threshold))
@@ -176,7 +180,7 @@ class Propagation:
                 if self._csi_delay_ns:
                     known = self.measured_snr(src, dst, time_ns) / medium.noise_rise
                 rate = self.rate_bps(known)
-            per = self.per(snr, packet_bits, rate) if rate > 0 else 1.0
+            per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None
             attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0

@@ -181,7 +181,7 @@ class Clairvoyant(Propagation):
 
 
 class DecodedOnOldNews(Propagation):
-    def per(self, snr, packet_bits, rate_bps):
+    def error(self, snr, packet_bits, rate_bps=None):
         return 0.0
 
 
