@@ -289,6 +289,8 @@ class Simulation:
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
+        if self.world.positions_m is not None and self.world.budget is not None:
+            extra["links"] = self.world.budget.described()
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:
