@@ -165,10 +165,7 @@ def tidy(found: Sequence[Line]) -> list[Row]:
     return [
         {
             "point": line.point,
-            **{
-                k: v if isinstance(v, int | float | str) else shown(v)
-                for k, v in line.values.items()
-            },
+            **{key: _cell(value) for key, value in line.values.items()},
             "algorithm": line.algorithm,
             "metric": name,
             "mean": cell.mean,
@@ -181,6 +178,10 @@ def tidy(found: Sequence[Line]) -> list[Row]:
         for line in found
         for name, cell in line.cells.items()
     ]
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else shown(value)
 
 
 def _ends(prefix: str, mean: float | None, half: float | None) -> Row:

@@ -171,7 +171,7 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
         (("--trials", "2"), "command line: [sweep]: trials (how many) and draw (of what) go together"),
         (("--over", "nodes.cont=1,2"), '--over nodes.cont=1: [nodes] cont = 1: is not a key of this table; did you mean "count"?'),
         (("--over", "nodes.count=3,0"), "--over nodes.count=0: [nodes] count = 0: must be at least 1"),
-        (("--over", "radio.fading={kind=\"rayleig\"}"), '--over radio.fading={kind = "rayleig"}: [radio.fading] kind = "rayleig": is not one of nakagami, none, rayleigh, rician; did you mean "rayleigh"?'),
+        (("--over", "radio.fading={kind=\"rayleigh\",coherence_s=-1}"), '--over radio.fading={kind = "rayleigh", coherence_s = -1}: [radio.fading] coherence_s = -1: must be greater than 0'),
         (("--seeds", "0:2", "--show", "enery_j"), '--show enery_j: "enery_j" is not a number that runs are compared by; did you mean "energy_j"?'),
         (("--seeds", "0:2", "--show", "time_to_target"), "command line: [sweep]: show has time_to_target_s: needs target, an accuracy such as 0.8"),
         (("--seeds", "0:2", "--show", "accuracy", "--timing-only"), 's.toml: [sweep] show = "accuracy": takes learning, so --timing-only does not tell'),
