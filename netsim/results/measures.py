@@ -44,11 +44,12 @@ class Measure:
         sign : str
             "+" for differences.
         half : float, optional
-            Half of the interval around it, which is told to two digits.
+            Half of the interval around it: told to two digits, if that is not over four of the
+            number's own.
         """
         if self.unit == "%":
             return f"{100 * value:{sign}.1f}"
-        size = half or abs(value) / 10
+        size = max(half or abs(value) / 10, abs(value) / 100)
         decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
         return f"{value:{sign},.{0 if self.unit == '#' and not half else decimals}f}"
 

@@ -2,7 +2,7 @@
 
 Bars are the 95 % intervals over seeds. The horizontal axis is the swept key with the most values;
 where a grid has further keys, each of their combinations is a line of its own. An axis is
-logarithmic where what it shows spans two decades or more.
+logarithmic where what it shows spans decades.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,10 @@ _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",
     "bytes": "byte", "dbm": "dBm", "db": "dB", "w": "W", "m": "m", "j": "J", "k": "K",
 }  # fmt: skip
-_DECADES = 100.0
-_COLUMNS = 3
+_WIDE, _TALL = 20.0, 100.0
+"""Ratios of the largest to the smallest value from which an axis is logarithmic."""
+_COLUMNS = {1: 1, 2: 2, 4: 2}
+"""Panels side by side, by how many there are; else three."""
 
 
 def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | None:
@@ -46,7 +48,7 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
     if key is None or not shown:
         return None
     groups = _groups(lines, key)
-    columns = min(_COLUMNS, len(shown))
+    columns = _COLUMNS.get(len(shown), 3)
     rows = -(-len(shown) // columns)
     with look.style():
         figure = look.sheet(max(4.6, 3.3 * columns), 0.7 + 2.7 * rows)
@@ -142,7 +144,7 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
         panel.margins(x=0.12)
         return lambda value: places[brief(value)]
     positive = [v for v in values if v > 0]
-    if positive and min(values) >= 0 and max(positive) >= _DECADES * min(positive):
+    if positive and min(values) >= 0 and max(positive) >= _WIDE * min(positive):
         if min(values) > 0:
             panel.set_xscale("log")
         else:  # a key that may be nought, such as a latency: linear up to its first step
@@ -161,7 +163,7 @@ def _vertical(panel: Axes, name: str, lines: Sequence[Line]) -> None:
     lows = np.array([cell.mean - (cell.half or 0.0) for cell in cells])
     highs = np.array([cell.mean + (cell.half or 0.0) for cell in cells])
     means = np.array([cell.mean for cell in cells])
-    if measure.unit != "%" and means.min() > 0 and means.max() >= _DECADES * means.min():
+    if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
         panel.set_yscale("log")
         if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end
             panel.set_ylim(bottom=0.5 * means.min())
@@ -171,7 +173,9 @@ def _vertical(panel: Axes, name: str, lines: Sequence[Line]) -> None:
         if means.min() >= 0:
             low = max(low, 0.0)
         if measure.unit == "%":
-            low, high = 100 * low, 100 * min(high, 1.0 + margin)
+            if high - low < 0.04:  # hardly any change should look like it
+                low, high = max(low - 0.05, 0.0), high + 0.05
+            low, high = 100 * low, 100 * min(high, 1.0 + 0.02 * (1.0 - low))
         panel.set_ylim(low, high)
         panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: look.spelled(y)))
     unit = f" [{measure.unit}]" if measure.unit != "#" else ""
