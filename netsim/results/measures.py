@@ -35,23 +35,26 @@ class Measure:
     of: Callable[[Summary], Any]
     learned: bool = False
 
-    def spelled(self, value: float, sign: str = "", half: float | None = None) -> str:
-        """The number in its unit: three digits, or as many as half its interval bears.
+    def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
+        """The number in its unit, to three digits, or with half its interval behind it.
 
         Parameters
         ----------
         value : float
+        half : float, optional
+            Told to two digits, but to no more than four of the number's own.
         sign : str
             "+" for differences.
-        half : float, optional
-            Half of the interval around it: told to two digits, if that is not over four of the
-            number's own.
         """
         if self.unit == "%":
-            return f"{100 * value:{sign}.1f}"
-        size = max(half or abs(value) / 10, abs(value) / 100)
-        decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
-        return f"{value:{sign},.{0 if self.unit == '#' and not half else decimals}f}"
+            value, half, decimals = 100 * value, half and 100 * half, 1
+        elif self.unit == "#" and not half:
+            decimals = 0
+        else:
+            size = max(half or abs(value) / 10, abs(value) / 100)
+            decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
+        around = "" if half is None else f" ± {half:,.{decimals}f}"
+        return f"{value:{sign},.{decimals}f}{around}"
 
 
 def _at(path: str, per: float = 1.0) -> Callable[[Summary], Any]:

@@ -21,7 +21,7 @@ _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",
     "bytes": "byte", "dbm": "dBm", "db": "dB", "w": "W", "m": "m", "j": "J", "k": "K",
 }  # fmt: skip
-_WIDE, _TALL = 20.0, 100.0
+_WIDE, _TALL = 10.0, 100.0
 """Ratios of the largest to the smallest value from which an axis is logarithmic."""
 _COLUMNS = {1: 1, 2: 2, 4: 2}
 """Panels side by side, by how many there are; else three."""

@@ -51,15 +51,10 @@ def _mean(name: str, cell: Cell | None, line: Line) -> str:
     if cell is None:
         return "-"
     few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
-    return _with_half(name, cell.mean, cell.half) + few
+    return MEASURES[name].spelled(cell.mean, cell.half) + few
 
 
 def _difference(name: str, cell: Cell | None) -> str:
     if cell is None or cell.diff is None:
         return ""
-    return _with_half(name, cell.diff, cell.diff_half, "+")
-
-
-def _with_half(name: str, mean: float, half: float | None, sign: str = "") -> str:
-    spelled = MEASURES[name].spelled
-    return spelled(mean, sign, half) + ("" if half is None else f" ± {spelled(half, '', half)}")
+    return MEASURES[name].spelled(cell.diff, cell.diff_half, "+")

@@ -119,19 +119,21 @@ def test_a_word_that_is_no_measure_is_refused_with_the_nearest():
 @pytest.mark.parametrize(
     ("value", "half", "expected"),
     [
-        (97.234, 28.4, ("97", "28")),
-        (5.4612, 0.0363, ("5.461", "0.036")),
-        (0.17715, 0.00012, ("0.1772", "0.0001")),
-        (-0.7, 1.05, ("-0.7", "1.1")),
-        (181.3, None, ("181", None)),
-        (0.001234, None, ("0.00123", None)),
-        (0.0, 0.0, ("0", "0")),
+        (97.234, 28.4, "97 ± 28"),
+        (5.4612, 0.0363, "5.461 ± 0.036"),
+        (0.17725, 0.00012, "0.1772 ± 0.0001"),
+        (-0.7, 1.05, "-0.7 ± 1.1"),
+        (12_345.6, 12.0, "12,346 ± 12"),
+        (181.3, None, "181"),
+        (0.001234, None, "0.00123"),
+        (0.0, 0.0, "0 ± 0"),
     ],
 )
 def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected):
-    spelled = MEASURES["delay_s"].spelled
-    found = (spelled(value, "", half), None if half is None else spelled(half, "", half))
-    assert found == expected
+    assert MEASURES["delay_s"].spelled(value, half) == expected
+    assert MEASURES["delay_s"].spelled(2.0, None, "+") == "+2.00"
+    assert MEASURES["accuracy"].spelled(0.8124, 0.0051) == "81.2 ± 0.5"
+    assert MEASURES["messages"].spelled(12_345.0) == "12,345"
 
 
 def test_nothing_finished_is_refused(tmp_path):
