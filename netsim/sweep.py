@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from netsim.results.metrics import is_loss
 from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
-from netsim.scenario.draft import Draft
+from netsim.scenario.draft import TAGS, Draft
 from netsim.scenario.problems import shown
 from netsim.scenario.sweep import Sweep
 
@@ -79,7 +79,7 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
     grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
     found: list[Point] = []
     for values in grid:
-        label = _label(values)
+        label = _label(values, sweep.over)
         for trial in range(sweep.trials or 0):
             drawn = {
                 key: draw.at(streams.uniform("sweep", trial, i))
@@ -96,17 +96,29 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
     ]
 
 
-def _label(values: dict[str, Any]) -> str:
+def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
     """A folder's name: `mu1=0.1,fading=rayleigh`."""
     lasts = [key.rpartition(".")[2] for key in values]
     parts = []
     for (key, value), last in zip(values.items(), lasts, strict=True):
         name = last if lasts.count(last) == 1 else key
-        if isinstance(value, dict):
-            value = value.get("kind", value.get("schedule", shown(value)))
-        text = f"{value:.6g}".replace("e+", "e") if isinstance(value, float) else str(value)
-        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", f"{name}={text}"))
+        text = f"{name}={_short(value, over[key])}"
+        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", text))
     return ",".join(parts)[:120] or "base"
+
+
+def _short(value: Any, others: Sequence[Any] = ()) -> str:
+    """A value in a label: of a table its kind, and what tells it from others of that kind."""
+    if isinstance(value, float):
+        return f"{value:.6g}".replace("e+", "e")
+    if not isinstance(value, dict):
+        return str(value)
+    tag = next((t for t in TAGS if t in value), None)
+    if tag is None:
+        return shown(value)
+    alike = [v for v in others if isinstance(v, dict) and v.get(tag) == value[tag]]
+    differing = [k for k in value if any(v.get(k) != value[k] for v in alike)]
+    return "-".join([str(value[tag]), *(f"{k}={_short(value[k])}" for k in differing)])
 
 
 def plan(
