@@ -8,6 +8,7 @@ rounding. Everything a user sees is in seconds.
 import math
 
 NS_PER_S = 1_000_000_000
+BITS_PER_MEGABYTE = 8e6
 BOLTZMANN_J_PER_K = 1.380649e-23
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 _LARGEST_DB = 3080.0
