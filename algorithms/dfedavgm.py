@@ -34,7 +34,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
         yield node.wakeup()
         z = (yield node.train(x, **params.how())).theta
         node.publish(z, "trained")
-        heard = yield from inbox.exchange(Model(z, len(node.peers)))
+        heard = yield from inbox.exchange(Model(z, len(node.neighbours)))
         ids, w = mixing_weights(node, heard)
         x = node.mix([z, *(heard[j].x for j in ids[1:])], w)
         node.publish(x, "mixed")

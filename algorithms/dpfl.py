@@ -113,7 +113,7 @@ def preprocess(
     """Training samples p, Omega_k by BGGC, and the mean model over Omega_k and k."""
     if limit == 1:
         return {node.id: node.train_size}, [], own
-    reach = (yield node.reachable()) if params.candidates == "reachable" else node.peers
+    reach = (yield node.reachable()) if params.candidates == "reachable" else node.neighbours
     p = yield from downloads.sizes(reach)
     order = node.permutation("order", sorted(p))
     coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))

@@ -61,7 +61,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     while True:
         yield node.wakeup()
         stepping = node.train(x, **params.how())  # lines 3-4
-        heard = yield from inbox.exchange(Model(x, len(node.peers)))
+        heard = yield from inbox.exchange(Model(x, len(node.neighbours)))
         ids, w = mixing_weights(node, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
@@ -72,7 +72,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
 
 def mixing_weights(node: Node, heard: Mapping[int, Model]) -> tuple[list[int], list[float]]:
     """Ids, the node's own first, and their W_ij; logged."""
-    degree = len(node.peers)
+    degree = len(node.neighbours)
     ids = sorted(heard)
     others = [1.0 / (1 + max(degree, heard[j].degree)) for j in ids]
     w = [1.0 - sum(others), *others]

@@ -66,6 +66,7 @@ def open_context(
         speed_factor=world.speed_factor,
         roles=world.roles,
         neighbours=world.neighbours,
+        meetings=world.meetings,
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
         routes=routes,
@@ -76,6 +77,7 @@ def open_context(
         malicious=world.malicious,
     )
     ctx.link = _open_link(world, ctx)
+    ctx.link.meetings = world.meetings
     return ctx
 
 

@@ -19,6 +19,7 @@ from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
 from netsim.results.log import Recorder
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 
 if TYPE_CHECKING:
     from netsim.barrier import Barrier
@@ -54,6 +55,7 @@ class Context:
     speed_factor: tuple[float, ...]
     roles: tuple[str, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     architectures: list[Architecture]
     initial: list[Cell]
     routes: Routes

@@ -22,6 +22,7 @@ from netsim.provenance import backend_name, environment, node_table
 from netsim.results import kept, summary
 from netsim.scenario import to_toml
 from netsim.scenario.tables import AlgorithmEntry
+from netsim.topology import component_sizes
 from netsim.units import to_ns, to_s
 from netsim.world import World
 
@@ -221,6 +222,17 @@ class Simulation:
                 )
             )
 
+    def _topology(self) -> dict[str, Any]:
+        """Links and connected components of the graph, of a contact trace of all who ever meet."""
+        neighbours = self.ctx.neighbours
+        sizes = component_sizes(neighbours)
+        return {
+            "links": sum(map(len, neighbours)) // 2,
+            "components": len(sizes),
+            "largest_component": sizes[0],
+            "isolated_nodes": sum(not peers for peers in neighbours),
+        }
+
     # -- run folder ------------------------------------------------------------------------------
 
     def write_inputs(self, folder: Path) -> None:
@@ -264,6 +276,7 @@ class Simulation:
                 "one_by_one": ctx.scheduler.one_by_one,
                 "device": str(self.world.shards.x.device),
             },
+            "topology": self._topology(),
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }

@@ -25,6 +25,7 @@ from netsim.links.propagation import Budget
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
+from netsim.traces.contacts import Meetings
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
@@ -37,6 +38,10 @@ class World:
 
     Attributes
     ----------
+    neighbours : list of tuple of int
+        Whom each node may ever talk to.
+    meetings : Meetings or None
+        When neighbours are in contact; None: always.
     positions_m : (N, 2) array or None
         None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
@@ -54,6 +59,7 @@ class World:
     roles: tuple[str, ...]
     speed_factor: tuple[float, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     positions_m: np.ndarray | None
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
@@ -85,7 +91,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     roles = tuple(g.role for g in groups) + ("node",) * plain
     factors = tuple(g.speed for g in groups) + (1.0,) * plain
     positions = _positions(scenario, streams)
-    samples = _load(scenario, data_folder)
+    samples = scenario.data.load(_folder(scenario, data_folder))
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
@@ -96,6 +102,9 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = _budget(scenario, positions, given)
+    site = Site(scenario.nodes.count, streams, positions, folder=_folder(scenario, data_folder))
+    meetings = scenario.topology.meetings(site)
+    known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(
         scenario,
         streams,
@@ -103,7 +112,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         shards,
         roles,
         factors,
-        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions)),
+        known,
+        meetings,
         positions,
         architectures,
         initial,
@@ -141,9 +151,8 @@ def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
     return None
 
 
-def _load(scenario: Scenario, data_folder: Path | None) -> Samples:
-    path = scenario.data.path
-    return scenario.data.load(Path(path) if path is not None else data_folder)
+def _folder(scenario: Scenario, data_folder: Path | None) -> Path | None:
+    return data_folder if scenario.data.path is None else Path(scenario.data.path)
 
 
 def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:

@@ -14,6 +14,7 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
+from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
 DELIVERED = "delivered"
@@ -106,6 +107,9 @@ class Link(ABC):
     """Whether it learns that of a broadcast, too."""
 
     probe_window_s: float = 0.0
+
+    meetings: Meetings | None = None
+    """When pairs are in contact; None: always. A transmission under way when one ends is lost."""
 
     def __init__(self, env: Clock, recorder: Recorder, nodes: int, ttl_ns: int | None) -> None:
         self.env = env
