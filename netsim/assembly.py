@@ -16,11 +16,15 @@ from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
 from netsim.links.air import Air
 from netsim.links.link import Link
+from netsim.links.mixed import Mixed
+from netsim.links.network import NetworkLink
+from netsim.links.propagation import Budget
 from netsim.links.wire import WiredLink
+from netsim.links.wiring import Wiring
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
 from netsim.units import to_ns
-from netsim.world import World
+from netsim.world import SERVER, World
 
 
 def open_context(
@@ -77,7 +81,7 @@ def open_context(
         malicious=world.malicious,
     )
     ctx.link = _open_link(world, ctx)
-    ctx.link.meetings = world.meetings
+    ctx.link.meet(world.meetings)
     return ctx
 
 
@@ -120,15 +124,30 @@ def optimizer_of(t: Training) -> Optimizer:
 
 
 def _open_link(world: World, ctx: Context) -> Link:
-    scenario = world.scenario
-    if scenario.radio is None:
-        assert scenario.link is not None
-        return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
-    assert world.budget is not None
+    wires = None if world.wiring is None else _open_wires(world, world.wiring, ctx)
+    air = None if world.budget is None else _open_air(world, world.budget, ctx)
+    if wires is not None and air is not None:
+        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+        return Mixed(air, wires, servers)
+    link = air or wires
+    assert link is not None
+    return link
+
+
+def _open_wires(world: World, wiring: Wiring, ctx: Context) -> Link:
+    nodes, env, recorder = len(world.roles), ctx.env, ctx.recorder
+    if wiring.plain and world.meetings is None:
+        return WiredLink(wiring.wire, nodes, env, recorder, world.streams)
+    return NetworkLink(wiring, nodes, env, recorder, world.streams)
+
+
+def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
+    radio = world.scenario.radio
+    assert radio is not None
 
     def last_round(node: int, time_ns: int) -> tuple[int, int]:
         assert ctx.barrier is not None
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(scenario.radio, world.budget, last_wakeup, ctx.env, ctx.recorder, world.streams)
+    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams)

@@ -22,6 +22,8 @@ from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
+from netsim.links.wiring import Wiring
+from netsim.links.wiring import read as read_wiring
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
@@ -46,6 +48,8 @@ class World:
         None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
         Each node's initial row; the same tensor where it is common.
+    wiring : Wiring or None
+        None without a wired link.
     budget : Budget or None
         Mean SNRs; None without a radio.
     malicious : frozenset of int
@@ -63,6 +67,7 @@ class World:
     positions_m: np.ndarray | None
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
+    wiring: Wiring | None
     budget: Budget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
@@ -96,13 +101,20 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
+    folder = _folder(scenario, data_folder)
+    wiring: Wiring | None = None
+    if scenario.link is not None:
+        up_bps = [g.uplink_bps for g in groups] + [None] * plain
+        down_bps = [g.downlink_bps for g in groups] + [None] * plain
+        traced = [role != SERVER for role in roles]
+        wiring = read_wiring(scenario.link, up_bps, down_bps, traced, streams, folder)
     budget: Budget | None = None
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = _budget(scenario, positions, given)
-    site = Site(scenario.nodes.count, streams, positions, folder=_folder(scenario, data_folder))
+    site = Site(scenario.nodes.count, streams, positions, folder=folder)
     meetings = scenario.topology.meetings(site)
     known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(
@@ -117,6 +129,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         positions,
         architectures,
         initial,
+        wiring,
         budget,
         threshold_db,
         powers,

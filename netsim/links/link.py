@@ -149,6 +149,10 @@ class Link(ABC):
         else:
             self.off.add(node)
 
+    def meet(self, meetings: Meetings | None) -> None:
+        """Nodes are in contact as a trace says."""
+        self.meetings = meetings
+
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         """Those of `others` that are in reach of `src` at this instant."""

@@ -13,7 +13,13 @@ from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.schema import at
 
 MAX_FILE_BYTES = 4 << 20
-_FILES: tuple[KeyPath, ...] = (("topology", "path"),)
+_FILES: tuple[KeyPath, ...] = (
+    ("topology", "path"),
+    ("link", "backbone", "path"),
+    ("link", "latency_matrix", "path"),
+    ("link", "trace", "uplink"),
+    ("link", "trace", "downlink"),
+)
 """Keys that name a file: beside the scenario, or below the data folder."""
 
 

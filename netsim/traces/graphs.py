@@ -18,7 +18,7 @@ class Edge(NamedTuple):
     line : int or None
         In the file; None in GraphML.
     values : dict of str to str
-        GraphML's data by attribute name; an edge list's further columns as "0", "1", ...
+        GraphML's data by attribute name; an edge list's further columns as "3", "4", ...
     """
 
     a: str
@@ -86,7 +86,7 @@ def _read_edge_list(graph: Graph) -> None:
         a, b, *values = words
         graph.nodes.setdefault(a, {})
         graph.nodes.setdefault(b, {})
-        graph.edges.append(Edge(a, b, at, {str(k): v for k, v in enumerate(values)}))
+        graph.edges.append(Edge(a, b, at, {str(k): v for k, v in enumerate(values, start=3)}))
 
 
 def _read_graphml(graph: Graph) -> None:
