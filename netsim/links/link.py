@@ -153,6 +153,12 @@ class Link(ABC):
         """Nodes are in contact as a trace says."""
         self.meetings = meetings
 
+    def contact_ns(self, tx: Transmission) -> int | None:
+        """How long the two ends of a transmission stay in contact; 0: they are not; None: ever."""
+        if self.meetings is None:
+            return None
+        return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
+
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         """Those of `others` that are in reach of `src` at this instant."""

@@ -75,12 +75,10 @@ class NetworkLink(WiredLink):
     def unicast(self, tx: Transmission) -> None:
         self.in_flight += 1
         env, way = self.env, self._wiring.way(tx.src, tx.dst)
-        contact_ns = None
-        if self.meetings is not None:
-            contact_ns = self.meetings.left_ns(tx.src, tx.dst, env.now)
-            if contact_ns == 0:
-                env.after(0, self.finish, tx, OUTAGE, 0)
-                return
+        contact_ns = self.contact_ns(tx)
+        if contact_ns == 0:
+            env.after(0, self.finish, tx, OUTAGE, 0)
+            return
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
             packets = attempts = -(-tx.bits // self._payload_bits)
