@@ -7,7 +7,6 @@ samplers of `netsim.channels.arq` do the rest exactly.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Self
 
 import numpy as np
@@ -92,6 +91,8 @@ class Bursts(Table):
                         left, loss = next(stays)
 
         found = arq.transfer(rng, packets, cut(), want_mask)
-        pairs = zip(origin, found.attempts, strict=False)
-        attempts = [sum(n for _, n in group) for _, group in groupby(pairs, key=lambda p: p[0])]
+        consumed = origin[: len(found.attempts)]
+        attempts = [0] * (consumed[-1] + 1)
+        for number, n in zip(consumed, found.attempts, strict=True):
+            attempts[number] += n
         return found._replace(attempts=attempts)
