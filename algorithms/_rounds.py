@@ -108,17 +108,6 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
     return node.schedule == "rounds" or params.pace == "rounds" or with_server
 
 
-def without_server(node: Node) -> None:
-    """Refuse a server where models go from peer to peer.
-
-    Raises
-    ------
-    ProtocolError
-    """
-    if node.role == "server" or node.servers:
-        raise ProtocolError("this algorithm works between peers: leave out nodes of role server")
-
-
 def round_processes(
     node: Node,
     params: RoundParams,

@@ -41,6 +41,8 @@ from algorithms._downloads import DownloadParams, Downloads
 from algorithms._subscriptions import SubscriptionParams, Subscriptions
 from netsim.api import Count, Fraction, Node, Process, Ref
 
+KNOWS_SERVERS = False
+
 
 class Params(DownloadParams, SubscriptionParams):
     """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""

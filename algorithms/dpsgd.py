@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from algorithms._inbox import AbsenceParams, Inbox
-from algorithms._rounds import PlainTraining, with_statistics_of, without_server
+from algorithms._rounds import PlainTraining, with_statistics_of
 from netsim.api import Count, Message, Node, Process, Ref
+
+KNOWS_SERVERS = False
 
 
 class GossipParams(PlainTraining, AbsenceParams):
@@ -50,7 +52,6 @@ class Params(GossipParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
-    without_server(node)
     inbox = Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners()]
 

@@ -29,9 +29,10 @@ import torch
 from torch import Tensor
 
 from algorithms._inbox import AbsenceParams, Inbox, drop_late
-from algorithms._rounds import PlainTraining, without_server
+from algorithms._rounds import PlainTraining
 from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref, batched
 
+KNOWS_SERVERS = False
 FAR = 1e30
 """Loss of a model that has diverged."""
 
@@ -62,7 +63,6 @@ class Model(Message):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
-    without_server(node)
     inbox = Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners(), drop_late(node, Wish)]
 

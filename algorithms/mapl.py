@@ -64,6 +64,8 @@ from netsim.api import (
     project_to_simplex,
 )
 
+KNOWS_SERVERS = False
+
 
 class Params(AbsenceParams):
     """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""

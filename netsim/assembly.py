@@ -1,10 +1,12 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
+import importlib
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
+from netsim import plugins
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
@@ -56,6 +58,9 @@ def open_context(
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    module = importlib.import_module(type(entry.params).__module__)
+    servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+    left_out = frozenset() if plugins.knows_servers(module) else servers
     ctx = Context(
         env=env,
         streams=world.streams,
@@ -69,7 +74,7 @@ def open_context(
         speed=scenario.compute,
         speed_factor=world.speed_factor,
         roles=world.roles,
-        neighbours=world.neighbours,
+        neighbours=_without(left_out, world.neighbours),
         meetings=world.meetings,
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
@@ -79,10 +84,21 @@ def open_context(
         on_arrival=scenario.training.on_arrival,
         attack=scenario.attack,
         malicious=world.malicious,
+        left_out=left_out,
     )
     ctx.link = _open_link(world, ctx)
     ctx.link.meet(world.meetings)
     return ctx
+
+
+def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The neighbours of every node, some nodes apart."""
+    if not left_out:
+        return neighbours
+    return [
+        () if i in left_out else tuple(j for j in peers if j not in left_out)
+        for i, peers in enumerate(neighbours)
+    ]
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:

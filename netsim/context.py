@@ -34,6 +34,8 @@ class Context:
     ----------
     initial : list of Cell
         Each node's initial model.
+    left_out : frozenset of int
+        Servers, where the algorithm knows none: nobody's neighbours, without processes.
     barrier : Barrier or None
         Set under `rounds`; `clock` otherwise.
     weights_due : list of (time_ns, node, ids, Ref or numbers)
@@ -64,6 +66,7 @@ class Context:
     on_arrival: str
     attack: Attack | None = None
     malicious: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
     barrier: Barrier | None = None
     nodes: list[Node] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

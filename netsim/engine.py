@@ -125,6 +125,9 @@ class Simulation:
         module = importlib.import_module(type(self.entry.params).__module__)
         ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
         for node in ctx.nodes:
+            if node.id in ctx.left_out:
+                self._processes.append([])
+                continue
             try:
                 generators = list(module.processes(node, self.entry.params))
             except Exception as error:
@@ -224,13 +227,14 @@ class Simulation:
 
     def _topology(self) -> dict[str, Any]:
         """Links and connected components of the graph, of a contact trace of all who ever meet."""
-        neighbours = self.ctx.neighbours
-        sizes = component_sizes(neighbours)
+        neighbours, left_out = self.ctx.neighbours, self.ctx.left_out
+        sizes = component_sizes(neighbours, left_out)
         return {
             "links": sum(map(len, neighbours)) // 2,
             "components": len(sizes),
             "largest_component": sizes[0],
-            "isolated_nodes": sum(not peers for peers in neighbours),
+            "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
+            "servers_left_out": len(left_out),
         }
 
     # -- run folder ------------------------------------------------------------------------------

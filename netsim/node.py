@@ -168,7 +168,8 @@ class Node(Messenger, Learner):
         """Its neighbours in the topology, ascending; of a contact trace those in contact now."""
         if self._meetings is None:
             return self.neighbours
-        return self._meetings.peers(self.id, self._ctx.env.now)
+        met = self._meetings.peers(self.id, self._ctx.env.now)
+        return tuple(j for j in met if j not in self._ctx.left_out)
 
     def reachable(self) -> simpy.Event:
         """Event: ids of the peers in reach at the moment of asking, ascending.

@@ -1,7 +1,7 @@
 """Who may talk to whom; one topology a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,9 +67,11 @@ class Topology(Component):
         return None
 
 
-def component_sizes(neighbours: Sequence[Sequence[int]]) -> list[int]:
-    """How many nodes each connected component has, largest first."""
-    seen: set[int] = set()
+def component_sizes(
+    neighbours: Sequence[Sequence[int]], left_out: Collection[int] = ()
+) -> list[int]:
+    """How many nodes each connected component has, largest first; some nodes are not counted."""
+    seen = set(left_out)
     sizes = []
     for start in range(len(neighbours)):
         if len(seen) == len(neighbours):
