@@ -14,7 +14,7 @@ GROUPS = [{"name": "server", "count": 1, "role": "server", "downlink_bps": 5e4}]
 
 def tables(*algorithms, **changed):
     return {
-        "horizon_s": 6.0,
+        "horizon_s": 5.9,
         "nodes": {"count": 6, "groups": GROUPS},
         "exchange": {"schedule": "rounds", "interval_s": 2.0},
         "radio": {"mean_snr_db": 20.0, "rate": {"kind": "fixed", "rate_bps": 1e6}},
@@ -43,8 +43,8 @@ def play(scenario, folder):
 def test_a_server_over_the_backhaul_beside_peers_over_the_air(tmp_path):
     found = play(from_dict(tables("fedavg", "dpsgd")), tmp_path)
     summary, log = found["fedavg"]
-    # five models of 310 parameters and a size share the server's downlink: all are there after 0.9952 s,
-    # and the latency; the answers have latency alone
+    # five models of 310 parameters and a size share the server's downlink: all are there after
+    # 0.9952 s and the latency; the answers have latency alone
     up, down = log[log.dst == 0], log[log.src == 0]
     assert len(up) == len(down) == 15
     assert (up.t_done_s - up.t_sent_s).tolist() == pytest.approx([5 * 9952 / 5e4 + 0.05] * 15)
