@@ -114,7 +114,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = _budget(scenario, positions, given)
-    site = Site(scenario.nodes.count, streams, positions, folder=folder)
+    servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
+    site = Site(scenario.nodes.count, streams, positions, folder=folder, servers=servers)
     meetings = scenario.topology.meetings(site)
     known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(

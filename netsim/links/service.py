@@ -161,6 +161,8 @@ class MaxMin(Service):
 
     def _end_due(self) -> None:
         now = self._env.now
+        if self._awake_ns != now:
+            return  # something came up that was to end earlier, and that has been seen to
         while self._ends and self._ends[0][0] <= now:
             _, _, version, flow = heapq.heappop(self._ends)
             if version != flow.version:

@@ -30,6 +30,8 @@ class Site:
         Distance beyond which hardly anything is ever delivered; None without a radio or places.
     folder : Path or None
         Where files that a topology names lie, unless they lie where it says.
+    servers : frozenset of int
+        Nodes of that role.
     """
 
     nodes: int
@@ -37,6 +39,7 @@ class Site:
     positions_m: NDArray[np.float64] | None = None
     range_m: float | None = None
     folder: Path | None = None
+    servers: frozenset[int] = frozenset()
 
 
 class Topology(Component):

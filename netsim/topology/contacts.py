@@ -10,12 +10,14 @@ from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text
 from netsim.units import to_ns
 
+FOREVER_NS = 1 << 62
+
 
 class Contacts(Topology):
     """A topology that changes as people of a trace meet and part.
 
     A node's peers are those in contact with it now; a message under way when a contact ends is
-    lost (`outage`).
+    lost (`outage`). Servers are nobody of the trace: everybody reaches them at all times.
 
     Parameters
     ----------
@@ -63,7 +65,8 @@ class Contacts(Topology):
         """When the pairs are in contact; see the base class."""
         text = read_text(self.path, site.folder, "topology", member=self.member)
         spans = read_contacts(text, self.columns, self.sample_s)
-        number = {name: i for i, name in enumerate(self._chosen(text, spans, site))}
+        clients = [i for i in range(site.nodes) if i not in site.servers]
+        number = dict(zip(self._chosen(text, spans, len(clients), site), clients, strict=True))
         first_s = min(own[0][0] for own in spans.values())
         start_s = first_s if self.start_s is None else self.start_s
 
@@ -78,9 +81,11 @@ class Contacts(Topology):
                 kept = [(start, end) for start, end in played if end > start]
                 if kept:
                     mine[i, j] = kept
+        for server in site.servers:
+            mine |= {(min(i, server), max(i, server)): [(0, FOREVER_NS)] for i in clients}
         return Meetings(site.nodes, mine)
 
-    def _chosen(self, text: Text, spans: Spans, site: Site) -> list[str]:
+    def _chosen(self, text: Text, spans: Spans, nodes: int, site: Site) -> list[str]:
         """The people who become nodes."""
         active_s: dict[str, float] = {}
         for pair, own in spans.items():
@@ -91,20 +96,21 @@ class Contacts(Topology):
             unknown = [name for name in self.people if name not in active_s]
             if unknown:
                 raise text.wrong(f"people: nobody in it has the id {unknown[0]}")
-            if len(self.people) != site.nodes or len(set(self.people)) < len(self.people):
+            if len(self.people) != nodes or len(set(self.people)) < len(self.people):
                 raise text.wrong(
-                    f"people: must be {site.nodes} different ids, one a node; these are "
+                    f"people: must be {nodes} different ids, one a node; these are "
                     f"{len(set(self.people))}"
                 )
             return list(self.people)
-        if len(known) < site.nodes:
+        if len(known) < nodes:
             raise text.wrong(
-                f"has {len(known)} people, [nodes] count = {site.nodes}; lower the count"
+                f"has {len(known)} people, [nodes] count = {site.nodes} with "
+                f"{len(site.servers)} servers; lower the count"
             )
         if self.assign == "permutation":
             order = site.streams.permutation("topology/contacts", n=len(known))
-            return [known[k] for k in order[: site.nodes]]
-        return sorted(known, key=lambda name: -active_s[name])[: site.nodes]
+            return [known[k] for k in order[:nodes]]
+        return sorted(known, key=lambda name: -active_s[name])[:nodes]
 
 
 def _by_number(name: str) -> tuple[int, str]:

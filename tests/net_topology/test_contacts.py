@@ -69,6 +69,16 @@ def test_who_becomes_a_node(write):
     assert len(drawn) > 3
 
 
+def test_servers_are_in_contact_with_everybody_at_all_times(write):
+    path = write("7 8 0 40\n")
+    topology = Contacts(path=str(path), people=["7", "8"])
+    found = topology.meetings(Site(3, Streams(0), servers=frozenset({1})))
+    assert found.peers(0, 0) == (1, 2)
+    assert found.peers(0, 50 * S) == (1,)
+    assert found.peers(1, 10**9 * S) == (0, 2)
+    assert found.left_ns(1, 2, 50 * S) > 10**9 * S
+
+
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
