@@ -7,13 +7,17 @@ samplers of `netsim.channels.arq` do the rest exactly.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Self
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from pydantic import model_validator
 
 from netsim.channels.arq import Arq, Segment, Transfer
 from netsim.registry import Fraction, Table
+
+S = TypeVar("S", bound=Any)
+"""A dataclass with `per`, `attempts`, `attempt_ns` and `length_ns`, as `netsim.links` has it."""
 
 
 class Bursts(Table):
@@ -59,6 +63,36 @@ class Bursts(Table):
             loss = self.loss_bad if bad else self.loss_good
             yield (int(rng.geometric(leaves)) if leaves > 0.0 else None), loss
             bad = not bad
+
+    def within(self, stretches: Iterable[S], rng: np.random.Generator) -> Iterator[S]:
+        """The stretches of a radio channel, cut where the chain changes state.
+
+        An attempt is lost to the channel or to the bursts, independently. Stretches in which
+        nothing can be sent stay as they are.
+        """
+        stays = self.stays(rng)
+        left, loss = next(stays)
+        for stretch in stretches:
+            room, rest_ns = stretch.attempts, stretch.length_ns
+            if room == 0 or stretch.attempt_ns <= 0.0:
+                yield stretch
+                continue
+            while room is None or room > 0:
+                per = 1.0 - (1.0 - stretch.per) * (1.0 - loss)
+                if left is None or (room is not None and room <= left):
+                    yield replace(stretch, per=per, attempts=room, length_ns=rest_ns)
+                    if room is None:
+                        return
+                    left = None if left is None else left - room
+                    room = 0
+                else:
+                    length_ns = round(left * stretch.attempt_ns)
+                    yield replace(stretch, per=per, attempts=left, length_ns=length_ns)
+                    room = None if room is None else room - left
+                    rest_ns = None if rest_ns is None else rest_ns - length_ns
+                    left = 0
+                if left == 0:
+                    left, loss = next(stays)
 
     def transfer(
         self,

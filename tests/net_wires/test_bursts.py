@@ -1,5 +1,7 @@
 """Bursty loss: segments, folding, one rule of loss, the radio's segments."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from netsim.channels.arq.hole import Hole
 from netsim.channels.arq.none import NoArq
 from netsim.channels.arq.unlimited import Unlimited
 from netsim.channels.bursts import Bursts
+from netsim.links.propagation import Stretch
 from netsim.links.wire import Wire
 
 
@@ -62,6 +65,29 @@ def test_a_message_fares_as_attempt_by_attempt(arq):
         assert abs(one.mean() - other.mean()) < 4 * error
         spread = np.sqrt(2 / 4000) * other.var() * 3  # of a variance; kurtosis allowed for
         assert abs(one.var() - other.var()) < 4 * spread + 1e-12
+
+
+def test_stretches_of_a_radio_channel_are_cut_where_the_state_changes():
+    bursts = Bursts(p_good_to_bad=0.1, p_bad_to_good=0.3, loss_good=0.0, loss_bad=0.5)
+    given = [
+        Stretch(9.0, 0.2, 1000.0, 50_000, 50),
+        Stretch(0.1, 1.0, 0.0, 7_000, 0),
+        Stretch(9.0, 0.2, 700.0, None, None),
+    ]
+    cut = list(itertools.islice(bursts.within(given, np.random.default_rng(0)), 2000))
+    first = [s for s in cut if s.attempt_ns == 1000.0]
+    assert sum(s.attempts for s in first) == 50
+    assert sum(s.length_ns for s in first) == 50_000
+    assert cut[len(first)] is given[1]
+    # attempts in the bad state: a quarter, with losses of 1 - 0.8 * 0.5
+    tail = cut[len(first) + 1 :]
+    assert sorted({round(s.per, 12) for s in tail}) == [0.2, 0.6]
+    bad = sum(s.attempts for s in tail if s.per > 0.5) / sum(s.attempts for s in tail)
+    assert abs(bad - 0.25) < 0.04
+    steady = Bursts(p_good_to_bad=0.0, p_bad_to_good=1.0)
+    kept = list(steady.within(given, np.random.default_rng(0)))
+    assert [(s.attempts, s.length_ns) for s in kept] == [(50, 50_000), (0, 7_000), (None, None)]
+    assert [s.per for s in kept] == pytest.approx([0.2, 1.0, 0.2])
 
 
 def test_a_partial_message_knows_which_packets_arrived():
