@@ -17,6 +17,7 @@ from netsim.context import Context
 from netsim.links.air import Air
 from netsim.links.link import Link
 from netsim.links.wire import WiredLink
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
 from netsim.units import to_ns
@@ -58,6 +59,7 @@ def open_context(
         recorder=recorder,
         scheduler=scheduler,
         link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
+        power=None,  # type: ignore[arg-type] # opened below, for it switches the link
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
@@ -76,6 +78,7 @@ def open_context(
         malicious=world.malicious,
     )
     ctx.link = _open_link(world, ctx)
+    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn)
     return ctx
 
 

@@ -17,6 +17,7 @@ from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
 from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.rng import Streams
 
@@ -46,6 +47,7 @@ class Context:
     recorder: Recorder
     scheduler: Scheduler
     link: Link
+    power: Power
     schedule: Schedule
     clock: Clock | None
     slot_ns: int

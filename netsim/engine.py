@@ -129,7 +129,7 @@ class Simulation:
             except Exception as error:
                 raise blamed(ctx.env, node.id, "processes", error) from error
             self._processes.append(
-                [(name_of(g), ctx.env.process(named(ctx.env, node.id, g))) for g in generators]
+                [(name_of(g), ctx.env.process(named(ctx.power, node.id, g))) for g in generators]
             )
         if ctx.schedule.barrier:
             deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
@@ -139,11 +139,14 @@ class Simulation:
                 to_ns(ctx.schedule.interval_s),  # type: ignore[attr-defined]
                 None if deadline_s is None else to_ns(deadline_s),
                 ctx.slot_ns,
+                ctx.power.off,
                 lambda: ctx.link.in_flight,
                 self._is_idle,
                 lambda i, wake: ctx.nodes[i].started(wake),
                 self._skipped,
             )
+            look = ctx.barrier.look
+            ctx.power.tell(lambda _node, _on: look())
 
     def _is_idle(self, node: int) -> bool:
         """Whether all that a node does is listen, and nothing has come."""
@@ -182,7 +185,7 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        if next_ns == float("inf"):
+        if env.waiting == self.ctx.power.planned:
             self._require_nobody_waits()
         self._evaluate(horizon_ns, last=True)
         self._tell()
@@ -192,6 +195,7 @@ class Simulation:
             f"node {i} in {name} (waits for {_target(process)})"
             for i, processes in enumerate(self._processes)
             for name, process in processes
+            if i not in self.ctx.power.off
             if process.is_alive and not getattr(process.target, "listener", False)
         ]
         if waiting:
@@ -267,6 +271,8 @@ class Simulation:
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
+        if not ctx.power.always_on:
+            extra["power"] = ctx.power.summary(to_ns(scenario.horizon_s))
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:

@@ -25,6 +25,7 @@ from netsim.links.propagation import Budget
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
+from netsim.topology.churn import Timeline, timeline
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
@@ -45,6 +46,8 @@ class World:
         Mean SNRs; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
+    churn : Timeline or None
+        When nodes are on; None: always.
     """
 
     scenario: Scenario
@@ -61,6 +64,7 @@ class World:
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
+    churn: Timeline | None = None
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -84,8 +88,11 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     plain = scenario.nodes.count - len(groups)
     roles = tuple(g.role for g in groups) + ("node",) * plain
     factors = tuple(g.speed for g in groups) + (1.0,) * plain
+    own = tuple(g.churn for g in groups) + (None,) * plain
+    churn = [scenario.churn if law is None else law for law in own]
     positions = _positions(scenario, streams)
-    samples = _load(scenario, data_folder)
+    folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
+    samples = scenario.data.load(folder)
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
@@ -111,6 +118,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         threshold_db,
         powers,
         malicious,
+        timeline(churn, streams, folder),
     )
 
 
@@ -139,11 +147,6 @@ def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
         angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
         return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return None
-
-
-def _load(scenario: Scenario, data_folder: Path | None) -> Samples:
-    path = scenario.data.path
-    return scenario.data.load(Path(path) if path is not None else data_folder)
 
 
 def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:

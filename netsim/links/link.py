@@ -161,6 +161,8 @@ class Link(ABC):
         """Record what became of a transmission and tell whoever waits for it."""
         now = self.env.now
         self.in_flight -= 1
+        if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
+            outcome, arrived = OFF, None
         if attempts:
             self.bits_sent[tx.src] += tx.bits
         self.recorder.message(

@@ -5,12 +5,9 @@ states only what no component owns. Scenarios are read and checked by `netsim.sc
 """
 
 import re
-from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import (
-    AfterValidator,
     Field,
     SerializeAsAny,
     create_model,
@@ -30,6 +27,7 @@ from netsim.models import ModelKind
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
 from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
+from netsim.topology.churn import Churn
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
 """A name that becomes a folder."""
@@ -40,6 +38,12 @@ def _default(kind: str) -> Any:
     return Field(default={"kind": kind})
 
 
+if TYPE_CHECKING:
+    ChurnChoice = Churn
+else:
+    ChurnChoice = choice("netsim.topology.churn")
+
+
 class Group(Table):
     """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file."""
 
@@ -48,6 +52,7 @@ class Group(Table):
     role: str = "node"
     speed: Positive = 1.0
     tx_power_dbm: Finite | None = None
+    churn: ChurnChoice | None = None
 
 
 class Nodes(Table):
@@ -227,6 +232,7 @@ class Scenario(Table):
     horizon_s: Positive
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
+    churn: ChurnChoice = _default("none")
     radio: Radio | None = None
     link: Wire | None = None
     exchange: ScheduleChoice
@@ -252,49 +258,3 @@ class Scenario(Table):
     def stages_of(self, entry: AlgorithmEntry) -> tuple[str, ...]:
         """The stages of one algorithm to measure; none: what each node published last."""
         return entry.stages or self.metrics.stages
-
-
-def _entry_keys(kind: str) -> dict[str, Any]:
-    return {
-        "kind": (Literal[kind], Field()),
-        "name": (Label, kind),
-        "training": (OwnTraining, OwnTraining()),
-        "stages": (tuple[str, ...], ()),
-    }
-
-
-def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
-    """The scenario as a file states it: an [algorithm] table holds its Params' keys directly.
-
-    Parameters
-    ----------
-    modules : mapping of str to module
-        The algorithms that the file may name.
-    """
-    params: dict[type, type[Table]] = {}
-
-    def entry(flat: Any) -> AlgorithmEntry:
-        own = params[type(flat)]
-        values = {key: getattr(flat, key) for key in own.model_fields}
-        return AlgorithmEntry(
-            kind=flat.kind,
-            name=flat.name,
-            params=own.model_construct(**values),
-            training=flat.training,
-            stages=flat.stages,
-        )
-
-    for kind, module in modules.items():
-        flat = create_model(
-            f"{kind}_algorithm",
-            __base__=module.Params,
-            __doc__=(module.__doc__ or "").strip().partition("\n")[0],
-            **_entry_keys(kind),
-        )
-        params[flat] = module.Params
-    members = tuple(params)
-    one: Any = members[0]
-    if len(members) > 1:
-        one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
-    entries = tuple[Annotated[one, AfterValidator(entry)], ...]
-    return create_model("ScenarioFile", __base__=Scenario, algorithm=(entries, Field(min_length=1)))
