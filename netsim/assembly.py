@@ -1,11 +1,13 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from netsim.clock import Clock
+from netsim.compute.flops import step_flops
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
 from netsim.compute.routes import Routes, choose
@@ -52,7 +54,12 @@ def open_context(
     scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
-    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    sample_shape = tuple(shards.x.shape[1:])
+    flops = lru_cache(lambda one: step_flops(one, sample_shape, training.batch_size))
+    speed, speeds = scenario.compute.for_models(
+        world.speed_factor, lambda node: flops(world.architectures[node])
+    )
+    slot_s = schedule.slot_s or speed.mean_step_s() or 1.0
     ctx = Context(
         env=env,
         streams=world.streams,
@@ -64,8 +71,8 @@ def open_context(
         clock=clock,
         slot_ns=to_ns(slot_s),
         shards=shards,
-        speed=scenario.compute,
-        speed_factor=world.speed_factor,
+        speed=speed,
+        speed_factor=speeds,
         roles=world.roles,
         neighbours=world.neighbours,
         architectures=list(world.architectures),

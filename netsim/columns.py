@@ -35,7 +35,7 @@ def find_file(where: str, file: str, folder: Path | None) -> Path:
             return place
     looked = " and ".join(str(place) for place in places)
     raise ScenarioError(
-        f'{where} file = "{file}": no such file; looked for {looked} (from {Path.cwd()})'
+        f'{where} path = "{file}": no such file; looked for {looked} (from {Path.cwd()})'
     )
 
 
@@ -55,7 +55,7 @@ class Columns:
     """
 
     def __init__(self, where: str, file: str, folder: Path | None, names: Sequence[str]) -> None:
-        self._told = f'{where} file = "{file}"'
+        self._told = f'{where} path = "{file}"'
         path = find_file(where, file, folder)
         try:
             self._table = pa.csv.read_csv(path)

@@ -235,7 +235,7 @@ class Simulation:
         scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
         summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
-        self.ctx.recorder.nodes(node_table(self.world))
+        self.ctx.recorder.nodes(node_table(self.world, self.ctx))
 
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up."""

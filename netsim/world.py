@@ -87,12 +87,13 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     groups = [g for g in scenario.nodes.groups for _ in range(g.count)]
     plain = scenario.nodes.count - len(groups)
     roles = tuple(g.role for g in groups) + ("node",) * plain
-    factors = tuple(g.speed for g in groups) + (1.0,) * plain
     own = tuple(g.churn for g in groups) + (None,) * plain
     churn = [scenario.churn if law is None else law for law in own]
     positions = _positions(scenario, streams)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
     samples = scenario.data.load(folder)
+    stated = tuple(g.speed for g in groups) + (1.0,) * plain
+    speeds = scenario.compute.relative(stated, streams, folder)
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
@@ -109,7 +110,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         samples,
         shards,
         roles,
-        factors,
+        speeds,
         scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions)),
         positions,
         architectures,

@@ -67,7 +67,7 @@ def timeline_of(intervals):
 def test_a_trace_says_when_nodes_are_on(tmp_path):
     path = tmp_path / "on.csv"
     path.write_text("off_s,node,on_s\n9,2,4.5\n2.5,2,0\n,0,1\n3,7,1\n")
-    found = timeline([Trace(file="on.csv")] * 3, Streams(0), tmp_path)
+    found = timeline([Trace(path="on.csv")] * 3, Streams(0), tmp_path)
     switches = {0: [1.0], 1: [], 2: [2.5, 4.5, 9.0]}
     starts_on = {0: False, 1: True, 2: True}
     for node, expected in switches.items():
@@ -99,11 +99,11 @@ def test_a_bad_trace_is_told_with_its_line(tmp_path, text, problem):
     path = tmp_path / "on.csv"
     path.write_text(text)
     with pytest.raises(ScenarioError) as caught:
-        timeline([Trace(file=str(path))] * 3, Streams(0))
-    assert str(caught.value).startswith(f'[churn] file = "{path}": ')
+        timeline([Trace(path=str(path))] * 3, Streams(0))
+    assert str(caught.value).startswith(f'[churn] path = "{path}": ')
     assert problem in str(caught.value)
 
 
 def test_a_trace_that_is_not_there_says_where_it_was_looked_for(tmp_path):
-    with pytest.raises(ScenarioError, match=r'^\[churn\] file = "on.csv": no such file; looked'):
-        timeline([Trace(file="on.csv")], Streams(0), tmp_path)
+    with pytest.raises(ScenarioError, match=r'^\[churn\] path = "on.csv": no such file; looked'):
+        timeline([Trace(path="on.csv")], Streams(0), tmp_path)

@@ -16,17 +16,17 @@ class Trace(Churn):
     """On in the intervals [on_s, off_s) of a CSV file with the columns `node,on_s,off_s`.
 
     One row an interval, in any order; an empty `off_s` means to the end of the run. A node without
-    any row is always on; rows of nodes that there are not are left aside. `file` is looked for as
+    any row is always on; rows of nodes that there are not are left aside. `path` is looked for as
     it stands, then below the data folder.
     """
 
     kind: Literal["trace"] = "trace"
-    file: str
+    path: str
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Periods] | None:
-        rows = Columns("[churn]", self.file, folder, ("node", "on_s", "off_s"))
+        rows = Columns("[churn]", self.path, folder, ("node", "on_s", "off_s"))
         node = rows.ids("node")
         on_s, off_s = rows.numbers("on_s"), rows.numbers("off_s", empty=np.inf)
         rows.require(on_s >= 0, "on_s must be at least 0")
