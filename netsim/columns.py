@@ -58,7 +58,7 @@ class Columns:
         self._told = f'{where} path = "{file}"'
         path = find_file(where, file, folder)
         try:
-            self._table = pa.csv.read_csv(path)
+            self._table = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False))
         except (OSError, EOFError, pa.ArrowException) as error:
             raise ScenarioError(f"{self._told}: can't be read as CSV ({error})") from error
         for name in names:
@@ -92,7 +92,7 @@ class Columns:
         hollow = np.asarray(column.is_null().to_numpy())
         self.require(hollow | np.isfinite(found), f"{name} must be a finite number")
         if empty is None:
-            self.require(~hollow, f"{name} is empty")
+            self.require(~hollow, f"{name} is empty or no number")
         return found if empty is None else np.where(hollow, empty, found)
 
     def ids(self, name: str) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,10 +21,12 @@ from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
+from netsim.placement import placed
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
+from netsim.topology.mobility import Track
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
@@ -39,7 +40,7 @@ class World:
     Attributes
     ----------
     positions_m : (N, 2) array or None
-        None where links have no places (`iid_links`, wired).
+        At the start; None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
         Each node's initial row; the same tensor where it is common.
     budget : Budget or None
@@ -48,6 +49,8 @@ class World:
         Nodes that attack.
     churn : Timeline or None
         When nodes are on; None: always.
+    track : Track or None
+        How nodes move; None: nobody does.
     """
 
     scenario: Scenario
@@ -65,6 +68,7 @@ class World:
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
     churn: Timeline | None = None
+    track: Track | None = None
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -89,8 +93,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     roles = tuple(g.role for g in groups) + ("node",) * plain
     own = tuple(g.churn for g in groups) + (None,) * plain
     churn = [scenario.churn if law is None else law for law in own]
-    positions = _positions(scenario, streams)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
+    positions, track = placed(scenario, streams, folder)
     samples = scenario.data.load(folder)
     stated = tuple(g.speed for g in groups) + (1.0,) * plain
     speeds = scenario.compute.relative(stated, streams, folder)
@@ -120,6 +124,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         powers,
         malicious,
         timeline(churn, streams, folder),
+        track,
     )
 
 
@@ -136,18 +141,6 @@ def _device(name: str) -> torch.device:
             f'[run] device = "{name}": there are {torch.cuda.device_count()} CUDA devices'
         )
     return device
-
-
-def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
-    nodes = scenario.nodes
-    if nodes.placement == "given":
-        return np.array(nodes.positions_m)
-    if nodes.placement == "disc":
-        ids = np.arange(nodes.count)
-        radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))
-        angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
-        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return None
 
 
 def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:

@@ -28,6 +28,7 @@ from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, 
 from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
 from netsim.topology.churn import Churn
+from netsim.topology.mobility import Mobility
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
 """A name that becomes a folder."""
@@ -184,6 +185,7 @@ if TYPE_CHECKING:
         partition: Partition
 
     TopologyChoice = Topology
+    MobilityChoice = Mobility
     ScheduleChoice = Schedule
     ModelChoice = ModelKind
     SpeedChoice = Speed
@@ -208,6 +210,7 @@ else:
         Field(discriminator="kind"),
     ]
     TopologyChoice = choice("netsim.topology")
+    MobilityChoice = choice("netsim.topology.mobility")
     ScheduleChoice = choice("netsim.exchange", tag="schedule")
     ModelChoice = choice("netsim.models")
     SpeedChoice = choice("netsim.compute.speed")
@@ -233,6 +236,7 @@ class Scenario(Table):
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
     churn: ChurnChoice = _default("none")
+    mobility: MobilityChoice = _default("static")
     radio: Radio | None = None
     link: Wire | None = None
     exchange: ScheduleChoice
