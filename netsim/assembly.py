@@ -16,13 +16,15 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
+from netsim.energy.meter import Meter
 from netsim.links.air import Air
 from netsim.links.link import Link
 from netsim.links.wire import WiredLink
+from netsim.placement import distances
 from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
-from netsim.units import to_ns
+from netsim.units import dbm_to_w, to_ns
 from netsim.world import World
 
 
@@ -67,6 +69,7 @@ def open_context(
         scheduler=scheduler,
         link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
         power=None,  # type: ignore[arg-type] # opened below, for it switches the link
+        meter=None,  # type: ignore[arg-type] # opened below, for it may switch nodes off
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
@@ -85,7 +88,17 @@ def open_context(
         malicious=world.malicious,
     )
     ctx.link = _open_link(world, ctx)
-    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn)
+    mortal = any(joules is not None for joules in world.batteries_j)
+    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn, mortal)
+    ctx.meter = ctx.link.meter = Meter(
+        env,
+        scenario.energy,
+        ctx.power,
+        [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
+        distances(world.positions_m, world.track),
+        world.batteries_j,
+        training.batch_size,
+    )
     return ctx
 
 

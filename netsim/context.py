@@ -15,6 +15,7 @@ from netsim.compute.routes import Routes
 from netsim.compute.scheduler import Scheduler
 from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
+from netsim.energy.meter import Meter
 from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
 from netsim.power import Power
@@ -48,6 +49,7 @@ class Context:
     scheduler: Scheduler
     link: Link
     power: Power
+    meter: Meter
     schedule: Schedule
     clock: Clock | None
     slot_ns: int

@@ -15,6 +15,7 @@ import torch
 from netsim.assembly import open_context
 from netsim.barrier import Barrier
 from netsim.blame import blamed, name_of, named
+from netsim.energy import Energy
 from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
@@ -185,7 +186,7 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        if env.waiting == self.ctx.power.planned:
+        if env.waiting == self.ctx.power.planned + self.ctx.meter.planned:
             self._require_nobody_waits()
         self._evaluate(horizon_ns, last=True)
         self._tell()
@@ -242,7 +243,7 @@ class Simulation:
         ctx, scenario = self.ctx, self.world.scenario
         wall_s = time.perf_counter() - self.started_s
         unread = sum(node.unread() for node in ctx.nodes)
-        totals = ctx.recorder.close()
+        totals, end_ns = ctx.recorder.close(), to_ns(scenario.horizon_s)
         extra = {
             "name": scenario.name,
             "algorithm": self.entry.name,
@@ -251,7 +252,7 @@ class Simulation:
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,
-            "energy_j": sum(ctx.link.radiated_j),
+            "energy_j": ctx.meter.total_j(end_ns),
             "counts": {
                 "messages_unread": unread,
                 "messages_in_flight": ctx.link.in_flight,
@@ -272,7 +273,9 @@ class Simulation:
             "parameters_sha256": parameters_sha256(ctx),
         }
         if not ctx.power.always_on:
-            extra["power"] = ctx.power.summary(to_ns(scenario.horizon_s))
+            extra["power"] = ctx.power.summary(end_ns)
+        if scenario.energy != Energy() or any(self.world.batteries_j):
+            extra["energy"] = ctx.meter.summary(end_ns)
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:

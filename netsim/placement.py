@@ -1,6 +1,7 @@
 """Where the nodes of a scenario are, and how they move."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ def placed(
         If nodes are to move that have no places, or over links to which places are nothing.
     """
     positions = _positions(scenario, streams)
+    _require_for_energy(scenario, positions is not None)
     law = scenario.mobility
     if isinstance(law, Static):
         return positions, None
@@ -46,6 +48,32 @@ def placed(
     if track is not None:
         positions = track.at(range(scenario.nodes.count), 0)
     return positions, track
+
+
+def distances(
+    positions_m: NDArray[np.float64] | None, track: Track | None
+) -> Callable[[int, int, int], float] | None:
+    """(node, node, time_ns) -> their distance [m]; None where nodes have no places."""
+    if positions_m is None:
+        return None
+
+    def distance_m(i: int, j: int, time_ns: int) -> float:
+        one, other = positions_m[[i, j]] if track is None else track.at((i, j), time_ns)
+        return math.dist(one, other)
+
+    return distance_m
+
+
+def _require_for_energy(scenario: Scenario, places: bool) -> None:
+    radio = scenario.energy.radio
+    told = f'[energy.radio] kind = "{radio.kind}"'
+    if radio.needs_radio and scenario.radio is None:
+        raise ScenarioError(f"{told}: is about a radio, and the scenario has none; give a [radio]")
+    if radio.needs_places and not places:
+        raise ScenarioError(
+            f"{told}: pays for distances, and nodes have no places under [nodes] placement = "
+            '"iid_links"; set "disc" or "given"'
+        )
 
 
 def _positions(scenario: Scenario, streams: Streams) -> NDArray[np.float64] | None:

@@ -29,7 +29,9 @@ class Power:
     recorder : Recorder
     nodes : int
     timeline : Timeline or None
-        When nodes are on; None: always.
+        When nodes are on; None: always, or until they die.
+    mortal : bool
+        Whether nodes may `die`.
 
     Attributes
     ----------
@@ -44,7 +46,13 @@ class Power:
     """
 
     def __init__(
-        self, env: Clock, link: Link, recorder: Recorder, nodes: int, timeline: Timeline | None
+        self,
+        env: Clock,
+        link: Link,
+        recorder: Recorder,
+        nodes: int,
+        timeline: Timeline | None,
+        mortal: bool = False,
     ) -> None:
         self.env = env
         self._link, self._recorder, self._timeline = link, recorder, timeline
@@ -52,7 +60,7 @@ class Power:
         self.dead: dict[int, int] = {}
         self.planned = 0
         self.switch_offs = 0
-        self.always_on = timeline is None
+        self.always_on = timeline is None and not mortal
         self._told: list[Callable[[int, bool], object]] = []
         self._back: dict[int, simpy.Event] = {}
         self._off_since_ns = [0] * nodes

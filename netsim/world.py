@@ -51,6 +51,8 @@ class World:
         When nodes are on; None: always.
     track : Track or None
         How nodes move; None: nobody does.
+    batteries_j : tuple of float or None
+        What each node's battery holds; None: no end of it.
     """
 
     scenario: Scenario
@@ -69,6 +71,7 @@ class World:
     malicious: frozenset[int] = frozenset()
     churn: Timeline | None = None
     track: Track | None = None
+    batteries_j: tuple[float | None, ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -91,6 +94,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     groups = [g for g in scenario.nodes.groups for _ in range(g.count)]
     plain = scenario.nodes.count - len(groups)
     roles = tuple(g.role for g in groups) + ("node",) * plain
+    own_batteries = tuple(g.battery_j for g in groups) + (None,) * plain
     own = tuple(g.churn for g in groups) + (None,) * plain
     churn = [scenario.churn if law is None else law for law in own]
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
@@ -125,6 +129,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         malicious,
         timeline(churn, streams, folder),
         track,
+        tuple(scenario.energy.battery_j if own is None else own for own in own_batteries),
     )
 
 

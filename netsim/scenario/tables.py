@@ -20,6 +20,7 @@ from netsim.compute.route import Route
 from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
+from netsim.energy import Energy
 from netsim.exchange import Schedule
 from netsim.links.radio import Radio
 from netsim.links.wire import Wire
@@ -54,6 +55,7 @@ class Group(Table):
     speed: Positive = 1.0
     tx_power_dbm: Finite | None = None
     churn: ChurnChoice | None = None
+    battery_j: Positive | None = None
 
 
 class Nodes(Table):
@@ -244,6 +246,7 @@ class Scenario(Table):
     model: Annotated[tuple[ModelChoice, ...], Field(min_length=1)]
     training: Training = Training()
     compute: SpeedChoice = _default("fixed")
+    energy: Energy = Energy()
     algorithm: Annotated[tuple[AlgorithmEntry, ...], Field(min_length=1)]
     attack: AttackChoice | None = None
     metrics: Metrics = Metrics()
