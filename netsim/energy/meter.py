@@ -30,6 +30,8 @@ class Meter:
 
     Attributes
     ----------
+    by_bits : bool
+        Whether what is `carried` costs anything.
     planned : int
         Events of the clock that are to come and are this meter's.
     """
@@ -50,6 +52,7 @@ class Meter:
         self._receiving_w = energy.radio.receiving_w()
         self._step_j = energy.compute.step_j(batch_size)
         self._distance_m = distance_m if energy.radio.needs_places else None
+        self.by_bits = self._distance_m is not None
         self._radio_j = [0.0] * len(batteries_j)
         self._compute_j = [0.0] * len(batteries_j)
         self._batteries = {
@@ -74,14 +77,26 @@ class Meter:
         self._busy(src, self._sending_w[src], from_ns, airtime_ns)
         if self._receiving_w:
             for node in receivers:
-                self._busy(node, self._receiving_w, from_ns, airtime_ns)
+                self.receives(node, from_ns, airtime_ns)
 
-    def carried(self, src: int, receivers: Sequence[int], bits: int) -> None:
-        """A node has sent so many bits to others, headers and repetitions included."""
-        if self._distance_m is None or not receivers:
+    def receives(self, node: int, from_ns: int, airtime_ns: int) -> None:
+        """The same of one receiver alone."""
+        self._busy(node, self._receiving_w, from_ns, airtime_ns)
+
+    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
+        """A node has sent so many bits, headers and repetitions included.
+
+        Parameters
+        ----------
+        to : sequence of int
+            Whom they were meant for: the farthest counts.
+        receivers : sequence of int
+            Those of them that listened.
+        """
+        if self._distance_m is None:
             return
         now = self._env.now
-        farthest_m = max(self._distance_m(src, node, now) for node in receivers)
+        farthest_m = max(self._distance_m(src, node, now) for node in to)
         self._radio_j[src] += (joules := self._radio.sent_j(bits, farthest_m))
         self._take(src, joules)
         for node in receivers:

@@ -240,7 +240,8 @@ class Air(Link):
 
     def _end(self, radios: Sequence[int], reports: Sequence[Report], bits: int) -> None:
         """A message is off the air: tell what became of it, then free its radios."""
-        self.meter.carried(radios[0], radios[1:], bits)
+        if self.meter.by_bits:
+            self.meter.carried(radios[0], [tx.dst for tx, *_ in reports], radios[1:], bits)
         for report in reports:
             self.finish(*report)
         self._release(radios)
