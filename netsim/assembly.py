@@ -16,6 +16,7 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
+from netsim.errors import ProtocolError
 from netsim.links.air import Air
 from netsim.links.link import Link
 from netsim.links.mixed import Mixed
@@ -92,13 +93,25 @@ def open_context(
 
 
 def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The neighbours of every node, some nodes apart."""
+    """The neighbours of every node, some nodes apart.
+
+    Raises
+    ------
+    ProtocolError
+        If that leaves no link.
+    """
     if not left_out:
         return neighbours
-    return [
+    rest = [
         () if i in left_out else tuple(j for j in peers if j not in left_out)
         for i, peers in enumerate(neighbours)
     ]
+    if not any(rest):
+        raise ProtocolError(
+            "this algorithm works between peers, and the topology links them to servers only; "
+            "choose another topology"
+        )
+    return rest
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
