@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,9 @@ from netsim.world import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
+
+COLLECTED_EVERY = (20_000, 20, 100)
+"""New objects, and younger collections, between two collections of Python's garbage."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ def play(
         if folder is not None:
             run.write_inputs(folder)
             summary.write_json(folder / "status.json", status)
-        run.to_horizon()
+        with _seldom_collected():
+            run.to_horizon()
         status = {"state": "done"}
         return run.finish(folder)
     except BaseException as error:
@@ -97,6 +103,22 @@ def play(
         if folder is not None and folder.exists():
             status |= {"virtual_s": to_s(run.ctx.env.now)}
             summary.write_json(folder / "status.json", status)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Garbage of a run is nearly all counted out at once: looking for cycles may wait.
+
+    What is there before outlives the run, and need not be looked at again and again.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_EVERY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 class Simulation:
@@ -284,6 +306,8 @@ class Simulation:
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
+        if self.world.positions_m is not None and self.world.budget is not None:
+            extra["links"] = self.world.budget.described()
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:

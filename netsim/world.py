@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.channels import calibration
+from netsim.budget import open_budget
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
@@ -27,8 +26,8 @@ from netsim.links.wiring import read as read_wiring
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
+from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
-from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
 """Role of a node that holds no data."""
@@ -54,6 +53,8 @@ class World:
         Mean SNRs; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
+    track : Track or None
+        How nodes move; None: nobody does.
     """
 
     scenario: Scenario
@@ -72,6 +73,7 @@ class World:
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
+    track: Track | None = None
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -101,6 +103,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
+    track: Track | None = None
     folder = _folder(scenario, data_folder)
     wiring: Wiring | None = None
     if scenario.link is not None:
@@ -113,9 +116,10 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     powers: tuple[float, ...] = ()
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
-        budget, threshold_db, powers = _budget(scenario, positions, given)
+        budget, threshold_db, powers = open_budget(scenario, positions, given, streams, track)
+    range_m = None if budget is None else budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
-    site = Site(scenario.nodes.count, streams, positions, folder=folder, servers=servers)
+    site = Site(scenario.nodes.count, streams, positions, range_m, folder=folder, servers=servers)
     meetings = scenario.topology.meetings(site)
     known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(
@@ -135,6 +139,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         threshold_db,
         powers,
         malicious,
+        track,
     )
 
 
@@ -255,60 +260,3 @@ def _models(
         else:
             rows.append(draw(which, node)[1].to(device))
     return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
-
-
-def _budget(
-    scenario: Scenario, positions: np.ndarray | None, given_dbm: tuple[float | None, ...]
-) -> tuple[Budget, float, tuple[float, ...]]:
-    """Link budget, calibrated if the scenario says how many nodes are to be reachable."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
-    if radio.reachable is not None:
-        if not radio.reachable < nodes.count - 1:
-            raise ScenarioError(
-                f"[radio] reachable = {radio.reachable:g}: must be less than the number of other "
-                f"nodes, {nodes.count - 1}"
-            )
-        if positions is None:
-            gap_db = linear_to_db(
-                calibration.iid_links_threshold_over_mean_snr(nodes.count, radio.reachable)
-            )
-            if radio.calibrate == "threshold":
-                threshold_db = mean_db + gap_db
-            else:
-                base_dbm += threshold_db - gap_db - mean_db
-                mean_db = threshold_db - gap_db
-        else:
-            edge_db = _edge_loss_db(scenario)
-            if radio.calibrate == "threshold":
-                threshold_db = calibration.threshold_db(base_dbm, radio.noise_dbm, edge_db)
-            else:
-                base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
-    powers = tuple(base_dbm if p is None else p for p in given_dbm)
-
-    @lru_cache(maxsize=1024)
-    def mean_snr(src: int) -> np.ndarray:
-        if positions is None:
-            return np.full(nodes.count, db_to_linear(mean_db + powers[src] - base_dbm))
-        distance_m = np.hypot(*(positions - positions[src]).T)
-        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz)
-        return np.asarray(10.0 ** ((powers[src] - loss_db - radio.noise_dbm) / 10.0))
-
-    watts = tuple(dbm_to_w(p) for p in powers)
-    return Budget(mean_snr, db_to_linear(threshold_db), watts), threshold_db, powers
-
-
-def _edge_loss_db(scenario: Scenario) -> float:
-    """Path loss at the distance where the mean SNR is to fall to the threshold."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    assert radio.reachable is not None
-    exponent = getattr(radio.path_loss, "exponent", 2.0)
-    if nodes.placement != "disc" or radio.fading.kind != "rayleigh":
-        raise ScenarioError(
-            "[radio] reachable: the formula is for Rayleigh fading and nodes in a disc "
-            '(placement = "disc") or alike links ("iid_links"); set threshold_db yourself'
-        )
-    ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
-    return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))
