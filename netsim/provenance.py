@@ -32,7 +32,22 @@ def environment(world: World, ctx: Context) -> dict[str, Any]:
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
         "discovery": ctx.link.discovery,
         "on_arrival": ctx.on_arrival,
+        "assumptions": _assumptions(world),
     }
+
+
+def _assumptions(world: World) -> list[str]:
+    """What the models of the links assume that a reader of the results has to know."""
+    radio = world.scenario.radio
+    if radio is None or world.budget is None or world.positions_m is None:
+        return []
+    found = [] if radio.path_loss.assumes is None else [radio.path_loss.assumes]
+    if world.budget.means.pairs_left_out:
+        found.append(
+            f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
+            "be decoded less than once in a million times"
+        )
+    return found
 
 
 def backend_name(ctx: Context) -> str:

@@ -7,14 +7,13 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.channels import calibration
+from netsim.budget import open_budget
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
@@ -27,7 +26,6 @@ from netsim.scenario.tables import Scenario
 from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
-from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 
 SERVER = "server"
 """Role of a node that holds no data."""
@@ -111,7 +109,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     powers: tuple[float, ...] = ()
     if scenario.radio is not None:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
-        budget, threshold_db, powers = _budget(scenario, positions, given)
+        budget, threshold_db, powers = open_budget(scenario, positions, given, streams, track)
+    range_m = None if budget is None else budget.range_m
     return World(
         scenario,
         streams,
@@ -119,7 +118,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         shards,
         roles,
         speeds,
-        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions)),
+        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions, range_m)),
         positions,
         architectures,
         initial,
@@ -234,60 +233,3 @@ def _models(
         else:
             rows.append(draw(which, node)[1].to(device))
     return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
-
-
-def _budget(
-    scenario: Scenario, positions: np.ndarray | None, given_dbm: tuple[float | None, ...]
-) -> tuple[Budget, float, tuple[float, ...]]:
-    """Link budget, calibrated if the scenario says how many nodes are to be reachable."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
-    if radio.reachable is not None:
-        if not radio.reachable < nodes.count - 1:
-            raise ScenarioError(
-                f"[radio] reachable = {radio.reachable:g}: must be less than the number of other "
-                f"nodes, {nodes.count - 1}"
-            )
-        if positions is None:
-            gap_db = linear_to_db(
-                calibration.iid_links_threshold_over_mean_snr(nodes.count, radio.reachable)
-            )
-            if radio.calibrate == "threshold":
-                threshold_db = mean_db + gap_db
-            else:
-                base_dbm += threshold_db - gap_db - mean_db
-                mean_db = threshold_db - gap_db
-        else:
-            edge_db = _edge_loss_db(scenario)
-            if radio.calibrate == "threshold":
-                threshold_db = calibration.threshold_db(base_dbm, radio.noise_dbm, edge_db)
-            else:
-                base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
-    powers = tuple(base_dbm if p is None else p for p in given_dbm)
-
-    @lru_cache(maxsize=1024)
-    def mean_snr(src: int) -> np.ndarray:
-        if positions is None:
-            return np.full(nodes.count, db_to_linear(mean_db + powers[src] - base_dbm))
-        distance_m = np.hypot(*(positions - positions[src]).T)
-        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz)
-        return np.asarray(10.0 ** ((powers[src] - loss_db - radio.noise_dbm) / 10.0))
-
-    watts = tuple(dbm_to_w(p) for p in powers)
-    return Budget(mean_snr, db_to_linear(threshold_db), watts), threshold_db, powers
-
-
-def _edge_loss_db(scenario: Scenario) -> float:
-    """Path loss at the distance where the mean SNR is to fall to the threshold."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    assert radio.reachable is not None
-    exponent = getattr(radio.path_loss, "exponent", 2.0)
-    if nodes.placement != "disc" or radio.fading.kind != "rayleigh":
-        raise ScenarioError(
-            "[radio] reachable: the formula is for Rayleigh fading and nodes in a disc "
-            '(placement = "disc") or alike links ("iid_links"); set threshold_db yourself'
-        )
-    ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
-    return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))

@@ -36,13 +36,15 @@ class Combining(Measuring):
         num_weights = weights.num_values if isinstance(weights, Ref) else len(weights)
         if not refs or num_weights != len(refs):
             raise ProtocolError(f"mix: {len(refs)} Refs but {num_weights} weights")
-        if len({r.shape for r in refs}) > 1:
-            raise ProtocolError(f"mix: shapes differ: {sorted({r.shape for r in refs})}")
+        shape = refs[0].shape
+        for ref in refs:
+            if ref.shape != shape:
+                raise ProtocolError(f"mix: shapes differ: {sorted({r.shape for r in refs})}")
         if isinstance(weights, Ref):
             work, inputs = Mix(None), (*refs, weights)
         else:
             work, inputs = Mix(tuple(map(float, weights))), tuple(refs)
-        (out,) = self._submit(work, inputs, [refs[0].shape], [refs[0].architecture])
+        (out,) = self._submit(work, inputs, [shape], [refs[0].architecture])
         return out
 
     def select(

@@ -215,7 +215,7 @@ class Air(Link):
         now, src = self.env.now, group[0].src
         packets, packet_bits = self._packets(group[0].bits)
         channel = self._channel
-        rates = [channel.rate_bps(channel.snr(src, tx.dst, now)) for tx in group]
+        rates = [channel.rate_bps(channel.measured_snr(src, tx.dst, now)) for tx in group]
         # The sender can't tell who is busy.
         rate_bps = min((r for r in rates if r > 0), default=0.0)
         attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
