@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
+from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ class Link(ABC):
 
     probe_window_s: float = 0.0
 
+    meetings: Meetings | None = None
+    """When pairs are in contact; None: always. A transmission under way when one ends is lost."""
+
     meter: Meter
     """Set when the link is opened: it switches nodes off that the link has to know of."""
 
@@ -149,6 +153,16 @@ class Link(ABC):
             self.off.discard(node)
         else:
             self.off.add(node)
+
+    def meet(self, meetings: Meetings | None) -> None:
+        """Nodes are in contact as a trace says."""
+        self.meetings = meetings
+
+    def contact_ns(self, tx: Transmission) -> int | None:
+        """How long the two ends of a transmission stay in contact; 0: they are not; None: ever."""
+        if self.meetings is None:
+            return None
+        return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:

@@ -54,6 +54,8 @@ class Group(Table):
     role: str = "node"
     speed: Positive = 1.0
     tx_power_dbm: Finite | None = None
+    uplink_bps: Positive | None = None
+    downlink_bps: Positive | None = None
     churn: ChurnChoice | None = None
     battery_j: Positive | None = None
 
@@ -225,7 +227,8 @@ class Scenario(Table):
     Attributes
     ----------
     radio, link
-        Exactly one of them is set; a scenario that names neither has the ideal link.
+        A scenario that names neither has the ideal link. Where both are, `link` carries what goes
+        to or comes from a server, `radio` all else.
     model : tuple of ModelKind
         One architecture for all nodes, or several (mixed).
     data : DataSet
