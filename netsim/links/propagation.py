@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.mac import ALONE, Medium
 from netsim.links.radio import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
@@ -58,30 +58,6 @@ class Stretch:
     attempt_ns: float
     length_ns: int | None
     attempts: int | None
-
-
-class Medium(NamedTuple):
-    """What the other senders do to an attempt.
-
-    Attributes
-    ----------
-    noise_rise : float
-        Interference and noise over noise, linear: the SNR is divided by it.
-    slowdown : float
-        Factor on an attempt's time: the share of the medium that others have.
-    wait_ns : float
-        Added to an attempt's time.
-    collision : float
-        Probability that an attempt is lost to another's, whatever the SNR.
-    """
-
-    noise_rise: float = 1.0
-    slowdown: float = 1.0
-    wait_ns: float = 0.0
-    collision: float = 0.0
-
-
-ALONE = Medium()
 
 
 class Propagation:
@@ -145,6 +121,11 @@ class Propagation:
         """Rate at an SNR; 0 where nothing can be sent."""
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
+    def error(self, snr: float, packet_bits: int) -> float:
+        """Probability that one attempt at a packet fails at an SNR."""
+        threshold = self._budget.threshold
+        return float(self._radio.packet_error.probability(snr, packet_bits, threshold))
+
     def stretches(
         self,
         src: int,
@@ -160,7 +141,7 @@ class Propagation:
         while True:
             snr = self.snr(src, dst, time_ns) / medium.noise_rise
             rate = self.rate_bps(snr) if rate_bps is None else rate_bps
-            per = radio.packet_error.probability(snr, packet_bits, self._budget.threshold)
+            per = self.error(snr, packet_bits)
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None
             attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0

@@ -13,12 +13,15 @@ from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
 
 
 class Radio(Table):
-    """One half-duplex radio a node, orthogonal channels, no interference.
+    """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
     called mean. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
     `reachable` sets the threshold or the transmit power such that a node reaches that many others
-    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`.
+    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
+    `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
+    `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
+    plays every attempt as an event: slow, with the same distribution.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -35,6 +38,9 @@ class Radio(Table):
     attempt_overhead_s: NonNegative = 0.0
     control_bits: Count = 256
     ttl_s: Positive | None = None
+    queue_limit: Index | None = None
+    propagation_delay: bool = False
+    fidelity: Literal["message", "packet"] = "message"
     discovery: Literal["oracle", "probe"] = "oracle"
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
@@ -42,6 +48,7 @@ class Radio(Table):
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+    mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
 
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:

@@ -124,9 +124,20 @@ class Arq(Component):
     ----------
     acknowledged : bool
         Whether the sender learns what arrived.
+    gives_up : bool
+        Whether the first packet that is lost ends the message.
+    combines : bool
+        Whether the receiver keeps what it could not decode, so that attempts help each other.
     """
 
     acknowledged: ClassVar[bool]
+    gives_up: ClassVar[bool] = False
+    combines: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def limit(self) -> int | None:
+        """Attempts at one packet, the first included; None: any number."""
 
     @abstractmethod
     def begin(self, packets: int, want_mask: bool = False, decode: Decode | None = None) -> Sending:

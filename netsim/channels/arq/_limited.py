@@ -10,7 +10,7 @@ segment's error probability. A message that is interrupted within a segment deal
 
 from copy import copy
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,14 @@ class Limited(Arq):
     ----------
     max_attempts : int
         Attempts at one packet, the first included (802.11: 7).
-    gives_up : bool
-        Whether the first packet that is lost ends the message.
     """
 
     acknowledged: ClassVar[bool] = True
-    gives_up: ClassVar[bool]
     max_attempts: Count = 7
+
+    @property
+    def limit(self) -> int | None:
+        return self.max_attempts
 
     def begin(
         self, packets: int, want_mask: bool = False, decode: Decode | None = None
@@ -40,31 +41,26 @@ class Limited(Arq):
         return LimitedSending(packets, self.max_attempts, self.gives_up, want_mask)
 
 
-class _Last(NamedTuple):
-    """The last segment: where the message stood before it, and what was drawn in it."""
-
-    settled: int
-    lost: int
-    tried: int
-    per: float
-    snr: float
-
-
 class LimitedSending(Sending):
     """A message under way: packets below `settled` are through or lost, the next is in turn."""
+
+    settled = 0
+    tried = 0  # failed attempts at the packet in turn
+    _lost = 0
+    # of the last segment: where the message stood before it, and its error probability
+    _before = (0, 0, 0)
+    _per = 0.0
+    # what was drawn in it: attempts at the packet in turn, and whether it was lost; how many of
+    # those behind it took so many attempts (see `_draw_counts`); the same, dealt out
+    _head: tuple[int, bool] | None = None
+    _counts: NDArray[np.int64] | None = None
+    _order: NDArray[np.int64] | None = None
 
     def __init__(self, packets: int, limit: int, gives_up: bool, want_mask: bool) -> None:
         self.packets = packets
         self.limit = limit
         self.gives_up = gives_up
-        self.settled = 0
-        self.tried = 0  # failed attempts at the packet in turn
-        self._lost = 0
         self._mask = np.zeros(packets, dtype=np.bool_) if want_mask else None
-        self._last = _Last(0, 0, 0, 0.0, 0.0)
-        self._head: tuple[int, bool] | None = None  # attempts at it in the last segment, lost?
-        self._counts: NDArray[np.int64] | None = None  # of the packets behind it, see _draw_counts
-        self._order: NDArray[np.int64] | None = None  # the same, dealt out
 
     @property
     def delivered(self) -> int:
@@ -81,7 +77,7 @@ class LimitedSending(Sending):
     def attempt(
         self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
     ) -> int:
-        self._last = _Last(self.settled, self._lost, self.tried, per, snr)
+        self._before, self._per = (self.settled, self._lost, self.tried), per
         self._head = self._counts = self._order = None
         if room is None:
             room = self.packets * self.limit
@@ -97,13 +93,12 @@ class LimitedSending(Sending):
         return used
 
     def rewind(self, rng: np.random.Generator, used: int) -> None:
-        last = self._last
-        self.settled, self._lost, self.tried = last.settled, last.lost, last.tried
+        self.settled, self._lost, self.tried = self._before
         if self._mask is not None:
             self._mask[self.settled :] = False
-        if last.per == 0.0:
+        if self._per == 0.0:
             self._succeed(used)
-        elif last.per == 1.0:
+        elif self._per == 1.0:
             self._fail(used)
         else:
             self._replay(rng, used)

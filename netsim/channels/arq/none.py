@@ -15,6 +15,10 @@ class NoArq(Arq):
     kind: Literal["none"] = "none"
     acknowledged: ClassVar[bool] = False
 
+    @property
+    def limit(self) -> int | None:
+        return 1
+
     def begin(
         self, packets: int, want_mask: bool = False, decode: Decode | None = None
     ) -> "_Sending":

@@ -22,6 +22,10 @@ class Unlimited(Arq):
     kind: Literal["unlimited"] = "unlimited"
     acknowledged: ClassVar[bool] = True
 
+    @property
+    def limit(self) -> int | None:
+        return None
+
     def begin(
         self, packets: int, want_mask: bool = False, decode: Decode | None = None
     ) -> "_Sending":
