@@ -1,6 +1,7 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -129,4 +130,20 @@ def _open_link(world: World, ctx: Context) -> Link:
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(scenario.radio, world.budget, last_wakeup, ctx.env, ctx.recorder, world.streams)
+    return Air(
+        scenario.radio,
+        world.budget,
+        last_wakeup,
+        ctx.env,
+        ctx.recorder,
+        world.streams,
+        _distances(world),
+    )
+
+
+def _distances(world: World) -> Callable[[int, int, int], float] | None:
+    """(node, node, time) -> how far apart they are; None where nodes have no places."""
+    at = world.positions_m
+    if at is None:
+        return None
+    return lambda i, j, time_ns: float(np.hypot(*(at[i] - at[j])))

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from netsim.errors import ScenarioError
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
 from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
 
@@ -63,3 +64,11 @@ class Radio(Table):
         """Thermal noise over the bandwidth, noise figure included."""
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    def do_without_places(self) -> None:
+        """Raise ScenarioError for what means nothing where nodes have no places."""
+        remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
+        if self.propagation_delay:
+            raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
+        if self.mac.range_m is not None:
+            raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")

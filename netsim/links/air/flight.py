@@ -52,7 +52,7 @@ class Reception:
     medium : Medium
         What others do to each attempt now.
     heard : dict
-        Interference over noise of each flight that is heard, linear.
+        Interference over noise of each flight that is heard, linear; kept by `Sharing`.
     base : Sending or None
         The message where its leg began; None: nothing has been sent.
     sending : Sending or None
@@ -72,6 +72,7 @@ class Reception:
     """
 
     # What few flights ever set is kept with the class: a flight is made for every message.
+    heard: dict[Flight, float]
     base: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
@@ -89,7 +90,6 @@ class Reception:
         self.serial = serial
         self.in_vain = in_vain
         self.fixed = fixed
-        self.heard: dict[Flight, float] = {}
         self.met: list[Stretch] = []
         self.used: list[int] = []
 
@@ -181,7 +181,7 @@ class Flight:
     attempt_ns : float
         Time of one attempt of a broadcast.
     near : dict
-        Flights that it contends with, as an ordered set.
+        Flights that it contends with, as an ordered set; kept by `Sharing`.
     ends_ns : int
         When it ends as things are.
     deadline_ns : int or None
@@ -192,6 +192,7 @@ class Flight:
         Up to when its sender's time on the air has been counted, at `on_air` a unit of time.
     """
 
+    near: dict[Flight, None]
     medium = ALONE
     drawn_under = ALONE
     attempt_ns = 0.0
@@ -221,7 +222,6 @@ class Flight:
         self.rate_bps = rate_bps
         self.missed = missed
         self.broadcast = rate_bps is not None
-        self.near: dict[Flight, None] = {}
 
 
 def on_air(medium: Medium, attempt_ns: float) -> float:

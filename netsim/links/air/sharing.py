@@ -35,6 +35,9 @@ class Sharing:
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> list[Flight]:
         """Set what a new flight meets; which of the others meet something else from now on."""
+        flight.near = {}
+        for reception in flight.receptions:
+            reception.heard = {}
         if self._mac.interferes:
             changed = []
             for other in others:
