@@ -73,11 +73,10 @@ class ByPacket:
         self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.from_ns))
 
     def change(self, flight: Flight, worse: bool) -> None:
-        """Other conditions: the attempt under way fails with the probability of the worst."""
+        """Other conditions; `worse`: the attempt under way meets them, too, in the same time."""
         for reception in flight.receptions:
             if worse and reception.met:
-                changed = self._stretch(flight, reception)
-                reception.met[0].per = max(reception.met[0].per, changed.per)
+                reception.met = [self._stretch(flight, reception)]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """What became of a flight that ends now at a receiver."""
