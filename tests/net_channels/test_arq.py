@@ -330,6 +330,7 @@ def test_only_retransmission_is_acknowledged():
     assert [arq.acknowledged for arq in ALL] == [False, True, True, True]
 
 
+@pytest.mark.closed_forms
 def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     """wireless.md section 3: M = 2700, p = 0.1: mean M/(1-p), sd sqrt(M p)/(1-p), 99 % 3043."""
     n, rng = 20_000, generator(11)
@@ -342,6 +343,7 @@ def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     assert abs(tail - 0.01) < 4.0 * math.sqrt(0.01 * 0.99 / n) + stats.nbinom.pmf(343, 2700, 0.9)
 
 
+@pytest.mark.closed_forms
 @pytest.mark.parametrize("arq", [Abort(max_attempts=8), Hole(max_attempts=8)], ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("per", "complete"),
@@ -355,6 +357,7 @@ def test_delivery_under_a_retry_limit_is_the_closed_form(arq, per, complete):
     assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n) + 1.0 / n
 
 
+@pytest.mark.closed_forms
 @pytest.mark.parametrize(("per", "complete"), [(1e-4, 0.76337), (1e-3, 0.067115)])
 def test_unacknowledged_message_arrives_whole_by_the_closed_form(per, complete):
     """wireless.md section 3: (1 - p)^2700; 4 sd of a binomial share."""

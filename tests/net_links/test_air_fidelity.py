@@ -11,6 +11,8 @@ import pytest
 from scipy import stats
 
 MS = 1_000_000
+REPLICAS = 400
+"""Of the quick tests; the slow ones have 20,000."""
 NAMES = ("attempts", "lost", "duration", "delivered", "first hole", "early holes")
 ARQS = {
     "none": {"arq": {"kind": "none"}},
@@ -77,11 +79,11 @@ def assert_alike(ether, replicas, radio, packets, interference=(), broadcast=Fal
     ids=["M=1", "M=8", "M=1-met", "one-interferer", "on-and-off"],
 )
 def test_messages_are_as_if_every_attempt_were_played(ether, arq, packets, interference):
-    assert_alike(ether, 2_000, ARQS[arq], packets, interference)
+    assert_alike(ether, REPLICAS, ARQS[arq], packets, interference)
 
 
 def test_so_are_broadcasts(ether):
-    assert_alike(ether, 2_000, ARQS["hole"], 8, [(2.35, 4)], broadcast=True)
+    assert_alike(ether, REPLICAS, ARQS["hole"], 8, [(2.35, 4)], broadcast=True)
 
 
 BLOCKS = {"fading": {"kind": "rayleigh", "coherence_s": 0.0034}}
@@ -90,12 +92,12 @@ BLOCKS = {"fading": {"kind": "rayleigh", "coherence_s": 0.0034}}
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_outlast_their_fade(ether, arq):
     """Segments end within packets and interruptions within segments."""
-    assert_alike(ether, 2_000, ARQS[arq] | BLOCKS, 8, [(2.35, 4)])
+    assert_alike(ether, REPLICAS, ARQS[arq] | BLOCKS, 8, [(2.35, 4)])
 
 
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
-    assert_alike(ether, 2_000, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
+    assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
 
 
 @pytest.mark.slow
