@@ -3,8 +3,9 @@
 Conditions change when somebody else starts or stops to send. Then what was drawn up to that moment
 stands, exactly as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is drawn
 anew. An attempt belongs to the stretch in which it begins. The one under way when interference
-grows meets the new conditions, when it falls the old ones: each the worst that it meets. Where
-others slow an attempt down, what was done of it stays done.
+grows meets the new conditions, when it falls the old ones: each the worst that it meets (but one
+that met a fall does not meet a later rise). Where others slow an attempt down, what was done of it
+stays done.
 """
 
 from __future__ import annotations
