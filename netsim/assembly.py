@@ -1,12 +1,15 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
+import importlib
 from collections import Counter
-from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from netsim import plugins
 from netsim.clock import Clock
+from netsim.compute.flops import step_flops
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
 from netsim.compute.routes import Routes, choose
@@ -15,13 +18,20 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
+from netsim.energy.meter import Meter
 from netsim.links.air import Air
 from netsim.links.link import Link
+from netsim.links.mixed import Mixed
+from netsim.links.network import NetworkLink
+from netsim.links.propagation import Budget
 from netsim.links.wire import WiredLink
+from netsim.links.wiring import Wiring
+from netsim.placement import distances
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
-from netsim.units import to_ns
-from netsim.world import World
+from netsim.units import dbm_to_w, to_ns
+from netsim.world import SERVER, World
 
 
 def open_context(
@@ -52,21 +62,32 @@ def open_context(
     scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
-    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    module = importlib.import_module(type(entry.params).__module__)
+    servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+    left_out = frozenset() if plugins.knows_servers(module) else servers
+    sample_shape = tuple(shards.x.shape[1:])
+    flops = lru_cache(lambda one: step_flops(one, sample_shape, training.batch_size))
+    speed, speeds = scenario.compute.for_models(
+        world.speed_factor, lambda node: flops(world.architectures[node])
+    )
+    slot_s = schedule.slot_s or speed.mean_step_s() or 1.0
     ctx = Context(
         env=env,
         streams=world.streams,
         recorder=recorder,
         scheduler=scheduler,
         link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
+        power=None,  # type: ignore[arg-type] # opened below, for it switches the link
+        meter=None,  # type: ignore[arg-type] # opened below, for it may switch nodes off
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
         shards=shards,
-        speed=scenario.compute,
-        speed_factor=world.speed_factor,
+        speed=speed,
+        speed_factor=speeds,
         roles=world.roles,
-        neighbours=world.neighbours,
+        neighbours=_without(left_out, world.neighbours),
+        meetings=world.meetings,
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
         routes=routes,
@@ -75,9 +96,32 @@ def open_context(
         on_arrival=scenario.training.on_arrival,
         attack=scenario.attack,
         malicious=world.malicious,
+        left_out=left_out,
     )
     ctx.link = _open_link(world, ctx)
+    ctx.link.meet(world.meetings)
+    mortal = any(joules is not None for joules in world.batteries_j)
+    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn, mortal)
+    ctx.meter = ctx.link.meter = Meter(
+        env,
+        scenario.energy,
+        ctx.power,
+        [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
+        distances(world.positions_m, world.track),
+        world.batteries_j,
+        training.batch_size,
+    )
     return ctx
+
+
+def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The neighbours of every node, some nodes apart."""
+    if not left_out:
+        return neighbours
+    return [
+        () if i in left_out else tuple(j for j in peers if j not in left_out)
+        for i, peers in enumerate(neighbours)
+    ]
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
@@ -119,31 +163,31 @@ def optimizer_of(t: Training) -> Optimizer:
 
 
 def _open_link(world: World, ctx: Context) -> Link:
-    scenario = world.scenario
-    if scenario.radio is None:
-        assert scenario.link is not None
-        return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
-    assert world.budget is not None
+    wires = None if world.wiring is None else _open_wires(world, world.wiring, ctx)
+    air = None if world.budget is None else _open_air(world, world.budget, ctx)
+    if wires is not None and air is not None:
+        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+        return Mixed(air, wires, servers)
+    link = air or wires
+    assert link is not None
+    return link
+
+
+def _open_wires(world: World, wiring: Wiring, ctx: Context) -> Link:
+    nodes, env, recorder = len(world.roles), ctx.env, ctx.recorder
+    if wiring.plain and world.meetings is None:
+        return WiredLink(wiring.wire, nodes, env, recorder, world.streams)
+    return NetworkLink(wiring, nodes, env, recorder, world.streams)
+
+
+def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
+    radio = world.scenario.radio
+    assert radio is not None
 
     def last_round(node: int, time_ns: int) -> tuple[int, int]:
         assert ctx.barrier is not None
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(
-        scenario.radio,
-        world.budget,
-        last_wakeup,
-        ctx.env,
-        ctx.recorder,
-        world.streams,
-        _distances(world),
-    )
-
-
-def _distances(world: World) -> Callable[[int, int, int], float] | None:
-    """(node, node, time) -> how far apart they are; None where nodes have no places."""
-    at = world.positions_m
-    if at is None:
-        return None
-    return lambda i, j, time_ns: float(np.hypot(*(at[i] - at[j])))
+    places = distances(world.positions_m, world.track)
+    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams, places)

@@ -38,6 +38,14 @@ DataDir = Annotated[
 TimingOnly = Annotated[
     bool, typer.Option("--timing-only", help="Play the network without learning.")
 ]
+Target = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="ACCURACY", help="When was this accuracy first reached?"),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
@@ -103,6 +111,8 @@ def sweep(
     ] = None,
     select: Annotated[str | None, typer.Option(help="Metric that chooses the best trial.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time [one a core].")] = None,
+    show: Show = None,
+    target: Target = None,
     sets: Sets = None,
     out: Out = None,
     device: Device = None,
@@ -112,14 +122,15 @@ def sweep(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Play a scenario many times: a grid of values, random trials, seeds."""
+    """Play a scenario many times (a grid of values, random trials, seeds); paired differences."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        from netsim.console import sweeping
 
-        commands.sweep(
+        given = {"trials": trials, "select": select, "jobs": jobs, "target": target}
+        sweeping.sweep(
             scenario,
             [*(sets or []), *_more(device=device, data=data)],
-            commands.sweep_table(over or [], draw or [], trials, seeds, select, jobs),
+            sweeping.options(over or [], draw or [], seeds, show, **given),
             out,
             algorithms,
             timing_only,
@@ -197,19 +208,22 @@ def schema(algorithms: Algorithms = None, debug: Debug = False) -> None:
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
-    target: Annotated[
-        float | None, typer.Option(min=0, max=1, help="When was this accuracy first reached?")
-    ] = None,
+    target: Target = None,
+    show: Show = None,
     debug: Debug = False,
 ) -> None:
     """Finished runs side by side; the folder of a sweep as means over its seeds."""
     with terminal.reported(debug):
-        from netsim.results.compare import sweep_table, table
+        from netsim.console import sweeping
+        from netsim.errors import ScenarioError
+        from netsim.results.compare import table
         from netsim.results.summary import run_folders
 
-        if len(runs) == 1 and (runs[0] / "sweep.csv").is_file():
-            terminal.out().print(sweep_table(runs[0], target, csv))
+        if len(runs) == 1 and sweeping.is_sweep(runs[0]):
+            terminal.out().print(sweeping.compared(runs[0], target, show, csv))
             return
+        if show is not None:
+            raise ScenarioError("--show is for the folder of a sweep")
         folders = [folder for path in runs for folder in run_folders(path)]
         terminal.out().print(table(folders, csv, target))
 

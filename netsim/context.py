@@ -15,10 +15,13 @@ from netsim.compute.routes import Routes
 from netsim.compute.scheduler import Scheduler
 from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
+from netsim.energy.meter import Meter
 from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 
 if TYPE_CHECKING:
     from netsim.barrier import Barrier
@@ -33,6 +36,8 @@ class Context:
     ----------
     initial : list of Cell
         Each node's initial model.
+    left_out : frozenset of int
+        Servers, where the algorithm knows none: nobody's neighbours, without processes.
     barrier : Barrier or None
         Set under `rounds`; `clock` otherwise.
     weights_due : list of (time_ns, node, ids, Ref or numbers)
@@ -46,6 +51,8 @@ class Context:
     recorder: Recorder
     scheduler: Scheduler
     link: Link
+    power: Power
+    meter: Meter
     schedule: Schedule
     clock: Clock | None
     slot_ns: int
@@ -54,6 +61,7 @@ class Context:
     speed_factor: tuple[float, ...]
     roles: tuple[str, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     architectures: list[Architecture]
     initial: list[Cell]
     routes: Routes
@@ -62,6 +70,7 @@ class Context:
     on_arrival: str
     attack: Attack | None = None
     malicious: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
     barrier: Barrier | None = None
     nodes: list[Node] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import torch
 from netsim.assembly import open_context
 from netsim.barrier import Barrier
 from netsim.blame import blamed, name_of, named
+from netsim.energy import Energy
 from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
@@ -22,11 +25,15 @@ from netsim.provenance import backend_name, environment, node_table
 from netsim.results import kept, summary
 from netsim.scenario import to_toml
 from netsim.scenario.tables import AlgorithmEntry
+from netsim.topology import component_sizes
 from netsim.units import to_ns, to_s
 from netsim.world import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
+
+COLLECTED_EVERY = (20_000, 20, 100)
+"""New objects, and younger collections, between two collections of Python's garbage."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,8 @@ def play(
         if folder is not None:
             run.write_inputs(folder)
             summary.write_json(folder / "status.json", status)
-        run.to_horizon()
+        with _seldom_collected():
+            run.to_horizon()
         status = {"state": "done"}
         return run.finish(folder)
     except BaseException as error:
@@ -96,6 +104,22 @@ def play(
         if folder is not None and folder.exists():
             status |= {"virtual_s": to_s(run.ctx.env.now)}
             summary.write_json(folder / "status.json", status)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Garbage of a run is nearly all counted out at once: looking for cycles may wait.
+
+    What is there before outlives the run, and need not be looked at again and again.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_EVERY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 class Simulation:
@@ -124,12 +148,15 @@ class Simulation:
         module = importlib.import_module(type(self.entry.params).__module__)
         ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
         for node in ctx.nodes:
+            if node.id in ctx.left_out:
+                self._processes.append([])
+                continue
             try:
                 generators = list(module.processes(node, self.entry.params))
             except Exception as error:
                 raise blamed(ctx.env, node.id, "processes", error) from error
             self._processes.append(
-                [(name_of(g), ctx.env.process(named(ctx.env, node.id, g))) for g in generators]
+                [(name_of(g), ctx.env.process(named(ctx.power, node.id, g))) for g in generators]
             )
         if ctx.schedule.barrier:
             deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
@@ -139,11 +166,14 @@ class Simulation:
                 to_ns(ctx.schedule.interval_s),  # type: ignore[attr-defined]
                 None if deadline_s is None else to_ns(deadline_s),
                 ctx.slot_ns,
+                ctx.power.off,
                 lambda: ctx.link.in_flight,
                 self._is_idle,
                 lambda i, wake: ctx.nodes[i].started(wake),
                 self._skipped,
             )
+            look = ctx.barrier.look
+            ctx.power.tell(lambda _node, _on: look())
 
     def _is_idle(self, node: int) -> bool:
         """Whether all that a node does is listen, and nothing has come."""
@@ -182,7 +212,7 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        if next_ns == float("inf"):
+        if env.waiting == self.ctx.power.planned + self.ctx.meter.planned:
             self._require_nobody_waits()
         self._evaluate(horizon_ns, last=True)
         self._tell()
@@ -192,6 +222,7 @@ class Simulation:
             f"node {i} in {name} (waits for {_target(process)})"
             for i, processes in enumerate(self._processes)
             for name, process in processes
+            if i not in self.ctx.power.off
             if process.is_alive and not getattr(process.target, "listener", False)
         ]
         if waiting:
@@ -221,6 +252,18 @@ class Simulation:
                 )
             )
 
+    def _topology(self) -> dict[str, Any]:
+        """Links and connected components of the graph, of a contact trace of all who ever meet."""
+        neighbours, left_out = self.ctx.neighbours, self.ctx.left_out
+        sizes = component_sizes(neighbours, left_out)
+        return {
+            "links": sum(map(len, neighbours)) // 2,
+            "components": len(sizes),
+            "largest_component": sizes[0],
+            "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
+            "servers_left_out": len(left_out),
+        }
+
     # -- run folder ------------------------------------------------------------------------------
 
     def write_inputs(self, folder: Path) -> None:
@@ -231,14 +274,14 @@ class Simulation:
         scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
         summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
-        self.ctx.recorder.nodes(node_table(self.world))
+        self.ctx.recorder.nodes(node_table(self.world, self.ctx))
 
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up."""
         ctx, scenario = self.ctx, self.world.scenario
         wall_s = time.perf_counter() - self.started_s
         unread = sum(node.unread() for node in ctx.nodes)
-        totals = ctx.recorder.close()
+        totals, end_ns = ctx.recorder.close(), to_ns(scenario.horizon_s)
         extra = {
             "name": scenario.name,
             "algorithm": self.entry.name,
@@ -247,7 +290,7 @@ class Simulation:
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,
-            "energy_j": sum(ctx.link.radiated_j),
+            "energy_j": ctx.meter.total_j(end_ns),
             "counts": {
                 "messages_unread": unread,
                 "messages_in_flight": ctx.link.in_flight,
@@ -264,9 +307,16 @@ class Simulation:
                 "one_by_one": ctx.scheduler.one_by_one,
                 "device": str(self.world.shards.x.device),
             },
+            "topology": self._topology(),
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }
+        if self.world.positions_m is not None and self.world.budget is not None:
+            extra["links"] = self.world.budget.described()
+        if not ctx.power.always_on:
+            extra["power"] = ctx.power.summary(end_ns)
+        if scenario.energy != Energy() or any(self.world.batteries_j):
+            extra["energy"] = ctx.meter.summary(end_ns)
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:

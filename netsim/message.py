@@ -1,7 +1,7 @@
 """Typed immutable messages whose size in bits is known without any tensor work."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -38,8 +38,7 @@ class Message:
 M = TypeVar("M", bound=Message, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Received(Generic[M]):
+class Received(NamedTuple, Generic[M]):
     """A message as its receiver sees it.
 
     Attributes
@@ -159,16 +158,21 @@ def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed, and with containers of its own."""
     kind = type(message)
     names, takes_all = _layout(kind)
-    after, changed = {}, False
+    after, changed = [], False
     for name in names:
         value = getattr(message, name)
-        after[name] = new = change(value) if isinstance(value, Ref) else _map_refs(value, change)
+        new = change(value) if isinstance(value, Ref) else _map_refs(value, change)
+        after.append(new)
         changed = changed or new is not value
     if not changed:
         return message
     if takes_all:  # what `replace` does, without its looking at every field again
-        return kind(**after)
-    changes = {name: new for name, new in after.items() if new is not getattr(message, name)}
+        return kind(*after)
+    changes = {
+        name: new
+        for name, new in zip(names, after, strict=True)
+        if new is not getattr(message, name)
+    }
     return replace(message, **changes)  # type: ignore[type-var]
 
 

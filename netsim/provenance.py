@@ -32,7 +32,22 @@ def environment(world: World, ctx: Context) -> dict[str, Any]:
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
         "discovery": ctx.link.discovery,
         "on_arrival": ctx.on_arrival,
+        "assumptions": _assumptions(world),
     }
+
+
+def _assumptions(world: World) -> list[str]:
+    """What the models of the links assume that a reader of the results has to know."""
+    radio = world.scenario.radio
+    if radio is None or world.budget is None or world.positions_m is None:
+        return []
+    found = [] if radio.path_loss.assumes is None else [radio.path_loss.assumes]
+    if world.budget.means.pairs_left_out:
+        found.append(
+            f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
+            "be decoded less than once in a million times"
+        )
+    return found
 
 
 def backend_name(ctx: Context) -> str:
@@ -48,8 +63,10 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def node_table(world: World) -> dict[str, list[Any]]:
+def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
     """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
+
+    `step_s` is the mean virtual time of a local step without straggling.
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
@@ -60,7 +77,8 @@ def node_table(world: World) -> dict[str, list[Any]]:
         "node": list(ids),
         "role": list(world.roles),
         "malicious": [i in world.malicious for i in ids],
-        "speed": list(world.speed_factor),
+        "speed": list(ctx.speed_factor),
+        "step_s": [ctx.speed.mean_step_s() / factor for factor in ctx.speed_factor],
         "train_samples": [len(r.train) for r in rows],
         "validation_samples": [len(r.validation) for r in rows],
         "test_samples": [len(r.test) for r in rows],

@@ -1,7 +1,7 @@
 """Sweeps: a grid, random trials and seeds, each run in a process of its own.
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
-`netsim.results.compare`.
+`netsim.results.paired`.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -21,13 +21,17 @@ from netsim import plugins, runner
 from netsim.console import terminal
 from netsim.errors import ScenarioError
 from netsim.results.compare import write_csv
+from netsim.results.measures import MEASURES
 from netsim.results.metrics import is_loss
 from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
-from netsim.scenario.draft import Draft
+from netsim.scenario.draft import TAGS, Draft
 from netsim.scenario.problems import shown
 from netsim.scenario.sweep import Sweep
+
+COMMAND_LINE = "command line"
+"""The layer of a draft that the options of `netsim sweep` make."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,11 @@ class Job:
     algorithms: Path | None
     timing_only: bool
 
+    @property
+    def where(self) -> str:
+        """The run's name for people."""
+        return f"{self.point.label}, seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -70,7 +79,7 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
     grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
     found: list[Point] = []
     for values in grid:
-        label = _label(values)
+        label = _label(values, sweep.over)
         for trial in range(sweep.trials or 0):
             drawn = {
                 key: draw.at(streams.uniform("sweep", trial, i))
@@ -87,17 +96,29 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
     ]
 
 
-def _label(values: dict[str, Any]) -> str:
+def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
     """A folder's name: `mu1=0.1,fading=rayleigh`."""
     lasts = [key.rpartition(".")[2] for key in values]
     parts = []
     for (key, value), last in zip(values.items(), lasts, strict=True):
         name = last if lasts.count(last) == 1 else key
-        if isinstance(value, dict):
-            value = value.get("kind", value.get("schedule", shown(value)))
-        text = f"{value:.6g}" if isinstance(value, float) else str(value)
-        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", f"{name}={text}"))
+        text = f"{name}={_short(value, over[key])}"
+        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", text))
     return ",".join(parts)[:120] or "base"
+
+
+def _short(value: Any, others: Sequence[Any] = ()) -> str:
+    """A value in a label: of a table its kind, and what tells it from others of that kind."""
+    if isinstance(value, float):
+        return f"{value:.6g}".replace("e+", "e")
+    if not isinstance(value, dict):
+        return str(value)
+    tag = next((t for t in TAGS if t in value), None)
+    if tag is None:
+        return shown(value)
+    alike = [v for v in others if isinstance(v, dict) and v.get(tag) == value[tag]]
+    differing = [k for k in value if any(v.get(k) != value[k] for v in alike)]
+    return "-".join([str(value[tag]), *(f"{k}={_short(value[k])}" for k in differing)])
 
 
 def plan(
@@ -119,6 +140,12 @@ def plan(
     modules = plugins.algorithms(algorithms)
     jobs: list[Job] = []
     problems: list[str] = []
+    learned = [name for name in sweep.show if MEASURES[name].learned]
+    if timing_only and learned:
+        problems.append(
+            f"{draft.path}: [sweep] show = {shown(learned[0])}: takes learning, so --timing-only "
+            "does not tell"
+        )
     select = sweep.select
     if sweep.trials and "validation" in select and scenario.data.validation == 0:
         problems.append(
@@ -126,12 +153,12 @@ def plan(
             "set [data] validation, such as 0.2"
         )
     for point in points(sweep, scenario.seed):
-        for seed in sweep.seeds or (scenario.seed,):
+        for seed in seeds(scenario):
             own = draft.copy()
             own.raw.pop("sweep", None)
             try:
                 for key, value in point.values.items():
-                    own.assign(key, value, f"{draft.path}: [sweep] {key} = {shown(value)}")
+                    own.assign(key, value, _said(draft, key, value))
                 own.assign("seed", seed, draft.path)
                 checked = check(own, modules)
                 problems += runner.machine_problems(checked, own.path, modules, timing_only)
@@ -144,6 +171,20 @@ def plan(
     return jobs
 
 
+def seeds(scenario: Scenario) -> tuple[int, ...]:
+    """The seeds of a scenario's sweep."""
+    assert scenario.sweep is not None
+    return scenario.sweep.seeds or (scenario.seed,)
+
+
+def _said(draft: Draft, key: str, value: Any) -> str:
+    """Where a point's value comes from, for errors."""
+    for table, option in (("over", "--over"), ("draw", "--draw")):
+        if draft.source(("sweep", table, key)) == COMMAND_LINE:
+            return f"{option} {key}={shown(value)}"
+    return f"{draft.path}: [sweep] {key} = {shown(value)}"
+
+
 def run_job(job: Job) -> Outcome:
     """Play one run of a sweep; its errors become part of the outcome."""
 
@@ -151,7 +192,6 @@ def run_job(job: Job) -> Outcome:
         job.folder.mkdir(parents=True, exist_ok=True)
         return job.folder
 
-    where = f"{job.point.label}, seed {job.seed}"
     try:
         scenario = check(job.draft, plugins.algorithms(job.algorithms))
         folders = runner.play(
@@ -159,37 +199,32 @@ def run_job(job: Job) -> Outcome:
         )
     except Exception as error:  # one run's crash is that run's outcome; the others go on
         bad_input = isinstance(error, ScenarioError)
-        return Outcome(job, (), f"{where}: {terminal.crash(error)}", bad_input)
+        return Outcome(job, (), f"{job.where}: {terminal.crash(error)}", bad_input)
     return Outcome(job, tuple(folders))
 
 
-def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> list[Outcome]:
-    """Play all runs, `workers` at a time (one: in this process); outcomes in the jobs' order."""
+def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
+    """Play all runs, `workers` at a time (one: in this process), telling of each that ends."""
     if workers == 1:
-        done = []
         for job in jobs:
-            done.append(run_job(job))
-            told(done[-1])
-        return done
+            told(run_job(job))
+        return
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    outcomes: dict[int, Outcome] = {}
     pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context)
     try:
-        waiting = {pool.submit(run_job, job): i for i, job in enumerate(jobs)}
+        waiting = {pool.submit(run_job, job): job for job in jobs}
         for future in as_completed(waiting):
-            i = waiting[future]
+            job = waiting[future]
             try:
                 outcome = future.result()
             except BrokenProcessPool:
                 problem = "its process, or one beside it, was killed (out of memory?)"
-                outcome = Outcome(jobs[i], (), f"{jobs[i].point.label}: {problem}")
-            outcomes[i] = outcome
+                outcome = Outcome(job, (), f"{job.where}: {problem}")
             told(outcome)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
-    return [outcomes[i] for i in range(len(jobs))]
 
 
 def workers(sweep: Sweep) -> int:

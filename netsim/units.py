@@ -8,8 +8,10 @@ rounding. Everything a user sees is in seconds.
 import math
 
 NS_PER_S = 1_000_000_000
+BITS_PER_MEGABYTE = 8e6
 BOLTZMANN_J_PER_K = 1.380649e-23
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
+_LARGEST_DB = 3080.0
 
 
 def to_ns(seconds: float) -> int:
@@ -23,8 +25,8 @@ def to_s(nanoseconds: int) -> float:
 
 
 def db_to_linear(db: float) -> float:
-    """A ratio in dB as a linear ratio."""
-    return float(10.0 ** (db / 10.0))
+    """A ratio in dB as a linear ratio; infinity for one that no float holds."""
+    return float(10.0 ** (db / 10.0)) if db < _LARGEST_DB else math.inf
 
 
 def linear_to_db(ratio: float) -> float:

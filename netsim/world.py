@@ -6,26 +6,29 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.channels import calibration
+from netsim.budget import open_budget
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
+from netsim.links.wiring import Wiring
+from netsim.links.wiring import read as read_wiring
+from netsim.placement import placed
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
-from netsim.units import db_to_linear, dbm_to_w, linear_to_db
+from netsim.topology.churn import Timeline, timeline
+from netsim.topology.mobility import Track
+from netsim.traces.contacts import Meetings
 
 SERVER = "server"
 """Role of a node that holds no data."""
@@ -37,14 +40,26 @@ class World:
 
     Attributes
     ----------
+    neighbours : list of tuple of int
+        Whom each node may ever talk to.
+    meetings : Meetings or None
+        When neighbours are in contact; None: always.
     positions_m : (N, 2) array or None
-        None where links have no places (`iid_links`, wired).
+        At the start; None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
         Each node's initial row; the same tensor where it is common.
+    wiring : Wiring or None
+        None without a wired link.
     budget : Budget or None
         Mean SNRs; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
+    churn : Timeline or None
+        When nodes are on; None: always.
+    track : Track or None
+        How nodes move; None: nobody does.
+    batteries_j : tuple of float or None
+        What each node's battery holds; None: no end of it.
     """
 
     scenario: Scenario
@@ -54,13 +69,18 @@ class World:
     roles: tuple[str, ...]
     speed_factor: tuple[float, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     positions_m: np.ndarray | None
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
+    wiring: Wiring | None
     budget: Budget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
+    churn: Timeline | None = None
+    track: Track | None = None
+    batteries_j: tuple[float | None, ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -83,13 +103,24 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     groups = [g for g in scenario.nodes.groups for _ in range(g.count)]
     plain = scenario.nodes.count - len(groups)
     roles = tuple(g.role for g in groups) + ("node",) * plain
-    factors = tuple(g.speed for g in groups) + (1.0,) * plain
-    positions = _positions(scenario, streams)
-    samples = _load(scenario, data_folder)
+    churn = [g.churn or scenario.churn for g in groups] + [scenario.churn] * plain
+    batteries_j = tuple(g.battery_j or scenario.energy.battery_j for g in groups)
+    batteries_j += (scenario.energy.battery_j,) * plain
+    folder = _folder(scenario, data_folder)
+    positions, track = placed(scenario, streams, folder)
+    samples = scenario.data.load(folder)
+    stated = tuple(g.speed for g in groups) + (1.0,) * plain
+    speeds = scenario.compute.relative(stated, streams, folder)
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
+    wiring: Wiring | None = None
+    if scenario.link is not None:
+        up_bps = [g.uplink_bps for g in groups] + [None] * plain
+        down_bps = [g.downlink_bps for g in groups] + [None] * plain
+        traced = [role != SERVER for role in roles]
+        wiring = read_wiring(scenario.link, up_bps, down_bps, traced, streams, folder)
     budget: Budget | None = None
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
@@ -97,22 +128,32 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         if positions is None:
             scenario.radio.do_without_places()
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
-        budget, threshold_db, powers = _budget(scenario, positions, given)
+        budget, threshold_db, powers = open_budget(scenario, positions, given, streams, track)
+    range_m = None if budget is None else budget.range_m
+    servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
+    site = Site(scenario.nodes.count, streams, positions, range_m, folder=folder, servers=servers)
+    meetings = scenario.topology.meetings(site)
+    known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(
         scenario,
         streams,
         samples,
         shards,
         roles,
-        factors,
-        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions)),
+        speeds,
+        known,
+        meetings,
         positions,
         architectures,
         initial,
+        wiring,
         budget,
         threshold_db,
         powers,
         malicious,
+        timeline(churn, streams, folder),
+        track,
+        batteries_j,
     )
 
 
@@ -131,21 +172,8 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
-    nodes = scenario.nodes
-    if nodes.placement == "given":
-        return np.array(nodes.positions_m)
-    if nodes.placement == "disc":
-        ids = np.arange(nodes.count)
-        radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))
-        angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
-        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return None
-
-
-def _load(scenario: Scenario, data_folder: Path | None) -> Samples:
-    path = scenario.data.path
-    return scenario.data.load(Path(path) if path is not None else data_folder)
+def _folder(scenario: Scenario, data_folder: Path | None) -> Path | None:
+    return data_folder if scenario.data.path is None else Path(scenario.data.path)
 
 
 def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:
@@ -234,60 +262,3 @@ def _models(
         else:
             rows.append(draw(which, node)[1].to(device))
     return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
-
-
-def _budget(
-    scenario: Scenario, positions: np.ndarray | None, given_dbm: tuple[float | None, ...]
-) -> tuple[Budget, float, tuple[float, ...]]:
-    """Link budget, calibrated if the scenario says how many nodes are to be reachable."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
-    if radio.reachable is not None:
-        if not radio.reachable < nodes.count - 1:
-            raise ScenarioError(
-                f"[radio] reachable = {radio.reachable:g}: must be less than the number of other "
-                f"nodes, {nodes.count - 1}"
-            )
-        if positions is None:
-            gap_db = linear_to_db(
-                calibration.iid_links_threshold_over_mean_snr(nodes.count, radio.reachable)
-            )
-            if radio.calibrate == "threshold":
-                threshold_db = mean_db + gap_db
-            else:
-                base_dbm += threshold_db - gap_db - mean_db
-                mean_db = threshold_db - gap_db
-        else:
-            edge_db = _edge_loss_db(scenario)
-            if radio.calibrate == "threshold":
-                threshold_db = calibration.threshold_db(base_dbm, radio.noise_dbm, edge_db)
-            else:
-                base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
-    powers = tuple(base_dbm if p is None else p for p in given_dbm)
-
-    @lru_cache(maxsize=1024)
-    def mean_snr(src: int) -> np.ndarray:
-        if positions is None:
-            return np.full(nodes.count, db_to_linear(mean_db + powers[src] - base_dbm))
-        distance_m = np.hypot(*(positions - positions[src]).T)
-        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz)
-        return np.asarray(10.0 ** ((powers[src] - loss_db - radio.noise_dbm) / 10.0))
-
-    watts = tuple(dbm_to_w(p) for p in powers)
-    return Budget(mean_snr, db_to_linear(threshold_db), watts), threshold_db, powers
-
-
-def _edge_loss_db(scenario: Scenario) -> float:
-    """Path loss at the distance where the mean SNR is to fall to the threshold."""
-    radio, nodes = scenario.radio, scenario.nodes
-    assert radio is not None
-    assert radio.reachable is not None
-    exponent = getattr(radio.path_loss, "exponent", 2.0)
-    if nodes.placement != "disc" or radio.fading.kind != "rayleigh":
-        raise ScenarioError(
-            "[radio] reachable: the formula is for Rayleigh fading and nodes in a disc "
-            '(placement = "disc") or alike links ("iid_links"); set threshold_db yourself'
-        )
-    ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
-    return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))

@@ -109,3 +109,15 @@ def test_scale_measures_a_process_of_its_own(run):
     (cell,) = run("scale", "--case", "a-10000", "--nodes", 20, "--horizon-s", 2)["cells"]
     assert cell["peak RSS GiB"] >= cell["before GiB"] > 0
     assert cell["models a node"] > 1
+
+
+def test_a_delivery_costs_events_and_time_at_every_size(run, monkeypatch):
+    import network
+
+    monkeypatch.setattr(network, "LEAST_HORIZON_S", 30.0)
+    found = run("network", "--nodes", 12, 24, "--deliveries", 10)
+    small, large = found["cells"]
+    assert small["delivered"] > 10
+    assert large["events/delivery"] > 1
+    assert small["delay s"] > 0.5  # 32 Mbit at some 40 Mbit/s
+    assert "exponent" in found

@@ -22,18 +22,17 @@ class BatchKey(NamedTuple):
     counter: int
 
 
-@dataclass(frozen=True, slots=True)
-class Batches:
-    """`count` minibatches of one node's stream, from number `first` on."""
+class Batches(NamedTuple):
+    """Minibatches of one node's stream for so many steps, from number `first` on."""
 
     node: int
     stream: str
     first: int
-    count: int
+    steps: int
 
     def keys(self) -> Iterator[BatchKey]:
         """One by one."""
-        for counter in range(self.first, self.first + self.count):
+        for counter in range(self.first, self.first + self.steps):
             yield BatchKey(self.node, self.stream, counter)
 
 
@@ -50,8 +49,7 @@ class Optimizer:
     clip_norm: float | None = None
 
 
-@dataclass(frozen=True)
-class Train:
+class Train(NamedTuple):
     """Local steps from a model; inputs theta, given..., learned..., [anchor], [optimizer state].
 
     `given` are the loss's further arguments, with `Slot(i)` where the i-th Ref among them goes.
@@ -192,6 +190,6 @@ def describe(work: Work) -> str:
     """A job in a few words, for error messages."""
     if isinstance(work, Train):
         loss = f" with loss {work.loss.__qualname__}" if work.loss else ""
-        return f"training of {work.batches.count} steps{loss}"
+        return f"training of {work.batches.steps} steps{loss}"
     function = getattr(work, "function", None)
     return f"{type(work).__name__.lower()}" + (f" {function.__qualname__}" if function else "")

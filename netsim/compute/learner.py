@@ -110,7 +110,7 @@ class Learner(Combining):
         """
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
-        ctx, learn = self._ctx, dict(learn or {})
+        ctx = self._ctx
         if self.train_size == 0:
             is_server = ctx.roles[self.id] == "server"
             remedy = "; this algorithm works between peers: leave out nodes of role server"
@@ -126,21 +126,25 @@ class Learner(Combining):
             require_module_level(loss)
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
+        learned_too = dict(learn) if learn else {}
         work = Train(
             Batches(self.id, stream, first, total),
             constants,
             loss,
             slotted,
             len(held_fixed),
-            tuple(learn),
+            tuple(learned_too),
             None if anchor is None else anchor[1],
             optimizer is not None,
             learning_rate,
         )
-        extras = [r for r in (anchor[0] if anchor else None, optimizer) if r is not None]
-        inputs = (theta, *held_fixed, *learn.values(), *extras)
-        learned_values = sum(r.num_values for r in learn.values()) if learn else 0
-        size = optimizers.state_size(constants.kind, architecture.num_parameters + learned_values)
+        inputs = (theta, *held_fixed, *learned_too.values())
+        if anchor is not None:
+            inputs += (anchor[0],)
+        if optimizer is not None:
+            inputs += (optimizer,)
+        trained = architecture.num_parameters + sum(r.num_values for r in learned_too.values())
+        size = optimizers.state_size(constants.kind, trained)
         if optimizer is not None and optimizer.shape != (size,):
             raise ProtocolError(
                 f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
@@ -148,9 +152,9 @@ class Learner(Combining):
             )
         if anchor is not None and anchor[0].num_values < architecture.num_parameters:
             raise ProtocolError("train: the anchor must be a model like theta, or its parameters")
-        shapes = [theta.shape, *(r.shape for r in learn.values()), (size,)]
+        shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
         new, *learned, state = self._submit(work, inputs, shapes, [architecture])
-        result = Trained(new, dict(zip(learn, learned, strict=True)), state)
+        result = Trained(new, dict(zip(learned_too, learned, strict=True)), state)
         return self._occupy_processor(total, result)
 
     def _occupy_processor(self, steps: int, result: Trained) -> simpy.Event:
@@ -161,7 +165,8 @@ class Learner(Combining):
         self.local_steps += steps
         ctx.recorder.job(ctx.env.now, self.id, steps)
         start_ns = max(ctx.env.now, self._processor_free_ns)
-        self._processor_free_ns = start_ns + to_ns(duration_s)
+        self._processor_free_ns = ctx.power.work_ends(self.id, start_ns, to_ns(duration_s))
+        ctx.meter.computed(self.id, steps, start_ns, self._processor_free_ns)
         return ctx.env.due(self._processor_free_ns - ctx.env.now, FIRST, result)
 
     def free_processor(self) -> None:

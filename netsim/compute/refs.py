@@ -8,8 +8,9 @@ message in flight holds the model as it was sent and nobody touches a stranger's
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from netsim.errors import ProtocolError
 
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
     from netsim.compute.architecture import Architecture
     from netsim.compute.scheduler import Scheduler
     from netsim.compute.slab import Slab
+
+
+class Recipe(Protocol):
+    """How a value is made that was not kept, because most likely nobody asks for it.
+
+    Attributes
+    ----------
+    kind : hashable
+        Values whose recipes are of one kind are made together.
+    """
+
+    @property
+    def kind(self) -> Hashable: ...
+
+    def make(self, cells: Sequence[Cell]) -> None:
+        """Fill cells whose recipes are of this kind."""
 
 
 class Cell:
@@ -33,6 +50,8 @@ class Cell:
         Number of the level of jobs that fills it.
     slab : Slab or None
         Where a long value lies, in row `slot`; the row is free again when the cell is gone.
+    recipe : Recipe or None
+        Set while the job has run but the value is nowhere.
     """
 
     __slots__ = (
@@ -40,6 +59,7 @@ class Cell:
         "_tensor",
         "architecture",
         "level",
+        "recipe",
         "scheduler",
         "shape",
         "slab",
@@ -59,11 +79,14 @@ class Cell:
         self.level = 0
         self.slab: Slab | None = None
         self.slot = -1
+        self.recipe: Recipe | None = None
         self._tensor = value
 
     @property
     def value(self) -> Tensor | None:
         """The tensor; None until the job that fills the cell has run."""
+        if self.recipe is not None:
+            self.recipe.make((self,))
         if self.slab is not None:
             return self.slab.rows[self.slot].view(self.shape)
         return self._tensor
@@ -71,12 +94,22 @@ class Cell:
     @value.setter
     def value(self, tensor: Tensor) -> None:
         self._leave()
-        self._tensor = tensor
+        self._tensor, self.recipe = tensor, None
 
     def lie_in(self, slab: Slab, slot: int) -> None:
         """The value is row `slot` of a slab from now on."""
         self._leave()
-        self.slab, self.slot, self._tensor = slab, slot, None
+        self.slab, self.slot, self._tensor, self.recipe = slab, slot, None, None
+
+    def leave_to(self, recipe: Recipe) -> None:
+        """The value is made when somebody asks for it."""
+        self._leave()
+        self._tensor, self.recipe = None, recipe
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the job that fills the cell has run."""
+        return any(place is not None for place in (self.slab, self.recipe, self._tensor))
 
     def _leave(self) -> None:
         """Give back the row; a job that was broken off and run again fills its cells twice."""
@@ -189,5 +222,5 @@ class Ref:
         return self.architecture
 
     def __repr__(self) -> str:
-        state = "pending" if self.cell.value is None else "computed"
+        state = "computed" if self.cell.is_computed else "pending"
         return f"Ref(node {self.owner}, shape {self.shape}, {state})"

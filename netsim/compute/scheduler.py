@@ -97,25 +97,24 @@ class Scheduler:
         self._calls = 0
 
     def submit(
-        self, work: Work, node: int, inputs: tuple[Ref, ...], outputs: tuple[Cell, ...]
+        self, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
     ) -> None:
         """Record one job."""
         if self.backend is None:
             return
-        level = done = self._done
+        above = done = self._done
         for ref in inputs:
-            level = max(level, ref.cell.level)
-        level += 1
-        shapes = []
+            below = ref.cell.level
+            if below > above:
+                above = below
         for cell in outputs:
-            cell.level = level
-            shapes.append(cell.shape)
+            cell.level = above + 1
         levels = self._levels
-        while len(levels) < level - done:
+        while len(levels) <= above - done:
             levels.append([])
-        places = tuple(map(weak, outputs))
-        job = Job(work, node, self._now_ns(), inputs, places, tuple(shapes))
-        levels[level - done - 1].append(job)
+        shapes = tuple([cell.shape for cell in outputs])
+        job = Job(work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes)
+        levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
             self._run_ready()

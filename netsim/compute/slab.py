@@ -8,19 +8,25 @@ Merges of many nodes then are one gather over one tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from netsim.compute.refs import Cell, Ref
+    from netsim.compute.refs import Cell, Recipe, Ref
 
 ALIGNMENT = 32
 """Rows start at multiples of so many entries: no vector instruction crosses two rows."""
 
 FIRST_SLOTS = 16
+
+SLOTS_PER_NODE = 5
+"""Long values that are alive at once, a node, in gossip: models of several ages, momentum."""
+
+RESERVED_BYTES = 1 << 31
+"""Address space that a slab on a CPU takes at most before it is needed."""
 
 
 def padded(length: int) -> int:
@@ -37,6 +43,8 @@ class Slab:
         Entries of one value.
     device, dtype
         Of the tensor.
+    nodes : int
+        How many nodes have such values: room for them is reserved.
 
     Attributes
     ----------
@@ -50,12 +58,17 @@ class Slab:
 
     ZERO = 0
 
-    def __init__(self, length: int, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(
+        self, length: int, device: torch.device, dtype: torch.dtype, nodes: int = 0
+    ) -> None:
         self.length = length
         self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
         self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
+        if device.type == "cpu":  # it takes memory only where it is written
+            row_bytes = self.storage.nbytes
+            self._grow(min(SLOTS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:
         """`count` free slots; the slab grows by half if it has too few."""
@@ -82,7 +95,10 @@ class Slab:
         slots = self.take(len(held)) if held else []
         if len(held) < len(cells):
             rows = rows[held]
-        self.storage.index_copy_(0, self.index(slots), rows)
+        if self.storage.is_cuda:
+            self.storage.index_copy_(0, self.index(slots), rows)
+        else:  # index_copy_ takes three times as long
+            self.storage.numpy()[slots] = rows.numpy()
         for i, slot in zip(held, slots, strict=True):
             cell = cells[i]
             assert cell is not None
@@ -104,28 +120,39 @@ class Memory:
     ----------
     device, dtype
         Of every value.
+    nodes : int
+        Of the run.
     """
 
-    def __init__(self, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, device: torch.device, dtype: torch.dtype, nodes: int = 0) -> None:
         self.device, self.dtype = device, dtype
+        self._nodes = nodes
         self._slabs: dict[int, Slab] = {}
 
     def slab(self, length: int) -> Slab:
         """The slab for values of `length` entries."""
         if length not in self._slabs:
-            self._slabs[length] = Slab(length, self.device, self.dtype)
+            self._slabs[length] = Slab(length, self.device, self.dtype, self._nodes)
         return self._slabs[length]
 
     def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
         """Where whole values of one length lie; those that lie elsewhere are moved in."""
-        slab = self.slab(refs[0].num_values)
-        found = []
-        for ref in refs:
-            cell = ref.cell
+        cells = [ref.cell for ref in refs]
+        self.settle(cells)
+        return self.slab(refs[0].num_values), [cell.slot for cell in cells]
+
+    def settle(self, cells: Sequence[Cell]) -> None:
+        """Give computed values that lie in no slab a place in one."""
+        left: dict[Hashable, dict[Cell, Recipe]] = {}
+        for cell in cells:
             if cell.slab is None:
-                self.adopt(cell)
-            found.append(cell.slot)
-        return slab, found
+                recipe = cell.recipe
+                if recipe is None:
+                    self.adopt(cell)
+                else:
+                    left.setdefault(recipe.kind, {})[cell] = recipe
+        for recipes in left.values():
+            next(iter(recipes.values())).make(tuple(recipes))
 
     def adopt(self, cell: Cell) -> None:
         """Move a computed value into the slab of its length."""

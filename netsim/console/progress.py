@@ -41,6 +41,11 @@ def headline(scenario: Scenario) -> str:
     return " · ".join(parts)
 
 
+def announce(console: Console, scenario: Scenario) -> None:
+    """Say what is about to be played."""
+    console.print(Text(scenario.name, style="bold") + Text("  " + headline(scenario)))
+
+
 @contextmanager
 def watched(
     console: Console, quiet: bool = False

@@ -1,9 +1,12 @@
 """Clocks that every node keeps for itself: wake-up n is a cumulative sum of its intervals."""
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from netsim.units import to_ns
+
+AHEAD = 16
+"""Wake-ups of a node that are drawn at a time."""
 
 
 class OwnClock:
@@ -12,18 +15,20 @@ class OwnClock:
     Parameters
     ----------
     nodes : int
-    interval_s : callable
-        (node, count) -> seconds between wake-ups count - 1 and count, count = 1, 2, ...
+    intervals_s : callable
+        (node, counts) -> seconds between wake-ups count - 1 and count, for counts from 1 on.
     """
 
-    def __init__(self, nodes: int, interval_s: Callable[[int, int], float]) -> None:
-        self._interval_s = interval_s
+    def __init__(self, nodes: int, intervals_s: Callable[[int, range], Iterable[float]]) -> None:
+        self._intervals_s = intervals_s
         self._times: list[list[int]] = [[] for _ in range(nodes)]
 
     def _extend(self, node: int) -> None:
         times = self._times[node]
-        interval_s = self._interval_s(node, len(times) + 1)
-        times.append((times[-1] if times else 0) + max(1, to_ns(interval_s)))
+        last = times[-1] if times else 0
+        for interval_s in self._intervals_s(node, range(len(times) + 1, len(times) + 1 + AHEAD)):
+            last += max(1, to_ns(interval_s))
+            times.append(last)
 
     def next_wakeup(self, node: int, after: int) -> tuple[int, int]:
         times = self._times[node]

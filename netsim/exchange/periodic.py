@@ -19,10 +19,10 @@ class Periodic(Schedule):
     drift: Fraction = 0.0
 
     def clock(self, streams: Streams, nodes: int) -> Clock:
-        def interval_s(node: int, count: int) -> float:
-            if count == 1:
-                return streams.uniform("phase", node) * self.period_s
+        def intervals_s(node: int, counts: range) -> list[float]:
             offset = 2.0 * streams.uniform("drift", node) - 1.0
-            return self.period_s * (1.0 + self.drift * offset)
+            period_s = self.period_s * (1.0 + self.drift * offset)
+            phase_s = streams.uniform("phase", node) * self.period_s
+            return [phase_s if count == 1 else period_s for count in counts]
 
-        return OwnClock(nodes, interval_s)
+        return OwnClock(nodes, intervals_s)

@@ -1,6 +1,6 @@
 """The `[radio]` table: what a scenario says about the air.
 
-Power budget, path loss, fading, rate, packet errors, retransmission and discovery.
+Power budget, path loss, shadowing, fading, rate, packet errors, retransmission and discovery.
 `netsim.links.air` puts it to work.
 """
 
@@ -45,6 +45,7 @@ class Radio(Table):
     discovery: Literal["oracle", "probe"] = "oracle"
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
+    shadowing: choice("netsim.channels.shadowing") = {"kind": "none"}  # type: ignore[valid-type]
     fading: choice("netsim.channels.fading") = {"kind": "rayleigh"}  # type: ignore[valid-type]
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
@@ -56,6 +57,37 @@ class Radio(Table):
         if self.arq.kind == "unlimited" and self.ttl_s is None:
             raise ValueError(
                 'arq "unlimited" over fading needs ttl_s: a link in outage would never give up'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _combined_attempts_have_one_rule(self) -> Self:
+        if self.arq.combines and self.packet_error.per_rate and self.rate.kind != "fixed":
+            raise ValueError(
+                f'arq "{self.arq.kind}" adds up the SNRs of attempts at one rate: it needs '
+                'rate.kind = "fixed" with this packet_error'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _shadowing_has_a_size(self) -> Self:
+        if (
+            self.shadowing.drawn
+            and self.shadowing.sigma_db is None
+            and self.path_loss.own_shadowing is None
+        ):
+            raise ValueError(
+                f'shadowing "{self.shadowing.kind}" needs sigma_db: path_loss '
+                f'"{self.path_loss.kind}" states none of its own'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _late_news_of_a_channel_that_changes(self) -> Self:
+        if self.rate.choice_delay_s > 0 and self.fading.hold == "exchange":
+            raise ValueError(
+                'rate.csi_delay_s is read only with fading.hold = "coherence": a gain that is '
+                "held for an exchange is known for as long"
             )
         return self
 

@@ -1,11 +1,11 @@
-"""The event log: messages, wake-ups and local steps as they happened, and their fingerprint.
+"""The event log: messages, wake-ups, switches, local steps as they happened; their fingerprint.
 
 `Recorder.message` is called once per message and receiver, a million times in a large run, so it
 only appends; counting, hashing and writing happen on arrays, once per part.
 
-The fingerprint is a SHA-256 over messages, wake-ups and jobs in order. A wake-up or job enters with
-the number of messages logged before it, which fixes the order between the kinds of event. Two runs
-with equal fingerprints had the same events in the same order.
+The fingerprint is a SHA-256 over messages, wake-ups, switches and jobs in order. All but messages
+enter with the number of messages logged before them, which fixes the order between the kinds of
+event. Two runs with equal fingerprints had the same events in the same order.
 """
 
 import hashlib
@@ -153,6 +153,10 @@ class Recorder:
         self._wakes[outcome] += 1
         self._mark(t_ns, node, outcome, round)
 
+    def switched(self, t_ns: int, node: int, on: bool) -> None:
+        """A node was switched on or off."""
+        self._mark(t_ns, node, "on" if on else "off", 0)
+
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """A node started `steps` local training steps."""
         self.local_steps += steps
@@ -229,10 +233,14 @@ class Recorder:
         dict
             `messages` {sent delivered partial lost expired bits_sent bits_delivered airtime_s},
             `outcomes` {kind: {outcome: count}}, `models_sent`, `sent_by_kind` {kind: {messages
-            bytes models}}, `staleness` (see `Ages`), `wakes` {woke skipped}, `local_steps`,
-            `event_log_sha256`. Sent = delivered + partial + lost + expired. `bits_sent` are the
-            sizes of messages that went on the air, each counted once per receiver, and so are
-            models and bytes by kind; `bits_delivered` those of messages delivered whole.
+            bytes models}}, `delay`, `staleness` (see `Ages`), `wakes` {woke skipped},
+            `local_steps`, `event_log_sha256`. Sent = delivered + partial + lost + expired.
+            `bits_sent` are the sizes of messages that went on the air, each counted once per
+            receiver, and so are models and bytes by kind; `bits_delivered` those of messages
+            delivered whole. `delay`
+            {arrived mean_s p50_s p95_s p99_s max_s by_kind} is from sending to arrival, waiting
+            for radios or wires included, over messages delivered whole or in part; percentiles
+            are right to 0.4 %.
         """
         if self._totals is None:
             self._write_all()

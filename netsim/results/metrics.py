@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.results.parts import Rows, part_files, read_part
+from netsim.units import BITS_PER_MEGABYTE
 
 VALIDATION = "accuracy_validation"
 """The metric by which a node picks its best model."""
-
-BITS_PER_MEGABYTE = 8e6
 
 
 def names(metrics: Rows) -> list[str]:

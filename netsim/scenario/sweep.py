@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from netsim.registry import Count, Finite, Index, Table
+from netsim.registry import Count, Finite, Fraction, Index, Table
+from netsim.results import measures
 
 
 class Draw(Table):
@@ -46,7 +47,8 @@ class Sweep(Table):
     """Many runs of one scenario: a grid (`over`), random trials (`draw`), seeds.
 
     Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
-    the best trial of an algorithm is chosen.
+    the best trial of an algorithm is chosen. `show` names the numbers that table and figure show;
+    `target` is an accuracy of which they tell when it was first reached.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
@@ -55,6 +57,13 @@ class Sweep(Table):
     draw: dict[str, Draw] = {}
     select: str = "accuracy_validation"
     jobs: Count | None = None
+    show: tuple[str, ...] = ()
+    target: Fraction | None = None
+
+    @field_validator("show")
+    @classmethod
+    def _known(cls, show: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(measures.named(name) for name in show))
 
     @model_validator(mode="after")
     def _agree(self) -> "Sweep":
@@ -65,4 +74,7 @@ class Sweep(Table):
             raise ValueError(f'"{both[0]}" is both in over and in draw')
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds repeat")
+        towards = [name for name in self.show if "target" in name]
+        if towards and self.target is None:
+            raise ValueError(f"show has {towards[0]}: needs target, an accuracy such as 0.8")
         return self

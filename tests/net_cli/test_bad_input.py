@@ -169,14 +169,30 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
         (("--draw", "seed=1"), "--draw seed=1: is not of the form key.path=low:high[:log] or =a,b,c"),
         ((), "s.toml: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"),
         (("--trials", "2"), "command line: [sweep]: trials (how many) and draw (of what) go together"),
-        (("--over", "nodes.cont=1,2"), 's.toml: [sweep] nodes.cont = 1: [nodes] cont = 1: is not a key of this table; did you mean "count"?'),
-        (("--over", "nodes.count=3,0"), "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1"),
+        (("--over", "nodes.cont=1,2"), '--over nodes.cont=1: [nodes] cont = 1: is not a key of this table; did you mean "count"?'),
+        (("--over", "nodes.count=3,0"), "--over nodes.count=0: [nodes] count = 0: must be at least 1"),
+        (("--over", "radio.fading={kind=\"rayleigh\",coherence_s=-1}"), '--over radio.fading={kind = "rayleigh", coherence_s = -1}: [radio.fading] coherence_s = -1: must be greater than 0'),
+        (("--seeds", "0:2", "--show", "enery_j"), '--show enery_j: "enery_j" is not a number that runs are compared by; did you mean "energy_j"?'),
+        (("--seeds", "0:2", "--show", "time_to_target"), "command line: [sweep]: show has time_to_target_s: needs target, an accuracy such as 0.8"),
+        (("--seeds", "0:2", "--show", "accuracy", "--timing-only"), 's.toml: [sweep] show = "accuracy": takes learning, so --timing-only does not tell'),
         (("--trials", "1", "--draw", "training.learning_rate=0.1:1", "--set", "data.validation=0"), 's.toml: [sweep] select = "accuracy_validation": needs samples set aside; set [data] validation, such as 0.2'),
     ],
 )  # fmt: skip
 def test_a_sweep_that_makes_no_sense(refused, arguments, expected):
     if expected is not None:
         assert expected in refused("sweep", "s.toml", *arguments)
+
+
+def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):
+    text = (here / "s.toml").read_text() + '[sweep.over]\n"nodes.count" = [3, 0]\n'
+    (here / "s.toml").write_text(text)
+    [line] = refused("run", "s.toml")
+    assert line == "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1"
+
+
+def test_a_sweep_into_a_folder_that_is_not_empty(refused):
+    [line] = refused("sweep", "s.toml", "--seeds", "0:2", "--out", "algorithms")
+    assert line.startswith("--out algorithms: is not empty")
 
 
 def test_a_word_that_lists_nothing(refused):

@@ -108,7 +108,7 @@ def test_an_interrupted_run_ends_with_130_and_says_what_remains(netsim, here):
     assert json.loads((here / "runs/s/status.json").read_text())["state"] == "interrupted"
 
 
-def test_a_sweep_runs_every_point_and_seed(ok, here):
+def test_a_sweep_runs_every_point_and_seed(ok, netsim, here):
     result = ok(
         "sweep", "s.toml", "--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "2",
         "--out", "swept",
@@ -116,10 +116,60 @@ def test_a_sweep_runs_every_point_and_seed(ok, here):
     found = {str(p.parent.relative_to(here / "swept")) for p in here.glob("swept/**/summary.json")}
     assert found == {f"local_steps={n}/seed-{s}/alone" for n in (1, 2) for s in (0, 1)}
     rows = pd.read_csv(here / "swept" / "sweep.csv")
+    rows = rows[rows.metric == "accuracy"]
     assert list(rows.point) == ["local_steps=1", "local_steps=2"]
+    assert list(rows["algorithm.local_steps"]) == [1, 2]
     assert list(rows.seeds) == [2, 2]
     assert "4 of 4" in result.stderr
-    assert "results in swept" in result.stdout
+    assert "paired by seed" in result.stdout
+    assert (here / "swept" / "sweep.png").stat().st_size > 1000
+    accuracies = {
+        (n, s): json.loads(
+            (here / f"swept/local_steps={n}/seed-{s}/alone/summary.json").read_text()
+        )["accuracy"]["mean"]
+        for n in (1, 2)
+        for s in (0, 1)
+    }
+    differences = [accuracies[2, s] - accuracies[1, s] for s in (0, 1)]
+    assert rows["diff"].iloc[1] == pytest.approx(sum(differences) / 2)
+    again = netsim("compare", "swept", algorithms=False).stdout
+    assert again.splitlines()[:8] == result.stdout.splitlines()[:8]
+
+
+def test_options_fill_and_override_the_files_sweep(ok, netsim, here):
+    (here / "s.toml").write_text(
+        (here / "s.toml").read_text() + '[sweep]\nseeds = [5]\nshow = ["wall_s"]\njobs = 1\n'
+        '[sweep.over]\n"algorithm.local_steps" = [1, 2, 3]\n'
+    )
+    result = ok(
+        "sweep", "s.toml", "--over", "algorithm.local_steps=2", "--over", "radio.fading.kind=none",
+        "--over", 'nodes.groups=[{name="a",count=1,speed=2.0}]', "--show", "local_steps,best",
+        "--target", "0.1", "--out", "swept",
+    )  # fmt: skip
+    (folder,) = (p for p in (here / "swept").iterdir() if p.is_dir())
+    assert (folder / "seed-5" / "alone" / "summary.json").is_file()
+    rows = pd.read_csv(here / "swept" / "sweep.csv").set_index("metric")
+    assert rows.loc["target_reached", "mean"] == 1.0
+    assert rows.loc["local_steps", "nodes.groups"].startswith('[{name = "a"')
+    assert "local steps" in result.stdout
+    assert "wall" not in result.stdout
+    shown = netsim("compare", "swept", "--show", "wall", algorithms=False).stdout
+    assert "wall" in shown
+
+
+def test_an_interrupted_sweep_sums_up_what_has_ended_and_names_the_rest(netsim, here):
+    result = netsim(
+        "sweep", "s.toml", "--over", "algorithm.trouble=none,interrupt", "--seeds", "0:2",
+        "--jobs", "1", "--out", "swept",
+    )  # fmt: skip
+    assert result.exit_code == 130
+    assert "2 of 4 runs had ended; their results are in swept" in result.stderr
+    assert "not ended: trouble=interrupt, seed 0" in result.stderr
+    assert "not ended: trouble=interrupt, seed 1" in result.stderr
+    rows = pd.read_csv(here / "swept" / "sweep.csv")
+    assert set(rows.point) == {"trouble=none"}
+    assert "no run has ended of trouble=interrupt" in result.stdout
+    assert "trouble=none" in netsim("compare", "swept", algorithms=False).stdout
 
 
 def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):

@@ -30,6 +30,12 @@ def test_labels_are_folder_names_and_differ():
     assert all("/" not in label for label in labels)
 
 
+def test_tables_of_one_kind_are_told_apart_by_what_differs():
+    churn = [{"kind": "none"}] + [{"kind": "on_off", "on_s": v, "off_s": 2.0} for v in (5.0, 1e7)]
+    labels = [p.label for p in points(Sweep(over={"churn": tuple(churn)}), seed=0)]
+    assert labels == ["churn=none", "churn=on_off-on_s=5", "churn=on_off-on_s=1e07"]
+
+
 def test_keys_of_the_same_last_name_are_labelled_in_full():
     [point] = points(Sweep(over={"a.rate": (1,), "b.rate": (2,)}), seed=0)
     assert point.label == "a.rate=1,b.rate=2"

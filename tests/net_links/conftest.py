@@ -9,6 +9,7 @@ import pytest
 from netsim.clock import Clock
 from netsim.links.air import Air
 from netsim.links.link import Transmission
+from netsim.links.means import Means
 from netsim.links.propagation import Budget
 from netsim.links.radio import Radio
 from netsim.message import Message
@@ -101,6 +102,40 @@ class LastRow(Recorder):
         self.last = row[6], row[7], row[8]
 
 
+class Given(Means):
+    """Mean SNRs from a matrix."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def snr(self, src, others, time_ns):
+        return self.matrix[src][list(others)]
+
+    def pair(self, src, dst, time_ns):
+        return float(self.matrix[src, dst])
+
+
+class Spent:
+    """Counts airtime by sender and by receiver."""
+
+    by_bits = True
+
+    def __init__(self, nodes):
+        self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes
+        self.bits = [0] * nodes
+
+    def on_air(self, src, receivers, from_ns, airtime_ns):
+        self.sending_ns[src] += airtime_ns
+        for node in receivers:
+            self.receives(node, from_ns, airtime_ns)
+
+    def receives(self, node, from_ns, airtime_ns):
+        self.receiving_ns[node] += airtime_ns
+
+    def carried(self, src, to, receivers, bits):
+        self.bits[src] += bits
+
+
 @pytest.fixture
 def ether():
     """Make an Ether: `ether({radio keys}, mean_snr=matrix or number, nodes=..., seed=...)`."""
@@ -115,11 +150,12 @@ def ether():
         radio = Radio.model_validate(keys)
         snr = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
         threshold = 10 ** (radio.threshold_db / 10)
-        budget = Budget(lambda src: snr[src], threshold, (1.0,) * nodes)
+        budget = Budget(Given(snr), threshold, (1.0,) * nodes)
         env, recorder = Clock(), LastRow()
         air = Air(
             radio, budget, lambda node, time_ns: (0, 0), env, recorder, Streams(seed), distance_m
         )
+        air.meter = Spent(nodes)
         return Ether(air, env, recorder)
 
     return make

@@ -28,7 +28,9 @@ def test_a_message_ends_when_either_end_goes_off(ether, node, fidelity):
     (ended,) = e.run()
     assert (ended.outcome, ended.at_ns, ended.attempts) == ("off", 3_500_000, 4)
     assert e.recorder.airtime_ns == 3_500_000
-    assert e.air.radiated_j == [pytest.approx(0.0035), 0.0]
+    assert e.air.meter.sending_ns == [3_500_000, 0]
+    assert e.air.meter.receiving_ns == [0, 3_500_000]
+    assert e.air.meter.bits == [4 * PACKET, 0]
 
 
 def test_what_waits_for_a_node_that_goes_off_has_never_been_sent(ether):
@@ -81,11 +83,11 @@ def test_a_broadcast_goes_on_without_a_receiver_that_goes_off(ether, fidelity):
     e.switch(4, False, 0)
     e.send(0, [1, 2, 3, 4], 10 * PACKET, at_ns=1)
     e.switch(2, False, 4 * MS + 1)
-    e.send(2, 3, PACKET, at_ns=20 * MS)
     e.switch(2, True, 5 * MS)
     got = [(x.dst, x.outcome, x.attempts, x.at_ns) for x in e.run()]
     end = 10 * MS + 1
     assert got[0] == (2, "off", 4, 4 * MS + 1)
+    assert e.air.meter.receiving_ns == [0, 10 * MS, 4 * MS, 10 * MS, 0]
     assert got[1:4] == [(1, "delivered", 10, end), (3, "delivered", 10, end), (4, "off", 0, end)]
 
 

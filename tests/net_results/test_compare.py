@@ -1,13 +1,11 @@
 import csv
 import io
-import statistics
 
 import pandas as pd
 import pytest
 from rich.console import Console
 
-from netsim.errors import ScenarioError
-from netsim.results import compare, summary
+from netsim.results import compare, paired, summary
 
 
 def printed(table, width=120):
@@ -58,38 +56,6 @@ def test_what_no_run_measured_has_no_column_and_unknown_is_a_dash(tmp_path):
     assert cells(tmp_path / "comparison.csv")[0]["accuracy"] == ""
 
 
-def test_sweep_averages_over_seeds_and_never_mixes_the_two_spreads(tmp_path, written):
-    found = [
-        written(tmp_path / point / f"seed-{seed}" / "local", "local", seed=seed, evaluations=3)
-        for point in ("count=10", "count=9")
-        for seed in (0, 1, 2)
-    ]
-    (tmp_path / "count=9" / "seed-7").mkdir()  # a run that failed
-    text = printed(compare.sweep_table(tmp_path, csv_path=tmp_path / "sweep.csv"), 200)
-    first, second = cells(tmp_path / "sweep.csv")
-    assert [first["point"], second["point"]] == ["count=9", "count=10"]
-    assert [first["seeds"], first["seeds_failed"]] == ["3", "1"]
-    assert "3 of 4" in text
-    means = [s["accuracy"]["mean"] for s in found[:3]]
-    spreads = [s["accuracy"]["std"] for s in found[:3]]
-    assert float(second["accuracy"]) == pytest.approx(statistics.fmean(means))
-    assert float(second["accuracy_std_seeds"]) == pytest.approx(statistics.stdev(means))
-    assert float(second["accuracy_std_nodes"]) == pytest.approx(statistics.fmean(spreads))
-    assert f"± {100 * statistics.stdev(means):.1f}" in text
-
-
-def test_one_seed_has_no_spread_over_seeds(tmp_path, written):
-    written(tmp_path / "base" / "seed-0" / "local", "local", evaluations=2)
-    text = printed(compare.sweep_table(tmp_path, csv_path=tmp_path / "sweep.csv"), 200)
-    assert cells(tmp_path / "sweep.csv")[0]["accuracy_std_seeds"] == ""
-    assert "no std_seeds" in text
-
-
-def test_a_sweep_without_finished_runs_is_refused(tmp_path):
-    with pytest.raises(ScenarioError, match="no finished run of a sweep"):
-        compare.sweep_table(tmp_path)
-
-
 def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_path, written):
     folder = tmp_path / "base" / "seed-0" / "local"
     written(folder, "local", evaluations=4)
@@ -99,9 +65,11 @@ def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_pat
     target = float(mean.iloc[1])
     first = mean.index[mean >= target][0]
     found = compare.reach(folder, target)
-    assert found["target_t_s"] == first
-    assert found["target_megabytes"] == pytest.approx(sent[first] / 8e6)
-    assert compare.reach(folder, 1.1)["target_t_s"] is None
-    (row,) = compare.sweep_rows(tmp_path, 1.1)
-    assert row["target_reached"] == 0.0
+    assert found["time_to_target_s"] == first
+    assert found["megabytes_to_target"] == pytest.approx(sent[first] / 8e6)
+    assert compare.reach(folder, 1.1)["time_to_target_s"] is None
+    swept = paired.Swept({"base": {}}, (0,), target=1.1)
+    (line,) = paired.lines(tmp_path, swept)
+    assert line.cells["target_reached"].mean == 0.0
+    assert "time_to_target_s" not in line.cells
     assert compare.reach(folder, None) == {}

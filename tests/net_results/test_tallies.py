@@ -40,6 +40,38 @@ def test_models_are_counted_by_size_on_the_air():
     assert totals["messages"]["bits_sent"] == 1372
 
 
+def test_delays_are_of_messages_that_arrived():
+    """Exponential delays: percentiles right to 0.4 %, mean and largest exact."""
+    recorder = Recorder(None, part_rows=700)
+    delays_ns = np.random.default_rng(5).exponential(0.3 * S, 5_000).astype(np.int64)
+    for i, delay_ns in enumerate(delays_ns.tolist()):
+        outcome = "partial" if i % 7 == 0 else "delivered"
+        recorder.message(9, 9 + delay_ns, 0, 1, "Model", 8, 1, 0, None, outcome, 0, 1.0)
+    for outcome in ("outage", "deadline", "off"):
+        recorder.message(9, 99 * S, 0, 1, "Model", 8, 1, 0, None, outcome, 0, None)
+    recorder.message(9, 9 + S, 0, 1, "Reply", 8, 1, 0, None, "delivered", 0, 1.0)
+    found = recorder.close()["delay"]
+    model = found["by_kind"]["Model"]
+    assert (found["arrived"], model["arrived"]) == (5_001, 5_000)
+    assert model["mean_s"] == pytest.approx(delays_ns.mean() / S, rel=1e-12)
+    assert model["max_s"] == delays_ns.max() / S
+    for percent in (50, 95, 99):
+        exact = np.percentile(delays_ns, percent, method="inverted_cdf") / S
+        assert model[f"p{percent}_s"] == pytest.approx(exact, rel=0.004)
+    assert found["by_kind"]["Reply"] == {
+        "arrived": 1, "mean_s": 1.0, "p50_s": 1.0, "p95_s": 1.0, "p99_s": 1.0, "max_s": 1.0,
+    }  # fmt: skip
+
+
+def test_equal_delays_are_told_exactly_and_none_not_at_all():
+    recorder = Recorder(None)
+    assert recorder.close()["delay"] == {}
+    recorder = Recorder(None)
+    for _ in range(3):
+        recorder.message(5, 5, 0, 1, "Model", 8, 1, 0, None, "delivered", 0, 1.0)
+    assert recorder.close()["delay"]["p95_s"] == 0.0
+
+
 def test_without_model_sizes_the_number_of_models_is_unknown():
     recorder = Recorder(None)
     send(recorder, 0, "Update", 132)

@@ -107,8 +107,8 @@ def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play,
     peak = {length: slab.peak for length, slab in whole.backend.memory._slabs.items()}
     store = Training._store
 
-    def stored(self, space, jobs, start, stop):
-        store(self, space, jobs, start, stop)
+    def stored(self, space, jobs, start, stop, recipe):
+        store(self, space, jobs, start, stop, recipe)
         if len(jobs) > most:
             raise torch.OutOfMemoryError("too wide")
 

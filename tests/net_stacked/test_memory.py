@@ -1,10 +1,14 @@
 """Slabs of rows: slots come and go with the values that lie in them."""
 
+from weakref import ref as weak
+
 import pytest
 import torch
 
+from netsim.compute.jobs import Job, Mix
 from netsim.compute.refs import Cell, Ref
 from netsim.compute.slab import Memory, Slab, padded
+from netsim.compute.stacked import mixing
 
 CPU = torch.device("cpu")
 LENGTH = 50
@@ -79,6 +83,56 @@ def test_a_cell_that_is_filled_twice_gives_its_first_slot_back(again, memory):
     assert float(one.value[0]) == 2.0
     del one
     assert slab.live == 0
+
+
+def mixture(memory, *others):
+    """A cell that is the sum of others', as `Mix` leaves it."""
+    refs = tuple(Ref(0, c) for c in others)
+    out = Cell(None, (LENGTH,))
+    job = Job(Mix((1.0,) * len(refs)), 0, 0, refs, (weak(out),), ((LENGTH,),))
+    mixing.mix(memory, [job])
+    return out
+
+
+def test_a_mixture_takes_no_slot_until_somebody_asks_for_it(memory):
+    a, b = cell(1), cell(2)
+    both = mixture(memory, a, b)
+    slab = memory.slab(LENGTH)
+    assert both.is_computed
+    assert (both.slab, slab.live) == (None, 2)
+    assert "computed" in repr(Ref(0, both))
+    assert slab.live == 2
+    assert float(both.value[0]) == 3.0
+    assert slab.live == 3
+
+
+def test_what_is_trained_from_mixtures_takes_them_without_a_slot(memory):
+    mixtures = [mixture(memory, cell(i), cell(1)) for i in range(3)]
+    slab = memory.slab(LENGTH)
+    out = torch.zeros(3, padded(LENGTH), dtype=torch.float64)
+    mixing.gather(memory, [Ref(0, m) for m in mixtures], out)
+    assert out[:, 0].tolist() == [1.0, 2.0, 3.0]
+    assert all(m.slab is None for m in mixtures)
+    mixing.gather(memory, [Ref(0, mixtures[0]), Ref(0, cell(9)), Ref(0, mixtures[2])], out)
+    assert out[:, 0].tolist() == [1.0, 9.0, 3.0]
+    assert slab.live == 4  # two mixtures, and the rows of the one that nobody asked for
+
+
+def test_a_mixture_holds_on_to_its_rows_but_not_to_theirs(memory):
+    """Averages of averages must not keep every model that there ever was."""
+    slab, last = memory.slab(LENGTH), cell(1)
+    for _ in range(10):
+        last = mixture(memory, last, last)
+    assert slab.live == 1
+    assert float(last.value[0]) == 2.0**10
+
+
+def test_a_mixture_of_many_is_made_at_once(memory):
+    rows = [cell(1) for _ in range(mixing.FEW + 1)]
+    total = mixture(memory, *rows)
+    assert total.slab is not None
+    del rows
+    assert memory.slab(LENGTH).live == 1
 
 
 def test_values_of_other_lengths_lie_in_other_slabs(memory):

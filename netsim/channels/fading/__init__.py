@@ -1,30 +1,112 @@
-"""One fading model a file; the file's name is its `kind` in a scenario."""
+"""One fading model a file; the file's name is its `kind` in a scenario.
 
+How fast a channel changes is told by exactly one of `coherence_s`, `doppler_hz` (the largest
+Doppler shift fD) and `speed_m_per_s` (v; fD = v f / c); a block of 0.1 s if by none.
+
+`process = "blocks"`: independent gains for blocks of `coherence_s`, else of 0.423 / fD. That is
+the block whose gains average out as fast as those of the Clarke spectrum for a message of some
+three periods of fD: for shorter messages 0.2 / fD, for tens of periods 0.6 / fD would match the
+variance of the time a message takes. One length for all is what makes the gain a function of time,
+the same for every message that meets it; it is also the customary coherence time (Rappaport,
+Wireless Communications, 2002, eq. 5.40.c).
+
+`process = "sum_of_sinusoids"`: the Clarke spectrum itself, exact in time: the model of Xiao, Zheng
+and Beaulieu ("Novel sum-of-sinusoids simulation models for Rayleigh and Rician fading channels",
+IEEE Trans. Wireless Commun. 2006), a function of the pair's tones and of time. Messages see it in
+steps of 0.05 / fD.
+"""
+
+import math
 from abc import abstractmethod
-from typing import Literal
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from netsim.channels import Real
 from netsim.registry import Component, Positive
+from netsim.units import SPEED_OF_LIGHT_M_PER_S
+
+COHERENCE_S = 0.1
+BLOCK_PERIODS = 0.423
+"""Length of a block in periods of fD."""
+STEP_PERIODS = 0.05
+"""Length of a step of the sum of sinusoids: the gain's correlation over one is J0(0.1 pi)^2."""
 
 
 class Fading(Component):
     """Small-scale fading: the factor by which a received power differs from its mean.
 
-    A model is the inverse of a distribution function and holds no state. Whoever asks draws `u`
-    keyed by the unordered pair and the block of time, so that the gain is reciprocal and is a
-    function of time, however often and in whatever order it is asked for.
+    A model holds no state. Whoever asks draws its uniforms keyed by the unordered pair and, for
+    blocks, by the block of time, so that the gain is reciprocal and is a function of time, however
+    often and in whatever order it is asked for.
 
     Attributes
     ----------
     hold : {"coherence", "exchange"}
-        How long one gain lasts: `coherence` for a block of `coherence_s`, as channels do;
+        How long one gain lasts: `coherence` for as long as the channel stays, as channels do;
         `exchange` from a wake-up until its broadcast has ended, as the KD-PDFL paper implies.
-    coherence_s : float
+    coherence_s : float or None
         Length of a block [s].
+    doppler_hz : float or None
+        fD [Hz].
+    speed_m_per_s : float or None
+        Relative speed of the two ends [m/s], for fD; places do not follow from it.
+    process : {"blocks", "sum_of_sinusoids"}
+    tones : int
+        Sinusoids a pair, at least 64: with fewer, long averages vary too little.
     """
 
     hold: Literal["exchange", "coherence"] = "coherence"
-    coherence_s: Positive = 0.1
+    coherence_s: Positive | None = None
+    doppler_hz: Positive | None = None
+    speed_m_per_s: Positive | None = None
+    process: Literal["blocks", "sum_of_sinusoids"] = "blocks"
+    tones: Annotated[int, Field(ge=64)] = 64
+
+    @model_validator(mode="after")
+    def _one_measure_of_time(self) -> Self:
+        said = [
+            key
+            for key in ("coherence_s", "doppler_hz", "speed_m_per_s")
+            if getattr(self, key) is not None
+        ]
+        if len(said) > 1:
+            raise ValueError(f"{' and '.join(said)} say the same thing; leave all but one out")
+        if said and said[0] != "coherence_s" and self.hold == "exchange":
+            raise ValueError(
+                f'{said[0]} is read only with hold = "coherence": a gain that is held for an '
+                "exchange lasts from one wake-up to the next"
+            )
+        if self.process == "sum_of_sinusoids":
+            if not said or said[0] == "coherence_s":
+                raise ValueError('process = "sum_of_sinusoids" needs doppler_hz or speed_m_per_s')
+            if self.dominant is None:
+                raise ValueError(
+                    'process = "sum_of_sinusoids" is for "rayleigh" and "rician"; '
+                    'use process = "blocks"'
+                )
+        return self
+
+    def doppler(self, carrier_hz: float) -> float | None:
+        """Largest Doppler shift fD [Hz]; None if the scenario states none."""
+        if self.speed_m_per_s is not None:
+            return self.speed_m_per_s * carrier_hz / SPEED_OF_LIGHT_M_PER_S
+        return self.doppler_hz
+
+    def constant_s(self, carrier_hz: float) -> float:
+        """How long the gain counts as constant [s]: a block, or a step of the sum of sinusoids."""
+        doppler_hz = self.doppler(carrier_hz)
+        if doppler_hz is None:
+            return self.coherence_s or COHERENCE_S
+        periods = BLOCK_PERIODS if self.process == "blocks" else STEP_PERIODS
+        return periods / doppler_hz
+
+    @property
+    def dominant(self) -> float | None:
+        """Power of a dominant path over that of all others, linear; None: not a model of paths."""
+        return None
 
     @abstractmethod
     def power_gain(self, u: Real) -> Real:
@@ -40,3 +122,50 @@ class Fading(Component):
         float or ndarray
             Linear gain, increasing in `u`, shaped alike.
         """
+
+    @property
+    def tone_draws(self) -> int:
+        """Uniforms a pair for `gain_at`."""
+        return 2 * self.tones + 2
+
+    def gain_at(
+        self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Power gain of mean 1 as a function of time: |h(t)|^2 of `amplitude_at`."""
+        h = self.amplitude_at(u, doppler_hz, times_s)
+        gain: NDArray[np.float64] = h.real**2 + h.imag**2
+        return gain
+
+    def amplitude_at(
+        self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
+    ) -> NDArray[np.complex128]:
+        """Complex amplitude as a function of time: a sum of sinusoids.
+
+        h(t) = Ns^(-1/2) sum exp(j (2 pi fD t cos a_n + phi_n)), a_n = (2 pi n + theta_n) / Ns, all
+        theta_n, phi_n uniform in [-pi, pi); a dominant path is one more tone.
+
+        Parameters
+        ----------
+        u : (pairs, tone_draws) array
+            Uniform in [0, 1).
+        doppler_hz : float
+        times_s : (times,) array
+
+        Returns
+        -------
+        (pairs, times) array of complex
+            Of mean square 1.
+        """
+        k = self.dominant
+        assert k is not None
+        turns = 2.0 * math.pi * u - math.pi
+        theta, phi = turns[:, : self.tones], turns[:, self.tones : 2 * self.tones]
+        arrival = (2.0 * math.pi * np.arange(1, self.tones + 1) + theta) / self.tones
+        passed = 2.0 * math.pi * doppler_hz * times_s
+        phase = passed[:, None] * np.cos(arrival)[:, None, :] + phi[:, None, :]
+        h: NDArray[np.complex128] = np.cos(phase).sum(axis=-1) + 1j * np.sin(phase).sum(axis=-1)
+        h /= math.sqrt(self.tones * (k + 1.0))
+        if k > 0.0:
+            direct = passed * np.cos(turns[:, -2:-1]) + turns[:, -1:]
+            h += math.sqrt(k / (k + 1.0)) * np.exp(1j * direct)
+        return h

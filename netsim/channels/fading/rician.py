@@ -27,8 +27,13 @@ class Rician(Fading):
     kind: Literal["rician"] = "rician"
     k_factor_db: Finite = 9.0
 
+    @property
+    def dominant(self) -> float:
+        """K, linear."""
+        return db_to_linear(self.k_factor_db)
+
     def power_gain(self, u: Real) -> Real:
         """Quantile of the non-central chi-square, scaled to mean 1."""
-        k = db_to_linear(self.k_factor_db)
+        k = self.dominant
         gain: Real = special.chndtrix(u, 2.0, 2.0 * k) / (2.0 * (k + 1.0))
         return gain

@@ -1,12 +1,17 @@
 """One packet_error model a file; the file's name is its `kind` in a scenario."""
 
+import math
 from abc import abstractmethod
+from typing import ClassVar
 
 from netsim.registry import Component
 
 
 class PacketError(Component):
     """The decoding rule of a link: a link has one, never two at once."""
+
+    per_rate: ClassVar[bool] = False
+    """Whether the threshold that it is told is that of the rate in use."""
 
     @abstractmethod
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
@@ -19,7 +24,8 @@ class PacketError(Component):
         packet_bits : int
             Size of the packet [bit].
         threshold : float
-            The radio's SNR threshold, linear.
+            The radio's SNR threshold, linear; if `per_rate`, that of the rate in use where the
+            rate model has one.
 
         Returns
         -------
@@ -27,3 +33,10 @@ class PacketError(Component):
             In [0, 1]. Attempts within one fade fail independently of each other with this same
             probability.
         """
+
+
+def of_packet(part_error: float, parts: float) -> float:
+    """Loss of a packet whose parts (bits) fail independently: 1 - (1 - p)^parts."""
+    if part_error >= 1.0:
+        return 1.0
+    return -math.expm1(parts * math.log1p(-part_error))

@@ -6,7 +6,7 @@ One bit a second and hertz, so that the SNR over the bandwidth is the SNR of a b
 import math
 from typing import Literal
 
-from netsim.channels.packet_error import PacketError
+from netsim.channels.packet_error import PacketError, of_packet
 
 
 class BpskPacketError(PacketError):
@@ -16,5 +16,4 @@ class BpskPacketError(PacketError):
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
         """Loss of a packet of `packet_bits`; ignores the threshold."""
-        bit_error = 0.5 * math.erfc(math.sqrt(snr))
-        return -math.expm1(packet_bits * math.log1p(-bit_error))
+        return of_packet(0.5 * math.erfc(math.sqrt(snr)), packet_bits)

@@ -28,7 +28,12 @@ class LogDistance(PathLoss):
     reference_m: Positive = 1.0
     reference_db: Finite | None = None
 
-    def loss_db(self, distance_m: Real, carrier_hz: float) -> Real:
+    @property
+    def power_law(self) -> float:
+        """The exponent."""
+        return self.exponent
+
+    def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
         """Loss [dB] over `distance_m` [m], shaped alike."""
         reference_db = self.reference_db
         if reference_db is None:

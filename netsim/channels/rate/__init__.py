@@ -8,6 +8,11 @@ from netsim.registry import Component
 class Rate(Component):
     """How fast bits leave the sender during an attempt."""
 
+    @property
+    def choice_delay_s(self) -> float:
+        """Age of the SNR that the rate is chosen on [s]; packets are decoded at the actual one."""
+        return 0.0
+
     @abstractmethod
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
         """Rate at which a link of this quality is used.
@@ -15,7 +20,7 @@ class Rate(Component):
         Parameters
         ----------
         snr : float
-            Signal-to-noise ratio over `bandwidth_hz`, linear.
+            Signal-to-noise ratio over `bandwidth_hz` that the sender knows of, linear.
         bandwidth_hz : float
             Channel bandwidth [Hz].
 
@@ -24,3 +29,7 @@ class Rate(Component):
         float
             Rate [bit/s]; 0.0 where the link cannot be used.
         """
+
+    def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float | None:
+        """The least SNR, linear, at which a rate is chosen; None: no rate has one of its own."""
+        return None

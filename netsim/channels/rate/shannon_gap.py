@@ -7,12 +7,12 @@ Commun. 1997); the default of 7.4 dB is a bit error rate of 5e-5. A gap of 0 dB 
 import math
 from typing import Literal
 
-from netsim.channels.rate import Rate
+from netsim.channels.rate._adaptive import AdaptiveRate
 from netsim.registry import NonNegative, Positive
 from netsim.units import db_to_linear
 
 
-class ShannonGap(Rate):
+class ShannonGap(AdaptiveRate):
     """A rate that follows the channel.
 
     Attributes
@@ -32,3 +32,8 @@ class ShannonGap(Rate):
         """Rate [bit/s] at a linear SNR; 0.0 below `min_rate_bps`."""
         rate_bps = bandwidth_hz * math.log1p(snr / db_to_linear(self.gap_db)) / math.log(2.0)
         return rate_bps if rate_bps >= self.min_rate_bps else 0.0
+
+    def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float:
+        """Gap (2^(rate / B) - 1)."""
+        spent = rate_bps / bandwidth_hz * math.log(2.0)
+        return db_to_linear(self.gap_db) * (math.expm1(spent) if spent < 700.0 else math.inf)

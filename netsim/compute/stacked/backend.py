@@ -64,7 +64,7 @@ class Stacked:
         dtype: torch.dtype,
     ) -> None:
         self._shards, self._streams = shards, streams
-        self.memory = Memory(device, dtype)
+        self.memory = Memory(device, dtype, len(shards.rows))
         self._alone = Sequential(shards, streams)
         self.divergences = self._alone.divergences
         self.routes = routes
@@ -80,6 +80,7 @@ class Stacked:
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models in evaluation mode; see `netsim.compute.scheduler.Backend`."""
+        self.memory.settle([ref.cell for ref, _ in asked if ref.cell.recipe is not None])
         groups: dict[Signature, list[int]] = {}
         for i, (ref, rows) in enumerate(asked):
             architecture = ref.architecture

@@ -78,7 +78,7 @@ class Pooled:
 
 
 class Chain:
-    """The layers of a model in their order.
+    """The layers of a model in their order; to be run where autograd does not record.
 
     Parameters
     ----------
@@ -89,7 +89,6 @@ class Chain:
         self._links = links
         self._first = next(i for i, link in enumerate(links) if isinstance(link, StackedLayer))
 
-    @torch.no_grad()
     def outputs(self, x: Tensor) -> tuple[Tensor, list[Kept]]:
         """Outputs (W x B, L), and what `backward` needs."""
         kept = []
@@ -99,7 +98,6 @@ class Chain:
             kept.append(ctx)
         return x, kept
 
-    @torch.no_grad()
     def backward(self, kept: list[Kept], gradient: Tensor) -> None:
         """Fill the sinks from the gradient of the outputs."""
         for i in range(len(self._links) - 1, self._first - 1, -1):

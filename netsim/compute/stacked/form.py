@@ -151,13 +151,13 @@ class Form:
             From outputs (W x B, L) to the gradient of whatever is to become small by them.
         """
         self.lanes.begin_step()
-        if self.chain is not None:
-            y, kept = self.chain.outputs(x)
-            self.chain.backward(kept, gradient_of(y))
-        else:
+        if self.chain is None:
             y = self.module(x)
             y.backward(gradient_of(y.detach()))
         with torch.no_grad():
+            if self.chain is not None:
+                y, kept = self.chain.outputs(x)
+                self.chain.backward(kept, gradient_of(y))
             self.lanes.end_step()
 
     def differs(self, x: Tensor) -> str | None:

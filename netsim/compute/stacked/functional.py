@@ -101,7 +101,7 @@ class LossTraining:
             state = torch.stack([j.inputs[-1].tensor() for j in jobs])
         rates = [w.rate for w in works]
         gradients = self._gradients(work, shapes)
-        steps = np.array([w.batches.count for w in works])
+        steps = np.array([w.batches.steps for w in works])
         index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
         for s in range(int(steps.max())):
             for columns in np.unique(sizes[steps > s, s]).tolist():

@@ -55,6 +55,8 @@ class Lanes:
         self.decay = 0.0
         self.generators: Sequence[torch.Generator] = ()
         self.layers: list[StackedLayer] = []
+        self.untouched: set[StackedLayer] = set()
+        """Layers whose sinks still hold what they held before the step."""
         self.token = torch.zeros((), device=device, dtype=dtype, requires_grad=True)
         """Input of every layer, so that a graph is recorded though rows need no gradient."""
 
@@ -66,11 +68,9 @@ class Lanes:
 
     def begin_step(self) -> None:
         """The next additions to the sinks are those of a new step."""
-        for layer in self.layers:
-            layer.fresh = True
+        self.untouched.update(self.layers)
 
     def end_step(self) -> None:
         """Sinks of layers that took no part in the step decay, too."""
-        for layer in self.layers:
-            if layer.fresh:
-                layer.sink_nothing()
+        while self.untouched:
+            self.untouched.pop().sink_nothing()

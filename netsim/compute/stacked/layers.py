@@ -48,7 +48,6 @@ class StackedLayer(nn.Module, ABC):
         self.parameter_names = [n for n, _ in layer.named_parameters()]
         self.values: dict[str, Tensor | None] = {}
         self.sinks: dict[str, Tensor | None] = {}
-        self.fresh = True
         lanes.layers.append(self)
 
     @classmethod
@@ -85,9 +84,11 @@ class StackedLayer(nn.Module, ABC):
 
     def decay(self) -> float:
         """Factor of what the sinks hold, for the addition that comes now."""
-        factor = self.lanes.decay if self.fresh else 1.0
-        self.fresh = False
-        return factor
+        lanes = self.lanes
+        if self not in lanes.untouched:
+            return 1.0
+        lanes.untouched.discard(self)
+        return lanes.decay
 
     def by_lane(self, x: Tensor) -> Tensor:
         """(W x B, ...) as (W, B, ...)."""
@@ -130,7 +131,7 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
     if decay == 0.0:
         sink.copy_(value)
     else:
-        sink.mul_(decay).add_(value) if decay != 1.0 else sink.add_(value)
+        torch.add(value, sink, alpha=decay, out=sink)
 
 
 ALIGNMENT_BYTES = 64
@@ -150,7 +151,7 @@ def aligned_room(like: Tensor, columns: int) -> Tensor:
 
 def aligned(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
-    if x.is_cuda or x[0].numel() * x.element_size() % ALIGNMENT_BYTES == 0:
+    if x.is_cuda or x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0:
         return x
     return aligned_room(x, x.shape[2]).copy_(x)
 
@@ -160,14 +161,23 @@ class StackedLinear(StackedLayer):
 
     replaces = (nn.Linear,)
 
+    def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
+        """Lay the layer over rows; its views of them are made once, not at every step."""
+        super().bind(rows, sinks, training)
+        self._turned = self.value("weight").transpose(1, 2)
+        self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
+        self._products: Tensor | None = None
+
     def run(self, ctx: Any, x: Tensor) -> Tensor:
-        weight = self.value("weight")
-        ctx.x, ctx.weight = aligned(x.reshape(len(weight), -1, weight.shape[2])), weight
-        if "bias" in self.slices:
-            y = torch.baddbmm(self.value("bias").unsqueeze(1), ctx.x, weight.transpose(1, 2))
+        shape = x.shape
+        ctx.weight = weight = self.value("weight")
+        width, outputs, inputs = weight.shape
+        ctx.x = x = aligned(x.reshape(width, -1, inputs))
+        if self._bias is not None:
+            y = torch.baddbmm(self._bias, x, self._turned)
         else:
-            y = torch.bmm(ctx.x, weight.transpose(1, 2))
-        return y.view(*x.shape[:-1], weight.shape[1])
+            y = torch.bmm(x, self._turned)
+        return y.view(*shape[:-1], outputs)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         weight: Tensor = ctx.weight
@@ -175,7 +185,14 @@ class StackedLinear(StackedLayer):
         decay = self.decay()
         sink = self.sinks["weight"]
         assert sink is not None
-        sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
+        if sink.is_cuda:
+            sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
+        else:
+            # The sinks of a lane lie side by side, so those of a layer do not, and a CPU would
+            # take products that go there one by one.
+            if self._products is None:
+                self._products = aligned_room(sink, sink.shape[2])
+            add(sink, self._products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
         if "bias" in self.slices:
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:

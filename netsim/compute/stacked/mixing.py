@@ -2,44 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.compute.jobs import Job, Mix
-from netsim.compute.refs import Ref
+from netsim.compute.refs import Cell, Ref
 from netsim.compute.slab import Memory, Slab
 
 LONG = 32_768
 """Entries from which on a CPU adds row to row: a bag of long rows leaves the cache at each."""
 
 
+FEW = 16
+"""Rows up to which a mixture waits until somebody asks for it: until then it holds on to them."""
+
+
+class Mixture(NamedTuple):
+    """The recipe of a weighted sum: its job, run on demand."""
+
+    memory: Memory
+    job: Job
+
+    @property
+    def kind(self) -> Hashable:
+        return Mixture, self.job.shapes[0]
+
+    def make(self, cells: Sequence[Cell]) -> None:
+        """Mix for the cells, all of whose recipes are mixtures of this length."""
+        jobs = [recipe.job for cell in cells if isinstance(recipe := cell.recipe, Mixture)]
+        self.memory.slab(jobs[0].inputs[0].num_values).write(cells, mixed(self.memory, jobs))
+
+
 def mix(memory: Memory, jobs: Sequence[Job]) -> None:
-    """Fill the cells of `Mix` jobs over whole rows of one length.
+    """Run `Mix` jobs over whole rows of one length.
+
+    An average that is trained from at once is never needed as a row of its own, so mixtures of
+    few rows are left to whoever asks for them first.
+    """
+    memory.settle([ref.cell for job in jobs for ref in _rows_of(job)])
+    now = []
+    for job in jobs:
+        cell = job.outputs[0]
+        if len(job.inputs) > FEW:
+            now.append(job)
+        elif cell is not None:
+            cell.leave_to(Mixture(memory, job))
+    if now:
+        slab = memory.slab(now[0].inputs[0].num_values)
+        slab.write([job.outputs[0] for job in now], mixed(memory, now))
+
+
+def gather(memory: Memory, refs: Sequence[Ref], out: Tensor) -> None:
+    """`Memory.gather`, which mixes straight into `out` what is still to be mixed."""
+    recipes = [r.cell.recipe for r in refs if r.columns is None]
+    jobs = [recipe.job for recipe in recipes if isinstance(recipe, Mixture)]
+    if len(jobs) == len(refs):
+        out.copy_(mixed(memory, jobs))
+    else:
+        memory.gather(refs, out)
+
+
+def mixed(memory: Memory, jobs: Sequence[Job]) -> Tensor:
+    """Weighted sums (n, padded length).
 
     A weight of 0 keeps a row out, even a diverged one: 0 * nan would be nan.
     """
-    refs: list[Ref] = []
-    sizes: list[int] = []
-    for job in jobs:
-        rows = job.inputs[:-1] if _weights_of(job) is None else job.inputs
-        refs += rows
-        sizes.append(len(rows))
-    slab, slots = memory.slots(refs)
+    rows = [_rows_of(job) for job in jobs]
+    sizes = [len(some) for some in rows]
+    slab, slots = memory.slots([ref for some in rows for ref in some])
     shares = _shares(memory, jobs)
     index = torch.where(shares == 0, Slab.ZERO, slab.index(slots))
-    cells = [job.outputs[0] for job in jobs]
     if slab.length >= LONG and not slab.storage.is_cuda:
-        slab.write(cells, _row_by_row(slab, index.tolist(), shares.tolist(), sizes))
-        return
+        return _row_by_row(slab, index.tolist(), shares.tolist(), sizes)
     starts = slab.index([0, *accumulate(sizes)][:-1])
-    slab.write(
-        cells,
-        F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=shares),
-    )
+    return F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=shares)
+
+
+def _rows_of(job: Job) -> tuple[Ref, ...]:
+    return job.inputs[:-1] if _weights_of(job) is None else job.inputs
 
 
 def _weights_of(job: Job) -> tuple[float, ...] | None:

@@ -8,7 +8,8 @@ do not depend on the company in which it was computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,8 +20,10 @@ from netsim.compute.architecture import Architecture
 from netsim.compute.divergence import Divergences
 from netsim.compute.jobs import Job, Optimizer, Train
 from netsim.compute.masks import generator, mask_seed
+from netsim.compute.refs import Cell
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
+from netsim.compute.stacked import mixing
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.graphs import replayed
 from netsim.compute.stacked.updates import Update
@@ -139,10 +142,24 @@ class Training:
         self._memory, self._divergences = memory, divergences
         self._spaces: dict[tuple[object, ...], Workspace] = {}
 
-    def run(self, jobs: Sequence[Job], plan_key: tuple[object, ...], width: int) -> None:
-        """Train a chunk of at most `width` jobs of one plan and fill their cells."""
-        jobs = sorted(jobs, key=lambda j: -j.work.batches.count)  # type: ignore[union-attr]
+    def run(
+        self,
+        jobs: Sequence[Job],
+        plan_key: tuple[object, ...],
+        width: int,
+        with_states: bool = False,
+    ) -> None:
+        """Train a chunk of at most `width` jobs of one plan and fill their cells.
+
+        The state of an optimiser that started afresh is left to a recipe unless `with_states`:
+        few algorithms go on with it, and then only from their first training.
+        """
+        jobs = sorted(jobs, key=lambda j: -j.work.batches.steps)  # type: ignore[union-attr]
         works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
+        if works[0].has_state:  # its recipe trains, which must not happen in the midst of this
+            self._memory.settle([j.inputs[-1].cell for j in jobs])
+            with_states = True
+        recipe = None if with_states else (plan_key, width)
         columns = self._shards.minibatches.columns
         capacity = self._form.width_for(width, columns)
         space = self._space(plan_key, works[0], capacity)
@@ -152,7 +169,7 @@ class Training:
         on_gpu = space.rows.is_cuda
         before = space.rows[: len(jobs), :size].sum(1) if on_gpu else None
         after = []
-        steps = [w.batches.count for w in works]
+        steps = [w.batches.steps for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
         # All at once, step by step: one transfer to the device, contiguous slices on it.
         device = space.index.device
@@ -171,7 +188,7 @@ class Training:
             going_on = sum(n > s for n in steps)
             if going_on < active:
                 after.append(space.rows[going_on:active, :size].sum(1))
-                self._store(space, jobs, going_on, active)
+                self._store(space, jobs, going_on, active, recipe)
                 active = going_on
             wide = space_width(self._form.width_for(active, columns), capacity, device)
             given = min(wide, lanes)
@@ -186,7 +203,7 @@ class Training:
             space.step(wide, ragged[s])
         after.append(space.rows[:active, :size].sum(1))
         self._divergences.note(jobs, torch.cat(after[::-1]), before)
-        self._store(space, jobs, 0, active)
+        self._store(space, jobs, 0, active, recipe)
 
     def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
         known = self._spaces.get(key)
@@ -201,7 +218,7 @@ class Training:
     ) -> None:
         """Starting models, states and anchors to the workspace."""
         memory, n = self._memory, len(jobs)
-        memory.gather([j.inputs[0] for j in jobs], space.rows[:n])
+        mixing.gather(memory, [j.inputs[0] for j in jobs], space.rows[:n])
         if space.plan.has_state:
             memory.gather([j.inputs[-1] for j in jobs], space.state[:n])
         else:
@@ -216,18 +233,29 @@ class Training:
                 tensor[n:lanes] = tensor[n - 1]
 
     def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
-        keys = [list(w.batches.keys())[min(step, w.batches.count - 1)] for w in works[:wide]]
+        keys = [list(w.batches.keys())[min(step, w.batches.steps - 1)] for w in works[:wide]]
         keys += [keys[-1]] * (wide - len(keys))
         device = self._form.architecture.device
         return [generator(device, mask_seed(self._streams, k)) for k in keys]
 
-    def _store(self, space: Workspace, jobs: Sequence[Job], start: int, stop: int) -> None:
+    def _store(
+        self,
+        space: Workspace,
+        jobs: Sequence[Job],
+        start: int,
+        stop: int,
+        recipe: tuple[tuple[object, ...], int] | None,
+    ) -> None:
         """Write what lanes [start, stop) have learned into the cells that are still held."""
         done = jobs[start:stop]
         models = [j.outputs[0] for j in done]
         self._memory.slab(space.form.architecture.num_values).write(models, space.rows[start:stop])
         states = [j.outputs[-1] for j in done]
-        if any(c is not None for c in states):
+        if recipe is not None:
+            for job, cell in zip(done, states, strict=True):
+                if cell is not None:
+                    cell.leave_to(StateAfter(self, job, *recipe))
+        elif any(c is not None for c in states):
             c, size = space.plan.optimizer, space.form.architecture.num_parameters
             length, rows = optimizers.state_size(c.kind, size), space.state[start:stop]
             if space.gradient is None and not c.momentum:
@@ -236,6 +264,26 @@ class Training:
                 if space.plan.has_state:
                     self._memory.gather([j.inputs[-1] for j in done], rows)
             self._memory.slab(length).write(states, rows)
+
+
+class StateAfter(NamedTuple):
+    """The recipe of an optimiser's state: the training is run again."""
+
+    training: Training
+    job: Job
+    plan_key: tuple[object, ...]
+    width: int
+
+    @property
+    def kind(self) -> Hashable:
+        return id(self.training), self.plan_key
+
+    def make(self, cells: Sequence[Cell]) -> None:
+        """Train again for the cells, all of whose recipes are of this plan."""
+        jobs = [recipe.job for cell in cells if isinstance(recipe := cell.recipe, StateAfter)]
+        for start in range(0, len(jobs), self.width):
+            some = jobs[start : start + self.width]
+            self.training.run(some, self.plan_key, self.width, with_states=True)
 
 
 @torch.no_grad()

@@ -27,7 +27,7 @@ from netsim.links.propagation import Budget, Propagation
 from netsim.links.radio import Radio
 from netsim.results.log import Recorder
 from netsim.rng import Streams
-from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, linear_to_db, to_ns
+from netsim.units import SPEED_OF_LIGHT_M_PER_S, linear_to_db, to_ns
 
 
 class Air(Link):
@@ -59,7 +59,6 @@ class Air(Link):
         self.control_bits = radio.control_bits
         self.discovery = radio.discovery
         self.probe_window_s = radio.probe_window_s
-        self._radio, self._budget = radio, budget
         self._channel = channel = Propagation(radio, budget, last_wakeup, streams)
         self._admission = Admission(nodes, radio.queue_limit, self._start)
         self._flights: dict[Flight, None] = {}
@@ -84,12 +83,24 @@ class Air(Link):
 
     def unicast(self, tx: Transmission) -> None:
         self.in_flight += 1
-        self._admit((tx,), (tx.src, tx.dst if self._exclusive else tx.src), broadcast=False)
+        for one in self._in_contact((tx,)):
+            radios = (tx.src, tx.dst if self._exclusive else tx.src)
+            self._admit((one,), radios, broadcast=False)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self.in_flight += len(group)
-        src = group[0].src
-        self._admit(group, (src, src), broadcast=True)
+        src, group = group[0].src, self._in_contact(group)
+        if group:
+            self._admit(group, (src, src), broadcast=True)
+
+    def _in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
+        """Those whose ends are in contact; the others end at once."""
+        if self.meetings is None:
+            return group
+        apart = [tx for tx in group if self.contact_ns(tx) == 0]
+        for tx in apart:
+            self.env.after(0, self.finish, tx, OUTAGE, 0)
+        return [tx for tx in group if tx not in apart]
 
     def _admit(
         self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
@@ -102,12 +113,15 @@ class Air(Link):
             return
         longest_ns = self.longest_wait_ns(group[0])
         if longest_ns is not None:
-            self.env.after(longest_ns, self._expire, queued)
+            self.env.after(longest_ns, self._expire, queued, DEADLINE)
+        contact_ns = self.contact_ns(group[0])
+        if contact_ns is not None and not broadcast:
+            self.env.after(contact_ns, self._expire, queued, OUTAGE)
 
-    def _expire(self, queued: Queued) -> None:
-        """Give up what has not even started when its time to live or its patience ends."""
+    def _expire(self, queued: Queued, outcome: str) -> None:
+        """Give up what has not even started when its time to live, patience or contact ends."""
         if not queued.gone:
-            self._give_up(queued, DEADLINE)
+            self._give_up(queued, outcome)
 
     def _give_up(self, queued: Queued, outcome: str) -> None:
         queued.gone = True
@@ -124,7 +138,7 @@ class Air(Link):
         if deadline_ns is not None and deadline_ns < now:
             deadline_ns = now
         packets, packet_bits = self._packets(first.bits)
-        from_ns = now + self._mac.wait_ns(src, len(self.radiated_j), now)
+        from_ns = now + self._mac.wait_ns(src, len(self.bits_sent), now)
         rate_bps: float | None = None
         missed: list[Report] = []
         if queued.broadcast:
@@ -134,9 +148,13 @@ class Air(Link):
         radios = [src]
         if self._exclusive:
             radios += [r.tx.dst for r in receptions if not r.in_vain]
+        cause, contact_ns = DEADLINE, None if queued.broadcast else self.contact_ns(first)
+        if contact_ns is not None and (deadline_ns is None or now + contact_ns < deadline_ns):
+            cause, deadline_ns = OUTAGE, now + contact_ns
         flight = Flight(
             src, radios, receptions, packets, packet_bits, from_ns, deadline_ns, rate_bps, missed
         )
+        flight.cause = cause
         self._launch(flight)
 
     def _packets(self, bits: int) -> tuple[int, int]:
@@ -150,7 +168,8 @@ class Air(Link):
         """Rate of a broadcast, the lowest among its receivers; who listens, and who misses it."""
         now, channel = self.env.now, self._channel
         snrs = [channel.snr(tx.src, tx.dst, now) for tx in group]
-        rates = [channel.rate_bps(snr) for snr in snrs]
+        known = [channel.measured_snr(tx.src, tx.dst, now) for tx in group]
+        rates = [channel.rate_bps(snr) for snr in known]
         # The sender can't tell who is busy or off.
         rate_bps = min((r for r in rates if r > 0), default=0.0)
         receptions: list[Reception] = []
@@ -167,7 +186,10 @@ class Air(Link):
                 else:
                     lost = self._packets(tx.bits)[0]
                     fixed = (tx, OUTAGE, 0, lost, linear_to_db(snr), None)
-                receptions.append(Reception(tx, serial, in_vain=False, fixed=fixed))
+                reception = Reception(tx, serial, in_vain=False, fixed=fixed)
+                if (contact_ns := self.contact_ns(tx)) is not None:
+                    reception.apart_ns = now + contact_ns
+                receptions.append(reception)
         return rate_bps, receptions, missed
 
     def _next_serial(self, tx: Transmission) -> int:
@@ -206,7 +228,9 @@ class Air(Link):
         """
         del self._flights[flight]
         self._count_airtime(flight, self.env.now)
-        reports = [r.fixed or self._draws.report(flight, r, cut) for r in flight.receptions]
+        reports = [self._report(flight, r, cut) for r in flight.receptions]
+        if self.meter.by_bits:
+            self._count_bits(flight, reports)
         if self._sharing is not None:
             # Where noise falls, an attempt under way keeps the worst that it has met.
             changed = self._sharing.leave(flight, self._flights)
@@ -227,16 +251,40 @@ class Air(Link):
         distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
         self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report)
 
+    def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
+        if reception.fixed is not None:
+            return reception.fixed
+        report = self._draws.report(flight, reception, cut)
+        if reception.apart_ns is not None and reception.apart_ns < self.env.now:
+            return (report[0], OUTAGE, *report[2:5], None)
+        return report
+
+    # -- what it costs ---------------------------------------------------------------------------
+
     def _count_airtime(self, flight: Flight, to_ns: int) -> None:
         """Count what a sender has spent on the air up to a time; takes back what was too much."""
         to_ns = max(to_ns, flight.begins_ns)
-        passed_ns = to_ns - flight.counted_to_ns
-        if passed_ns:
+        from_ns = flight.counted_to_ns
+        if to_ns != from_ns:
+            airtime_ns = to_ns - from_ns
+            if flight.on_air != 1.0:
+                airtime_ns = round(flight.on_air * airtime_ns)
             flight.counted_to_ns = to_ns
-            airtime_ns = passed_ns if flight.on_air == 1.0 else round(flight.on_air * passed_ns)
             self.recorder.airtime_ns += airtime_ns
-            power_w = self._budget.tx_power_w[flight.src]
-            self.radiated_j[flight.src] += power_w * airtime_ns / NS_PER_S
+            receivers = [r.tx.dst for r in flight.receptions if not r.in_vain]
+            self.meter.on_air(flight.src, receivers, from_ns, airtime_ns)
+
+    def _count_bits(self, flight: Flight, reports: Sequence[Report]) -> None:
+        """Tell what has been carried, headers and repetitions included."""
+        meant = [report[0].dst for report in (*reports, *flight.missed)]
+        listening = [r.tx.dst for r in flight.receptions if not r.in_vain]
+        if flight.broadcast:
+            attempts = flight.packets if flight.rate_bps else 0
+            attempts = max((r[2] for r in reports if r[2]), default=attempts)
+        else:
+            attempts = reports[0][2]
+        if meant:
+            self.meter.carried(flight.src, meant, listening, attempts * flight.packet_bits)
 
     # -- nodes that go off -----------------------------------------------------------------------
 
@@ -256,6 +304,7 @@ class Air(Link):
                 continue  # what was told of another has ended it
             deaf = [r for r in flight.receptions if r.tx.dst == node and not r.in_vain]
             if flight.src == node or (deaf and not flight.broadcast):
+                self._count_airtime(flight, self.env.now)
                 for reception in flight.receptions:
                     reception.in_vain = True
                 self._end(flight, cut=True)
@@ -265,8 +314,10 @@ class Air(Link):
     def _miss_the_rest(self, flight: Flight, reception: Reception) -> None:
         """A receiver of a broadcast goes off; the others listen on."""
         reception.in_vain = True
-        report = reception.fixed or self._draws.report(flight, reception, cut=True)
+        report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)
+        too_much_ns = round(flight.on_air * (flight.counted_to_ns - self.env.now))
+        self.meter.receives(reception.tx.dst, flight.counted_to_ns, -too_much_ns)
         self._tell(report)
         if self._exclusive:
             flight.radios.remove(reception.tx.dst)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.clock import Clock
-from netsim.links.air.flight import Flight, Reception, on_air
+from netsim.links.air.flight import Flight, Reception, error_alone, on_air
 from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
 from netsim.links.radio import Radio
@@ -82,8 +82,9 @@ class ByPacket:
         """What became of a flight that ends now at a receiver."""
         ledger = self._ledgers.pop(reception)
         under_way, reception.met = len(reception.met), []
-        alone = partial(self._channel.error, packet_bits=flight.packet_bits)
-        return reception.report(flight.expired, under_way, ledger, ledger.arrived(), alone)
+        expired = flight.cause if flight.expired else None
+        alone = partial(error_alone, self._channel, flight)
+        return reception.report(expired, under_way, ledger, ledger.arrived(), alone)
 
     def _expire(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:

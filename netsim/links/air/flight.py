@@ -20,7 +20,7 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
-from netsim.links.propagation import Stretch
+from netsim.links.propagation import Propagation, Stretch
 from netsim.units import linear_to_db
 
 
@@ -65,6 +65,8 @@ class Reception:
         The last stretch of earlier legs.
     first_snr : float or None
         What was met first, linear.
+    apart_ns : int or None
+        When a receiver of a broadcast loses contact.
     attempts, weighted_snr
         Sums over earlier legs.
     hopeless : bool
@@ -78,6 +80,7 @@ class Reception:
     rng: np.random.Generator | None = None
     last: Stretch | None = None
     first_snr: float | None = None
+    apart_ns: int | None = None
     medium = ALONE
     attempts = 0
     weighted_snr = 0.0
@@ -109,7 +112,7 @@ class Reception:
 
     def report(
         self,
-        expired: bool,
+        expired: str | None,
         under_way: int,
         got: Got,
         arrived: Any,
@@ -119,8 +122,8 @@ class Reception:
 
         Parameters
         ----------
-        expired : bool
-            Whether its time to live has ended.
+        expired : str or None
+            The outcome if its time, not its last packet, has ended it.
         under_way : int
             Attempts that had begun but not ended.
         got : Got
@@ -134,10 +137,12 @@ class Reception:
             outcome = OFF
         elif delivered == got.packets:
             outcome = DELIVERED
+        elif expired == OUTAGE:  # out of contact
+            outcome = OUTAGE
         elif delivered and tx.message.accepts_partial:
             outcome = PARTIAL
-        elif expired:
-            outcome = DEADLINE
+        elif expired is not None:
+            outcome = expired
         elif self._failed_of_others(alone):
             outcome = COLLISION
         else:
@@ -185,9 +190,11 @@ class Flight:
     ends_ns : int
         When it ends as things are.
     deadline_ns : int or None
-        When its time to live ends.
+        When its time to live, or the contact of its ends, ends.
+    cause : str
+        The outcome where that is what ends it.
     expired : bool
-        Whether that is what will end it.
+        Whether it is.
     counted_to_ns : int
         Up to when its sender's time on the air has been counted, at `on_air` a unit of time.
     """
@@ -197,6 +204,7 @@ class Flight:
     drawn_under = ALONE
     attempt_ns = 0.0
     on_air = 1.0
+    cause = DEADLINE
     expired = False
     leg = 0
 
@@ -230,3 +238,9 @@ def on_air(medium: Medium, attempt_ns: float) -> float:
         return 1.0
     alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
     return medium.transmissions * alone_ns / attempt_ns
+
+
+def error_alone(channel: Propagation, flight: Flight, snr: float) -> float:
+    """Probability that an attempt would have failed if nobody else had been sending."""
+    rate_bps = channel.rate_bps(snr) if flight.rate_bps is None else flight.rate_bps
+    return channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0

@@ -1,0 +1,118 @@
+"""What a delivery costs, and how the cost grows with the network.
+
+    python benchmarks/network.py [--nodes 100 1000 10000] [--json FILE]
+
+Nodes with ten neighbours each push 4 MB to all of them whenever their Poisson clock rings: unicasts
+over Rayleigh-fading radio whose rate follows the SNR, packets of 1,448 bytes with up to seven
+attempts each. Nothing is learned. Every cell is a run of its own in this process, in CPU time; the
+layout of the network is timed apart.
+"""
+
+import argparse
+import gc
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from _setting import Drawn
+from _timing import prepare, save, show
+
+from netsim import engine, world
+from netsim.scenario import Scenario, from_dict
+
+MESSAGE_BITS = 32_000_000
+NEIGHBOURS = 10
+RATE_HZ = 0.01
+LEAST_HORIZON_S = 120.0
+
+COLUMNS = {
+    "nodes": ",",
+    "neighbours": ".1f",
+    "horizon s": ",.0f",
+    "delivered": ",",
+    "delivered %": ".1f",
+    "delay s": ".3f",
+    "events/delivery": ".1f",
+    "us/delivery": ",.1f",
+    "deliveries/s": ",.0f",
+    "layout s": ".2f",
+}
+
+
+def crowd(nodes: int, horizon_s: float) -> Scenario:
+    """The scenario."""
+    tables = {
+        "horizon_s": horizon_s,
+        "nodes": {"count": nodes},
+        "topology": {"kind": "random_regular", "degree": NEIGHBOURS},
+        "exchange": {"schedule": "poisson", "rate_hz": RATE_HZ},
+        "radio": {
+            "control_bits": MESSAGE_BITS,
+            "mean_snr_db": 15.0,
+            "ttl_s": 60.0,
+            "fading": {"kind": "rayleigh", "coherence_s": 0.1},
+            "rate": {"kind": "shannon_gap", "min_rate_bps": 1e6},
+            "packet_error": {"kind": "exponential_snr"},
+            "arq": {"kind": "abort", "max_attempts": 7},
+        },
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp", "hidden": []},
+        "metrics": {"every_s": horizon_s, "common_test_samples": 10},
+        "run": {"log_messages": False},
+        "algorithm": {"kind": "push"},
+    }
+    folder = Path(__file__).parent / "algorithms"
+    scenario = from_dict(tables, "network", algorithms_folder=folder)
+    data = scenario.data.model_copy(update={"partition": Drawn(train_samples=10)})
+    return scenario.model_copy(update={"data": data})
+
+
+def played(nodes: int, deliveries: int) -> dict[str, Any]:
+    """One run that is to deliver about so many messages: what it cost."""
+    horizon_s = max(LEAST_HORIZON_S, deliveries / (nodes * RATE_HZ * NEIGHBOURS))
+    scenario = crowd(nodes, horizon_s)
+    gc.collect()
+    start = time.process_time()
+    built = world.build(scenario)
+    laid_out = time.process_time()
+    found = engine.play(built, scenario.algorithm[0], timing_only=True)
+    cpu_s = time.process_time() - laid_out
+    delivered, events = found["messages"]["delivered"], found["engine"]["events"]
+    return {
+        "nodes": nodes,
+        "neighbours": sum(map(len, built.neighbours)) / nodes,
+        "horizon s": horizon_s,
+        "delivered": delivered,
+        "delivered %": 100 * delivered / found["messages"]["sent"],
+        "delay s": found["delay"]["mean_s"],
+        "events/delivery": events / delivered,
+        "us/delivery": 1e6 * cpu_s / delivered,
+        "deliveries/s": delivered / cpu_s,
+        "cpu s": cpu_s,
+        "layout s": laid_out - start,
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--nodes", nargs="+", type=int, default=[100, 1_000, 10_000])
+    parser.add_argument("--deliveries", type=int, default=20_000, help="at least, of each run")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args(arguments)
+    prepare("cpu")
+    sizes = sorted(chosen.nodes)
+    cells = [played(nodes, chosen.deliveries) for nodes in sizes]
+    found: dict[str, Any] = {"cells": cells}
+    if len(sizes) > 1:
+        ends = [math.log(cell["us/delivery"] * 1e-6) for cell in (cells[0], cells[-1])]
+        found["exponent"] = (ends[1] - ends[0]) / math.log(sizes[-1] / sizes[0])
+    show(cells, COLUMNS)
+    if "exponent" in found:
+        print(f"a delivery's cost grows with the number of nodes to the {found['exponent']:.2f}")
+    save(chosen.json, found)
+
+
+if __name__ == "__main__":
+    main()

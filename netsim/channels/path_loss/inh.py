@@ -1,0 +1,55 @@
+"""Offices after 3GPP TR 38.901, InH - Office (tables 7.4.1-1, 7.4.2-1, 7.5-6).
+
+With f in GHz and d the distance between the antennas, LOS: 32.4 + 17.3 log10 d + 20 log10 f.
+NLOS: at least that, and 17.3 + 38.3 log10 d + 24.9 log10 f. LOS in a mixed office: always up to
+1.2 m, exp(-(d - 1.2) / 4.7) up to 6.5 m, then 0.32 exp(-(d - 6.5) / 32.6). Measured over 1 to
+150 m, between an access point under the ceiling and a device.
+"""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from netsim.channels import Real
+from netsim.channels.path_loss import NEAREST_M, OwnShadowing, PathLoss
+from netsim.registry import Positive
+
+
+class IndoorOffice(PathLoss):
+    """A mixed office with line of sight drawn once a pair.
+
+    Attributes
+    ----------
+    sight : {"drawn", "always", "never"}
+        Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
+        uniform: it gains sight as it comes closer and keeps it.
+    base_height_m, device_height_m : float
+        Heights of the two antennas [m].
+    """
+
+    kind: Literal["inh"] = "inh"
+    sight: Literal["drawn", "always", "never"] = "drawn"
+    base_height_m: Positive = 3.0
+    device_height_m: Positive = 1.0
+    sighted: ClassVar[bool] = True
+    own_shadowing = (OwnShadowing(3.0, 10.0), OwnShadowing(8.03, 6.0))
+
+    def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
+        """Loss [dB] over `distance_m` [m] along the floor, shaped alike."""
+        rise_m = self.base_height_m - self.device_height_m
+        log_d = np.log10(np.hypot(np.maximum(distance_m, NEAREST_M), rise_m))
+        log_f = np.log10(carrier_hz / 1e9)
+        los_db = 32.4 + 17.3 * log_d + 20.0 * log_f
+        nlos_db = np.maximum(los_db, 17.3 + 38.3 * log_d + 24.9 * log_f)
+        in_sight = u < self.sight_probability(distance_m)
+        loss_db: Real = np.where(in_sight, los_db, nlos_db)[()]
+        return loss_db
+
+    def sight_probability(self, distance_m: Real) -> Real:
+        """That of a mixed office; 1 or 0 if the scenario says so."""
+        if self.sight != "drawn":
+            return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
+        near = np.exp(-(np.maximum(distance_m, 1.2) - 1.2) / 4.7)
+        far = 0.32 * np.exp(-(np.maximum(distance_m, 6.5) - 6.5) / 32.6)
+        found: Real = np.where(distance_m <= 6.5, near, far)[()]
+        return found

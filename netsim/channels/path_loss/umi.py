@@ -1,0 +1,71 @@
+"""Streets after 3GPP TR 38.901, UMi - Street Canyon (tables 7.4.1-1, 7.4.2-1, 7.5-6, note).
+
+With f in GHz and d the distance between the antennas, LOS: 32.4 + 21 log10 d + 20 log10 f, from
+the breakpoint 4 (hBS - 1)(hUT - 1) f/c on 32.4 + 40 log10 d + 20 log10 f - 9.5 log10(dBP^2 +
+(hBS - hUT)^2). NLOS: at least that, and 22.4 + 35.3 log10 d + 21.3 log10 f - 0.3 (hUT - 1.5).
+LOS with probability 18/d + exp(-d/36) (1 - 18/d) beyond 18 m.
+
+Warning: the model is measured between a base station at 10 m and a device on the ground, over 10
+to 5000 m. Between two devices it is an extrapolation: nobody has measured it there.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from netsim.channels import Real
+from netsim.channels.path_loss import NEAREST_M, OwnShadowing, PathLoss
+from netsim.units import SPEED_OF_LIGHT_M_PER_S
+
+Height = Annotated[float, Field(gt=1, allow_inf_nan=False)]
+"""An antenna's height [m]; the street's effective level is at 1 m."""
+
+
+class UrbanMicro(PathLoss):
+    """A street canyon with line of sight drawn once a pair.
+
+    Attributes
+    ----------
+    sight : {"drawn", "always", "never"}
+        Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
+        uniform: it gains sight as it comes closer and keeps it.
+    base_height_m, device_height_m : float
+        hBS and hUT, heights of the antennas [m]; one end of every link counts as base station.
+    """
+
+    kind: Literal["umi"] = "umi"
+    sight: Literal["drawn", "always", "never"] = "drawn"
+    base_height_m: Height = 10.0
+    device_height_m: Height = 1.5
+    sighted: ClassVar[bool] = True
+    own_shadowing = (OwnShadowing(4.0, 10.0), OwnShadowing(7.82, 13.0))
+    assumes: ClassVar[str | None] = (
+        "path_loss umi (TR 38.901) is measured between a base station at 10 m and a device; "
+        "between two devices it is an extrapolation"
+    )
+
+    def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
+        """Loss [dB] over `distance_m` [m] along the ground, shaped alike."""
+        ground_m = np.maximum(distance_m, NEAREST_M)
+        rise_m = self.base_height_m - self.device_height_m
+        log_d = np.log10(np.hypot(ground_m, rise_m))
+        log_f = np.log10(carrier_hz / 1e9)
+        heights_m2 = (self.base_height_m - 1.0) * (self.device_height_m - 1.0)
+        breakpoint_m = 4.0 * heights_m2 * carrier_hz / SPEED_OF_LIGHT_M_PER_S
+        near_db = 32.4 + 21.0 * log_d + 20.0 * log_f
+        far_db = 32.4 + 40.0 * log_d + 20.0 * log_f
+        far_db = far_db - 9.5 * np.log10(breakpoint_m**2 + rise_m**2)
+        los_db = np.where(ground_m <= breakpoint_m, near_db, far_db)
+        nlos_db = 22.4 + 35.3 * log_d + 21.3 * log_f - 0.3 * (self.device_height_m - 1.5)
+        in_sight = u < self.sight_probability(distance_m)
+        loss_db: Real = np.where(in_sight, los_db, np.maximum(los_db, nlos_db))[()]
+        return loss_db
+
+    def sight_probability(self, distance_m: Real) -> Real:
+        """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, 1 below; 1 or 0 if the scenario says so."""
+        if self.sight != "drawn":
+            return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
+        near = 18.0 / np.maximum(distance_m, 18.0)
+        found: Real = near + np.exp(-np.maximum(distance_m, 18.0) / 36.0) * (1.0 - near)
+        return found

@@ -1,0 +1,57 @@
+"""What every command that takes a scenario does first."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from netsim import runner
+from netsim.errors import ScenarioError
+from netsim.scenario import Scenario, check, draft_of
+from netsim.scenario.draft import Draft
+from netsim.sweep import COMMAND_LINE
+
+
+def checked(
+    name: str,
+    sets: Sequence[str],
+    sweep: dict[str, Any],
+    modules: dict[str, ModuleType],
+    out: Path | None,
+    timing_only: bool,
+) -> tuple[Draft, Scenario]:
+    """The scenario, after every check that needs no data; all problems at once.
+
+    Parameters
+    ----------
+    name : str
+        A file, or a shipped scenario's name.
+    sets : sequence of str
+        Assignments `a.b=value`.
+    sweep : dict
+        What the command line says of `[sweep]`; it fills or overrides the file's table.
+    modules : dict of str to module
+        The algorithms.
+    out : Path or None
+        The folder that results shall go into.
+    timing_only : bool
+
+    Raises
+    ------
+    ScenarioError
+    """
+    problems = []
+    out_problem = runner.out_problem(out) if out is not None else None
+    if out_problem:
+        problems.append(out_problem)
+    try:
+        draft = draft_of(name, sets)
+        if sweep:
+            draft.lay_over({"sweep": sweep}, COMMAND_LINE)
+        scenario = check(draft, modules)
+        problems += runner.machine_problems(scenario, draft.path, modules, timing_only)
+    except ScenarioError as error:
+        raise ScenarioError("\n".join([*str(error).splitlines(), *problems])) from None
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    return draft, scenario

@@ -1,0 +1,293 @@
+"""The command `netsim sweep`, and a sweep's folder in `netsim compare`."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from netsim import plugins, runner
+from netsim import sweep as sweeps
+from netsim.console import terminal
+from netsim.console.checking import checked
+from netsim.console.progress import announce
+from netsim.errors import ScenarioError
+from netsim.results import measures
+from netsim.results.terminal import Pieces
+from netsim.scenario import Scenario, Sweep, to_toml
+from netsim.scenario.draft import Draft, parse_value, split_values
+from netsim.scenario.problems import shown
+
+NAMED = 12
+"""Runs that did not end are listed up to this many."""
+
+
+def options(
+    over: Iterable[str],
+    draw: Iterable[str],
+    seeds: str | None,
+    show: str | None,
+    **given: Any,
+) -> dict[str, Any]:
+    """The `[sweep]` table that a command line describes; `given` are its other keys, None unsaid.
+
+    Raises
+    ------
+    ScenarioError
+        Naming every option that is malformed.
+    """
+    table: dict[str, Any] = {}
+    problems: list[str] = []
+    for text in over:
+        key, _, values = text.partition("=")
+        if not values:
+            problems.append(f"--over {text}: is not of the form key.path=value,value")
+        table.setdefault("over", {})[key] = split_values(values)
+    for text in draw:
+        key, _, span = text.partition("=")
+        low, _, rest = span.partition(":")
+        high, _, log = rest.partition(":")
+        if "," in span:
+            table.setdefault("draw", {})[key] = split_values(span)
+        elif not (low and high) or log not in ("", "log"):
+            problems.append(f"--draw {text}: is not of the form key.path=low:high[:log] or =a,b,c")
+        else:
+            limits = {"low": parse_value(low), "high": parse_value(high), "log": log == "log"}
+            table.setdefault("draw", {})[key] = limits
+    try:
+        if seeds is not None:
+            table["seeds"] = _seeds(seeds)
+    except ValueError:
+        problems.append(f"--seeds {seeds}: is neither a range such as 0:5 nor a list such as 0,3,7")
+    try:
+        if show is not None:
+            table["show"] = shown_measures(show)
+    except ScenarioError as error:
+        problems.append(str(error))
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    return table | {key: value for key, value in given.items() if value is not None}
+
+
+def _seeds(text: str) -> list[int]:
+    if ":" in text:
+        low, high = (int(end) for end in text.split(":"))
+        if not 0 <= low < high:
+            raise ValueError
+        return list(range(low, high))
+    return [int(seed) for seed in text.split(",")]
+
+
+def shown_measures(text: str) -> list[str]:
+    """The measures that `--show` names.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    try:
+        return [measures.named(name.strip()) for name in text.split(",")]
+    except ValueError as error:
+        raise ScenarioError(f"--show {text}: {error}") from None
+
+
+def sweep(
+    name: str,
+    sets: Sequence[str],
+    table: dict[str, Any],
+    out: Path | None,
+    algorithms: Path | None,
+    timing_only: bool,
+    quiet: bool,
+) -> None:
+    """Play a scenario's sweep, changed or made by the command line's.
+
+    Raises
+    ------
+    ScenarioError
+        If there is anything wrong with the input; nothing was written.
+    RunFailedError
+        If a run failed; the others' results are there.
+    """
+    modules = plugins.algorithms(algorithms)
+    draft, scenario = checked(name, sets, table, modules, out, timing_only)
+    if scenario.sweep is None:
+        raise ScenarioError(
+            f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"
+        )
+    play(draft, scenario, out, algorithms, timing_only, quiet)
+
+
+def play(
+    draft: Draft,
+    scenario: Scenario,
+    out: Path | None,
+    algorithms: Path | None,
+    timing_only: bool,
+    quiet: bool,
+) -> None:
+    """Play a sweep; whatever ends it, what has been played is summed up. Raises as `sweep`."""
+    assert scenario.sweep is not None
+    sweeps.plan(draft, scenario, Path(), algorithms, timing_only)  # before any folder
+    top = runner.claim(out, scenario.name)
+    told = _Told(terminal.err(), scenario, top, quiet)
+    stopped: KeyboardInterrupt | None = None
+    try:
+        jobs = sweeps.plan(draft, scenario, top, algorithms, timing_only)
+        sweeps.run_jobs(jobs, told.begin(jobs), told)
+    except KeyboardInterrupt as stop:
+        stopped = stop
+    finally:
+        runner.release(top)  # only if nothing was written
+    failed = [outcome for outcome in told.outcomes if outcome.problem]
+    played = len(told.outcomes) > len(failed)
+    if played:
+        _conclude(scenario, told.outcomes, top, quiet)
+    if stopped is not None:
+        raise _with_what_is_missing(stopped, jobs, told.outcomes, top)
+    if not played:
+        texts = list(dict.fromkeys(outcome.problem for outcome in failed))
+        if all(outcome.bad_input for outcome in failed) and not top.exists():
+            raise ScenarioError("\n".join(texts))
+        raise runner.RunFailedError("\n".join(texts))
+    if failed:
+        raise runner.RunFailedError(
+            f"{len(failed)} of {len(jobs)} runs; the others are in {top}\n"
+            + "\n".join(outcome.problem for outcome in failed)
+        )
+
+
+def _with_what_is_missing(
+    stop: KeyboardInterrupt, jobs: Sequence[sweeps.Job], ended: Sequence[sweeps.Outcome], top: Path
+) -> KeyboardInterrupt:
+    """Say what an interrupted sweep has, which runs failed, and which have not ended."""
+    if not top.exists():
+        return stop
+    stop.__notes__ = [f"{len(ended)} of {len(jobs)} runs had ended; their results are in {top}"]
+    stop.__notes__ += [outcome.problem for outcome in ended if outcome.problem]
+    known = {outcome.job.folder for outcome in ended}
+    missing = [job.where for job in jobs if job.folder not in known]
+    stop.__notes__ += [f"not ended: {where}" for where in missing[:NAMED]]
+    if len(missing) > NAMED:
+        stop.__notes__.append(f"and {len(missing) - NAMED} more")
+    return stop
+
+
+def _conclude(
+    scenario: Scenario, outcomes: Sequence[sweeps.Outcome], top: Path, quiet: bool
+) -> None:
+    from netsim.results import look, paired, paired_figure  # here: only once there are any
+    from netsim.results.compare import write_csv
+
+    assert scenario.sweep is not None
+    swept = _swept(scenario.sweep, scenario.seed)
+    lines = paired.lines(top, swept)
+    write_csv(top / "sweep.csv", paired.tidy(lines))
+    best = {}
+    if scenario.sweep.trials:
+        best = sweeps.best_trials(outcomes, scenario.sweep.select, top)
+    else:
+        n = len(swept.seeds)
+        bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
+        figure = paired_figure.draw(
+            lines, paired.wanted(lines, swept.show), f"{scenario.name} · {bars}"
+        )
+        if figure is not None:
+            with look.style():
+                look.save(figure, top / "sweep.png")
+    if quiet:
+        return
+    console = terminal.out()
+    console.print(_table(lines, swept))
+    for algorithm, found in best.items():
+        options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
+        line = f"  {scenario.sweep.select} {found['score']:.4g} at {found['point']}: {options}"
+        console.print(Text(f"best {algorithm}", style="bold") + Text(line))
+    if scenario.sweep.trials and not best:
+        console.print(f"no run has the metric {scenario.sweep.select}: no best trial")
+    console.print(Text("results in ") + Text(str(top), style="bold"))
+
+
+def _swept(sweep: Sweep, seed: int) -> Any:
+    from netsim.results.paired import Swept
+
+    points = {point.label: point.values for point in sweeps.points(sweep, seed)}
+    return Swept(points, sweep.seeds or (seed,), sweep.target, sweep.show)
+
+
+def _table(lines: Any, swept: Any) -> Pieces:
+    from netsim.results import paired, paired_table
+
+    return paired_table.table(lines, paired.wanted(lines, swept.show), swept)
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether results of a sweep are in a folder."""
+    return "sweep" in _played(folder)
+
+
+def compared(folder: Path, target: float | None, show: str | None, csv: Path | None) -> Pieces:
+    """The table of a sweep that has been played, by its folder.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    from netsim.results import paired
+    from netsim.results.compare import write_csv
+
+    raw = _played(folder)
+    table = raw["sweep"]
+    if target is not None:
+        table["target"] = target
+    if show is not None:
+        table["show"] = shown_measures(show)
+    try:
+        sweep = Sweep.model_validate(table)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
+    swept = _swept(sweep, raw.get("seed", 0))
+    lines = paired.lines(folder, swept)
+    if csv is not None:
+        write_csv(csv, paired.tidy(lines))
+    return _table(lines, swept)
+
+
+def _played(folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((folder / "scenario.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+class _Told:
+    """Keeps what became of each run, with a line for each; a folder with results says whose."""
+
+    def __init__(self, console: Console, scenario: Scenario, top: Path, quiet: bool) -> None:
+        self.outcomes: list[sweeps.Outcome] = []
+        self._console, self._scenario, self._top, self._quiet = console, scenario, top, quiet
+        self._total = 0
+
+    def begin(self, jobs: Sequence[sweeps.Job]) -> int:
+        """Announce the sweep; returns how many runs there are to be at a time."""
+        assert self._scenario.sweep is not None
+        self._total = len(jobs)
+        workers = min(sweeps.workers(self._scenario.sweep), self._total)
+        if not self._quiet:
+            announce(self._console, self._scenario)
+            self._console.print(f"{self._total} runs, {workers} at a time, into {self._top}")
+        return workers
+
+    def __call__(self, outcome: sweeps.Outcome) -> None:
+        self.outcomes.append(outcome)
+        resolved = self._top / "scenario.toml"
+        if self._top.exists() and not resolved.exists() and any(self._top.iterdir()):
+            resolved.write_text(to_toml(self._scenario), encoding="utf-8")
+        if not self._quiet:
+            how = Text("failed", style="bold red") if outcome.problem else Text("done", "green")
+            number = f"{len(self.outcomes):>{len(str(self._total))}} of {self._total}"
+            self._console.print(Text(f"{number}  {outcome.job.where}  ") + how)

@@ -1,0 +1,163 @@
+"""What runs are compared by: one number of a run's summary each, with its name and its unit.
+
+Adding one to compare by is adding an entry here: tables, CSV files, figures and `--show` know it.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netsim.registry import did_you_mean
+from netsim.units import BITS_PER_MEGABYTE
+
+Summary = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of a run.
+
+    Attributes
+    ----------
+    title : str
+        How tables and figures call it.
+    unit : str
+        What it is shown in: `%` for a share, `#` for a count, else the unit it is in.
+    of : callable
+        Summary -> number, or None where a run does not say.
+    learned : bool
+        Whether it takes learning: without it, `--timing-only` does not tell.
+    """
+
+    title: str
+    unit: str
+    of: Callable[[Summary], Any]
+    learned: bool = False
+
+    def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
+        """The number in its unit, to three digits, or with half its interval behind it.
+
+        Parameters
+        ----------
+        value : float
+        half : float, optional
+            Told to two digits, but to no more than four of the number's own.
+        sign : str
+            "+" for differences.
+        """
+        if self.unit == "%":
+            value, half, decimals = 100 * value, half and 100 * half, 1
+        elif self.unit == "#" and not half:
+            decimals = 0
+        else:
+            size = max(half or abs(value) / 10, abs(value) / 100)
+            decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
+        around = "" if half is None else f" ± {half:,.{decimals}f}"
+        return f"{value:{sign},.{decimals}f}{around}"
+
+
+def _at(path: str, per: float = 1.0) -> Callable[[Summary], Any]:
+    """The number at a path of keys such as `accuracy.best.mean`."""
+    keys = path.split(".")
+
+    def found(summary: Summary) -> Any:
+        value: Any = summary
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value if value is None or per == 1.0 else value / per
+
+    return found
+
+
+def _share(part: str, whole: str) -> Callable[[Summary], Any]:
+    """One number over another; None where the other is 0 or unknown."""
+    of_part, of_whole = _at(part), _at(whole)
+
+    def found(summary: Summary) -> Any:
+        total, some = of_whole(summary), of_part(summary)
+        return some / total if total and some is not None else None
+
+    return found
+
+
+def _outside(summary: Summary) -> None:
+    """For numbers that a summary does not hold."""
+
+
+MEASURES: dict[str, Measure] = {
+    "accuracy": Measure("accuracy", "%", _at("accuracy.mean"), True),
+    "accuracy_std_nodes": Measure("std_nodes", "%", _at("accuracy.std"), True),
+    "accuracy_worst_10pct": Measure("worst 10 %", "%", _at("accuracy.worst_10pct"), True),
+    "accuracy_all_classes": Measure("all classes", "%", _at("accuracy_all_classes.mean"), True),
+    "accuracy_all_classes_std_nodes": Measure(
+        "std_nodes", "%", _at("accuracy_all_classes.std"), True
+    ),
+    "accuracy_personal": Measure("personal", "%", _at("accuracy_personal.mean"), True),
+    "accuracy_personal_std_nodes": Measure("std_nodes", "%", _at("accuracy_personal.std"), True),
+    "accuracy_personal_best_on_validation": Measure(
+        "personal, best on validation", "%", _at("accuracy_personal.best_on_validation"), True
+    ),
+    "best": Measure("best", "%", _at("accuracy.best.mean"), True),
+    "best_t_s": Measure("time of best", "s", _at("accuracy.best.t_s"), True),
+    "best_on_validation": Measure(
+        "best on validation", "%", _at("accuracy.best_on_validation"), True
+    ),
+    "time_to_target_s": Measure("time to target", "s", _outside, True),
+    "megabytes_to_target": Measure("sent to target", "MB", _outside, True),
+    "target_reached": Measure("target reached", "%", _outside, True),
+    "messages": Measure("messages", "#", _at("messages.sent")),
+    "delivered_share": Measure("delivered", "%", _share("messages.delivered", "messages.sent")),
+    "lost_share": Measure("lost", "%", _share("messages.lost", "messages.sent")),
+    "expired_share": Measure("expired", "%", _share("messages.expired", "messages.sent")),
+    "delay_s": Measure("message delay", "s", _at("delay.mean_s")),
+    "delay_p50_s": Measure("median delay", "s", _at("delay.p50_s")),
+    "delay_p95_s": Measure("delay, 95 %", "s", _at("delay.p95_s")),
+    "staleness_s": Measure("age at use", "s", _at("staleness.mean_s")),
+    "sent_megabytes": Measure("sent", "MB", _at("messages.bits_sent", BITS_PER_MEGABYTE)),
+    "models_sent": Measure("models sent", "#", _at("models_sent")),
+    "airtime_s": Measure("airtime", "s", _at("messages.airtime_s")),
+    "energy_j": Measure("energy", "J", _at("energy_j")),
+    "sparsity": Measure("sparsity of weights", "%", _at("graph.sparsity")),
+    "asymmetry": Measure("asymmetry of weights", "%", _at("graph.asymmetry")),
+    "weight_on_same_task": Measure("weight on same task", "%", _at("graph.weight_on_same_task")),
+    "weight_on_malicious": Measure("weight on malicious", "%", _at("graph.weight_on_malicious")),
+    "local_steps": Measure("local steps", "#", _at("local_steps")),
+    "skipped_wakeups": Measure("skipped wake-ups", "#", _at("wakes.skipped")),
+    "virtual_s": Measure("virtual", "s", _at("virtual_s")),
+    "wall_s": Measure("wall", "s", _at("wall_s")),
+}
+
+DEFAULT = (
+    "accuracy",
+    "time_to_target_s",
+    "delivered_share",
+    "delay_s",
+    "staleness_s",
+    "sent_megabytes",
+)
+"""What a what-if is answered by unless something else is asked for."""
+
+
+def row(summary: Summary) -> dict[str, Any]:
+    """The compared numbers of one run by name; shares are shares, not percent."""
+    return {name: measure.of(summary) for name, measure in MEASURES.items()}
+
+
+def named(name: str) -> str:
+    """The measure that a word names; its unit may be left out.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name in MEASURES:
+        return name
+    without_unit = {known.rpartition("_")[0]: known for known in MEASURES if known.endswith("_s")}
+    if name in without_unit:
+        return without_unit[name]
+    raise ValueError(
+        f'"{name}" is not a number that runs are compared by'
+        + (did_you_mean(name, MEASURES) or f"; there are {', '.join(MEASURES)}")
+    )
