@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from netsim.channels.mac import ALONE
 from netsim.clock import Clock
+from netsim.links.air.accounts import count_airtime, count_bits, take_back
 from netsim.links.air.admission import Admission, Queued
 from netsim.links.air.by_packet import ByPacket
 from netsim.links.air.flight import Flight, Reception
@@ -210,16 +211,16 @@ class Air(Link):
                 reception.medium = self._medium
         self._flights[flight] = None
         self._draws.begin(flight)
-        self._count_airtime(flight, flight.ends_ns)
+        count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
         if changed:
             self._change(changed, worse=True)
 
     def _change(self, flights: Sequence[Flight], worse: bool) -> None:
         """Go on with flights under the conditions that they meet from now on."""
         for flight in flights:
-            self._count_airtime(flight, self.env.now)
+            count_airtime(flight, self.env.now, self.recorder, self.meter)
             self._draws.change(flight, worse)
-            self._count_airtime(flight, flight.ends_ns)
+            count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
 
     def _end(self, flight: Flight, cut: bool = False) -> None:
         """A flight is off the air: tell what became of it, then free its radios.
@@ -227,10 +228,10 @@ class Air(Link):
         `cut`: because one of its ends is off.
         """
         del self._flights[flight]
-        self._count_airtime(flight, self.env.now)
+        count_airtime(flight, self.env.now, self.recorder, self.meter)
         reports = [self._report(flight, r, cut) for r in flight.receptions]
         if self.meter.by_bits:
-            self._count_bits(flight, reports)
+            count_bits(flight, reports, self.meter)
         if self._sharing is not None:
             # Where noise falls, an attempt under way keeps the worst that it has met.
             changed = self._sharing.leave(flight, self._flights)
@@ -259,33 +260,6 @@ class Air(Link):
             return (report[0], OUTAGE, *report[2:5], None)
         return report
 
-    # -- what it costs ---------------------------------------------------------------------------
-
-    def _count_airtime(self, flight: Flight, to_ns: int) -> None:
-        """Count what a sender has spent on the air up to a time; takes back what was too much."""
-        to_ns = max(to_ns, flight.begins_ns)
-        from_ns = flight.counted_to_ns
-        if to_ns != from_ns:
-            airtime_ns = to_ns - from_ns
-            if flight.on_air != 1.0:
-                airtime_ns = round(flight.on_air * airtime_ns)
-            flight.counted_to_ns = to_ns
-            self.recorder.airtime_ns += airtime_ns
-            receivers = [r.tx.dst for r in flight.receptions if not r.in_vain]
-            self.meter.on_air(flight.src, receivers, from_ns, airtime_ns)
-
-    def _count_bits(self, flight: Flight, reports: Sequence[Report]) -> None:
-        """Tell what has been carried, headers and repetitions included."""
-        meant = [report[0].dst for report in (*reports, *flight.missed)]
-        listening = [r.tx.dst for r in flight.receptions if not r.in_vain]
-        if flight.broadcast:
-            attempts = flight.packets if flight.rate_bps else 0
-            attempts = max((r[2] for r in reports if r[2]), default=attempts)
-        else:
-            attempts = reports[0][2]
-        if meant:
-            self.meter.carried(flight.src, meant, listening, attempts * flight.packet_bits)
-
     # -- nodes that go off -----------------------------------------------------------------------
 
     def switched(self, node: int, on: bool) -> None:
@@ -304,7 +278,7 @@ class Air(Link):
                 continue  # what was told of another has ended it
             deaf = [r for r in flight.receptions if r.tx.dst == node and not r.in_vain]
             if flight.src == node or (deaf and not flight.broadcast):
-                self._count_airtime(flight, self.env.now)
+                count_airtime(flight, self.env.now, self.recorder, self.meter)
                 for reception in flight.receptions:
                     reception.in_vain = True
                 self._end(flight, cut=True)
@@ -316,8 +290,7 @@ class Air(Link):
         reception.in_vain = True
         report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)
-        too_much_ns = round(flight.on_air * (flight.counted_to_ns - self.env.now))
-        self.meter.receives(reception.tx.dst, flight.counted_to_ns, -too_much_ns)
+        take_back(flight, reception, self.env.now, self.meter)
         self._tell(report)
         if self._exclusive:
             flight.radios.remove(reception.tx.dst)
