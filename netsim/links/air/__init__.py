@@ -237,9 +237,7 @@ class Air(Link):
             changed = self._sharing.leave(flight, self._flights)
             self._change(changed, worse=not self._mac.interferes)
         flight.leg += 1
-        for report in reports:
-            self._tell(report)
-        for report in flight.missed:
+        for report in (*reports, *flight.missed):
             self._tell(report)
         self._admission.release(flight.radios)
 

@@ -8,13 +8,12 @@ the worst that it meets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.clock import Clock
-from netsim.links.air.flight import Flight, Reception, error_alone, on_air
+from netsim.links.air.flight import Flight, Reception, on_air
 from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
 from netsim.links.radio import Radio
@@ -82,9 +81,7 @@ class ByPacket:
         """What became of a flight that ends now at a receiver."""
         ledger = self._ledgers.pop(reception)
         under_way, reception.met = len(reception.met), []
-        expired = flight.cause if flight.expired else None
-        alone = partial(error_alone, self._channel, flight)
-        return reception.report(expired, under_way, ledger, ledger.arrived(), alone)
+        return reception.report(flight, under_way, ledger, ledger.arrived(), self._channel)
 
     def _expire(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:

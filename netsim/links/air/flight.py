@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -111,51 +111,45 @@ class Reception:
         self.met, self.used = [], []
 
     def report(
-        self,
-        expired: str | None,
-        under_way: int,
-        got: Got,
-        arrived: Any,
-        alone: Callable[[float], float],
+        self, flight: Flight, under_way: int, got: Got, arrived: Any, channel: Propagation
     ) -> Report:
         """What became of the message, its last leg being closed.
 
         Parameters
         ----------
-        expired : str or None
-            The outcome if its time, not its last packet, has ended it.
         under_way : int
             Attempts that had begun but not ended.
         got : Got
         arrived : ndarray of bool or None
             Which packets arrived, if they were kept.
-        alone : callable
-            Linear SNR -> probability that an attempt fails if nobody else sends.
         """
-        tx, delivered = self.tx, got.delivered
+        tx, delivered, mask = self.tx, got.delivered, None
         if self.in_vain:
             outcome = OFF
         elif delivered == got.packets:
             outcome = DELIVERED
-        elif expired == OUTAGE:  # out of contact
+        elif flight.expired and flight.cause == OUTAGE:  # out of contact
             outcome = OUTAGE
         elif delivered and tx.message.accepts_partial:
-            outcome = PARTIAL
-        elif expired is not None:
-            outcome = expired
-        elif self._failed_of_others(alone):
+            outcome, mask = PARTIAL, arrived
+        elif flight.expired:
+            outcome = flight.cause
+        elif self._failed_of_others(flight, channel):
             outcome = COLLISION
         else:
             outcome = OUTAGE if self.hopeless else RETRIES
-        mask = arrived if outcome == PARTIAL else None
         return tx, outcome, self.attempts + under_way, got.lost, self._mean_snr_db(), mask
 
-    def _failed_of_others(self, alone: Callable[[float], float]) -> bool:
+    def _failed_of_others(self, flight: Flight, channel: Propagation) -> bool:
         """Whether others were the larger part of why attempts failed at the end."""
         medium, last = self.medium, self.last
         if last is None or (medium.noise_rise == 1.0 and medium.collision == 0.0):
             return False
-        return last.per > 2.0 * alone(last.snr * medium.noise_rise)
+        snr, rate_bps = last.snr * medium.noise_rise, flight.rate_bps
+        if rate_bps is None:
+            rate_bps = channel.rate_bps(snr)
+        alone = channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
+        return last.per > 2.0 * alone
 
     def _mean_snr_db(self) -> float | None:
         """Attempt-weighted linear mean of the SNR, in dB."""
@@ -238,9 +232,3 @@ def on_air(medium: Medium, attempt_ns: float) -> float:
         return 1.0
     alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
     return medium.transmissions * alone_ns / attempt_ns
-
-
-def error_alone(channel: Propagation, flight: Flight, snr: float) -> float:
-    """Probability that an attempt would have failed if nobody else had been sending."""
-    rate_bps = channel.rate_bps(snr) if flight.rate_bps is None else flight.rate_bps
-    return channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0

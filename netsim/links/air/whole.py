@@ -21,7 +21,7 @@ import numpy as np
 from netsim.channels.arq import Sending
 from netsim.channels.arq.none import NoArq
 from netsim.clock import Clock
-from netsim.links.air.flight import Flight, Reception, error_alone, on_air
+from netsim.links.air.flight import Flight, Reception, on_air
 from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
 from netsim.links.radio import Radio
@@ -120,9 +120,7 @@ class Whole:
         assert reception.rng is not None
         if reception.tx.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
-        expired = flight.cause if flight.expired else None
-        alone = partial(error_alone, self._channel, flight)
-        return reception.report(expired, under_way, sending, arrived, alone)
+        return reception.report(flight, under_way, sending, arrived, self._channel)
 
     def _end(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:
