@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from netsim.channels.bursts import Bursts
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
 from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
@@ -22,7 +23,8 @@ class Radio(Table):
     on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
     `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
     `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
-    plays every attempt as an event: slow, with the same distribution.
+    plays every attempt as an event: slow, with the same distribution. `bursts` lose attempts
+    whatever the SNR.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -51,6 +53,7 @@ class Radio(Table):
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    bursts: Bursts | None = None
 
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:
@@ -89,6 +92,12 @@ class Radio(Table):
                 'rate.csi_delay_s is read only with fading.hold = "coherence": a gain that is '
                 "held for an exchange is known for as long"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _bursts_are_drawn_by_message(self) -> Self:
+        if self.bursts is not None and self.fidelity == "packet":
+            raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
         return self
 
     @property

@@ -14,9 +14,10 @@ takes its sender's turn only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from netsim.channels.mac import ALONE
-from netsim.clock import Clock
+from netsim.clock import LAST, Clock, then
 from netsim.links.air.accounts import count_airtime, count_bits, take_back
 from netsim.links.air.admission import Admission, Queued
 from netsim.links.air.by_packet import ByPacket
@@ -94,15 +95,6 @@ class Air(Link):
         if group:
             self._admit(group, (src, src), broadcast=True)
 
-    def _in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
-        """Those whose ends are in contact; the others end at once."""
-        if self.meetings is None:
-            return group
-        apart = [tx for tx in group if self.contact_ns(tx) == 0]
-        for tx in apart:
-            self.env.after(0, self.finish, tx, OUTAGE, 0)
-        return [tx for tx in group if tx not in apart]
-
     def _admit(
         self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
     ) -> None:
@@ -157,6 +149,11 @@ class Air(Link):
         )
         flight.cause = cause
         self._launch(flight)
+        if self.meetings is not None:
+            for reception in receptions:
+                # Last of its instant: what arrives at that very moment has arrived.
+                left_ns = self.contact_ns(reception.tx) or 0
+                then(self.env.due(left_ns, LAST), partial(self._part, flight, reception))
 
     def _packets(self, bits: int) -> tuple[int, int]:
         """How many packets a message is cut into, and the size of each in bits."""
@@ -283,8 +280,29 @@ class Air(Link):
             elif deaf:
                 self._miss_the_rest(flight, deaf[0])
 
+    # -- contacts that end -----------------------------------------------------------------------
+
+    def _in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
+        """Those whose ends are in contact; the others end at once."""
+        if self.meetings is None:
+            return group
+        apart = [tx for tx in group if self.contact_ns(tx) == 0]
+        for tx in apart:
+            self.env.after(0, self.finish, tx, OUTAGE, 0)
+        return [tx for tx in group if tx not in apart]
+
+    def _part(self, flight: Flight, reception: Reception, _: object) -> None:
+        """The ends of a flight lose contact; the other receivers of a broadcast listen on."""
+        if flight not in self._flights or reception not in flight.receptions:
+            return
+        reception.in_vain, reception.vain = True, OUTAGE
+        if flight.broadcast:
+            self._miss_the_rest(flight, reception)
+        else:
+            self._end(flight, cut=True)
+
     def _miss_the_rest(self, flight: Flight, reception: Reception) -> None:
-        """A receiver of a broadcast goes off; the others listen on."""
+        """A receiver of a broadcast is lost; the others listen on."""
         reception.in_vain = True
         report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)

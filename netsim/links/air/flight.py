@@ -46,7 +46,9 @@ class Reception:
     Attributes
     ----------
     in_vain : bool
-        Whether the receiver is off: nothing gets through.
+        Whether the receiver is off or has lost contact: nothing gets through.
+    vain : str
+        The outcome if so.
     fixed : Report or None
         What becomes of it if that is known from the start: nothing is drawn for it.
     medium : Medium
@@ -82,6 +84,7 @@ class Reception:
     first_snr: float | None = None
     apart_ns: int | None = None
     medium = ALONE
+    vain = OFF
     attempts = 0
     weighted_snr = 0.0
     hopeless = True
@@ -125,7 +128,7 @@ class Reception:
         """
         tx, delivered, mask = self.tx, got.delivered, None
         if self.in_vain:
-            outcome = OFF
+            outcome = self.vain
         elif delivered == got.packets:
             outcome = DELIVERED
         elif flight.expired and flight.cause == OUTAGE:  # out of contact

@@ -10,7 +10,7 @@ stays done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -137,14 +137,7 @@ class Whole:
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.from_ns)
         passed_ns = 0
-        stretches = self._channel.stretches(
-            flight.src,
-            reception.tx.dst,
-            max(0, flight.from_ns),
-            flight.packet_bits,
-            medium=reception.medium,
-        )
-        for stretch in islice(stretches, MAX_SEGMENTS):
+        for stretch in islice(self._stretches(flight, reception), MAX_SEGMENTS):
             if reception.in_vain:
                 _nothing_gets_through(stretch, left_ns)
             met.append(stretch)
@@ -173,20 +166,32 @@ class Whole:
                 continue
             sending = reception.sending = self._begun(flight, reception)
             rng = reception.rng = self._rng(flight, reception)
-            for stretch in self._channel.stretches(
-                flight.src,
-                reception.tx.dst,
-                max(0, flight.from_ns),
-                flight.packet_bits,
-                rate_bps,
-                medium=reception.medium,
-            ):
+            for stretch in self._stretches(flight, reception, rate_bps):
                 reception.met.append(stretch)
                 n = sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr)
                 reception.used.append(n)
                 if sending.over:
                     break
         return round(flight.left * flight.attempt_ns)
+
+    def _stretches(
+        self, flight: Flight, reception: Reception, rate_bps: float | None = None
+    ) -> Iterator[Stretch]:
+        """The channel that a leg meets."""
+        src, dst = flight.src, reception.tx.dst
+        found = self._channel.stretches(
+            src,
+            dst,
+            max(0, flight.from_ns),
+            flight.packet_bits,
+            rate_bps,
+            medium=reception.medium,
+        )
+        bursts = self._radio.bursts
+        if bursts is None:
+            return found
+        key = (src, dst, reception.serial, flight.leg)
+        return bursts.within(found, self._streams.generator("bursts", *key))
 
     def _begun(self, flight: Flight, reception: Reception) -> Sending:
         """The message as it is where the leg begins."""
