@@ -100,6 +100,19 @@ NETWORKS = {
         {"compute": {"kind": "shifted_exponential", "step_s": 0.02, "straggle_s": 0.5}},
         lambda s: share(s, "delivered") == 1.0,
     ),
+    "Doppler and shadowing": Network(
+        {
+            **PLACED,
+            "radio": {
+                "reachable": 3.0,
+                "calibrate": "power",
+                "rate": {"kind": "fixed", "rate_bps": 1e6},
+                "fading": {"kind": "rayleigh", "doppler_hz": 10.0},
+                "shadowing": {"kind": "log_normal", "sigma_db": 4.0, "decorrelation_m": 10.0},
+            },
+        },
+        lambda s: share(s, "outage") > 0.02,
+    ),
 }
 
 
