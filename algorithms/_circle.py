@@ -88,12 +88,12 @@ class Circle:
     @classmethod
     def of(cls, node: Node, params: CircleParams) -> "Circle":
         """All neighbours, before anything has come."""
-        return cls(node, params, list(node.peers), set(node.peers))
+        return cls(node, params, list(node.neighbours), set(node.neighbours))
 
     def swap(self, update: Message) -> Process:
         """Send the update, collect those of the others; `Heard`."""
         received = yield self.node.exchange(
-            update, to=sorted(self.receivers), expect=self.node.peers
+            update, to=sorted(self.receivers), expect=self.node.neighbours
         )
         for one in received.values():
             self.note(one)

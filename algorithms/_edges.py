@@ -37,7 +37,7 @@ class Edges:
     def subscribers(self) -> list[int]:
         """Peers whose edge from this node is active."""
         last = self._inbox.last
-        return [j for j in self._node.peers if j not in last or last[j].msg.active]
+        return [j for j in self._node.neighbours if j not in last or last[j].msg.active]
 
     def settle(self, active: Mapping[int, bool]) -> Generator[Any, Any, None]:
         """Tell peers whose edge to this node has changed, or who seem not to know; hear theirs."""

@@ -51,7 +51,7 @@ class Inbox:
         `absent = "self"` is for the caller to add.
         """
         node, params = self._node, self._params
-        senders = node.peers if expect is None else tuple(expect)
+        senders = node.neighbours if expect is None else tuple(expect)
         fresh = yield node.exchange(
             {} if msg is None else msg, to=to, expect=senders, kind=self._kind
         )

@@ -108,17 +108,6 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
     return node.schedule == "rounds" or params.pace == "rounds" or with_server
 
 
-def without_server(node: Node) -> None:
-    """Refuse a server where models go from peer to peer.
-
-    Raises
-    ------
-    ProtocolError
-    """
-    if node.role == "server" or node.servers:
-        raise ProtocolError("this algorithm works between peers: leave out nodes of role server")
-
-
 def round_processes(
     node: Node,
     params: RoundParams,
@@ -170,7 +159,7 @@ def on_server(node: Node, params: RoundParams, inbox: Inbox, combine: Combine) -
         messages = yield from inbox.exchange()
         if inbox.news:
             value = combine(node, params, messages)
-            for i in node.peers:
+            for i in node.neighbours:
                 node.send(i, value)
 
 
@@ -183,7 +172,7 @@ def on_peer(
         mine = yield from train()
         if mine is not None:
             messages = yield from inbox.exchange(mine)
-            stand_ins = dict.fromkeys(node.peers, mine) if params.absent == "self" else {}
+            stand_ins = dict.fromkeys(node.neighbours, mine) if params.absent == "self" else {}
             adopt(combine(node, params, {**stand_ins, **messages, node.id: mine}))
 
 
@@ -192,7 +181,7 @@ def weighted_mean(node: Node, params: RoundParams, shares: Mapping[int, Share]) 
     ids = sorted(shares)
     sizes = [shares[j].size if params.weights == "sizes" else 1 for j in ids]
     p = [size / sum(sizes) for size in sizes]
-    for i in node.peers if node.role == "server" else (node.id,):
+    for i in node.neighbours if node.role == "server" else (node.id,):
         node.log_weights(ids, p, node=i)
     return Mean(node.mix([shares[j].theta for j in ids], p))
 

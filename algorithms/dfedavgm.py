@@ -11,9 +11,10 @@ Departures: none known.
 """
 
 from algorithms._inbox import Inbox
-from algorithms._rounds import without_server
 from algorithms.dpsgd import GossipParams, Model, mixing_weights
 from netsim.api import Node, Process
+
+KNOWS_SERVERS = False
 
 
 class Params(GossipParams):
@@ -22,7 +23,6 @@ class Params(GossipParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
-    without_server(node)
     inbox = Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners()]
 
@@ -34,7 +34,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
         yield node.wakeup()
         z = (yield node.train(x, **params.how())).theta
         node.publish(z, "trained")
-        heard = yield from inbox.exchange(Model(z, len(node.peers)))
+        heard = yield from inbox.exchange(Model(z, len(node.neighbours)))
         ids, w = mixing_weights(node, heard)
         x = node.mix([z, *(heard[j].x for j in ids[1:])], w)
         node.publish(x, "mixed")

@@ -41,6 +41,8 @@ from algorithms._downloads import DownloadParams, Downloads
 from algorithms._subscriptions import SubscriptionParams, Subscriptions
 from netsim.api import Count, Fraction, Node, Process, Ref
 
+KNOWS_SERVERS = False
+
 
 class Params(DownloadParams, SubscriptionParams):
     """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""
@@ -113,7 +115,7 @@ def preprocess(
     """Training samples p, Omega_k by BGGC, and the mean model over Omega_k and k."""
     if limit == 1:
         return {node.id: node.train_size}, [], own
-    reach = (yield node.reachable()) if params.candidates == "reachable" else node.peers
+    reach = (yield node.reachable()) if params.candidates == "reachable" else node.neighbours
     p = yield from downloads.sizes(reach)
     order = node.permutation("order", sorted(p))
     coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))

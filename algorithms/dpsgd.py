@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from algorithms._inbox import AbsenceParams, Inbox
-from algorithms._rounds import PlainTraining, with_statistics_of, without_server
+from algorithms._rounds import PlainTraining, with_statistics_of
 from netsim.api import Count, Message, Node, Process, Ref
+
+KNOWS_SERVERS = False
 
 
 class GossipParams(PlainTraining, AbsenceParams):
@@ -50,7 +52,6 @@ class Params(GossipParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
-    without_server(node)
     inbox = Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners()]
 
@@ -61,7 +62,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     while True:
         yield node.wakeup()
         stepping = node.train(x, **params.how())  # lines 3-4
-        heard = yield from inbox.exchange(Model(x, len(node.peers)))
+        heard = yield from inbox.exchange(Model(x, len(node.neighbours)))
         ids, w = mixing_weights(node, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
@@ -72,7 +73,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
 
 def mixing_weights(node: Node, heard: Mapping[int, Model]) -> tuple[list[int], list[float]]:
     """Ids, the node's own first, and their W_ij; logged."""
-    degree = len(node.peers)
+    degree = len(node.neighbours)
     ids = sorted(heard)
     others = [1.0 / (1 + max(degree, heard[j].degree)) for j in ids]
     w = [1.0 - sum(others), *others]

@@ -29,9 +29,10 @@ import torch
 from torch import Tensor
 
 from algorithms._inbox import AbsenceParams, Inbox, drop_late
-from algorithms._rounds import PlainTraining, without_server
+from algorithms._rounds import PlainTraining
 from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref, batched
 
+KNOWS_SERVERS = False
 FAR = 1e30
 """Loss of a model that has diverged."""
 
@@ -62,7 +63,6 @@ class Model(Message):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
-    without_server(node)
     inbox = Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners(), drop_late(node, Wish)]
 
@@ -70,9 +70,9 @@ def processes(node: Node, params: Params) -> list[Process]:
 def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     """Train, choose, download, weigh."""
     theta = node.initial()
-    preference = dict.fromkeys(node.peers, 0.0)
-    chooses = params.downloads is not None and params.downloads < len(node.peers)
-    wanted = takers = node.peers
+    preference = dict.fromkeys(node.neighbours, 0.0)
+    chooses = params.downloads is not None and params.downloads < len(node.neighbours)
+    wanted = takers = node.neighbours
     rounds = 0
     while True:
         yield node.wakeup()
@@ -81,7 +81,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
         node.publish(trained, "trained")
         if chooses:
             wanted = choose(node, params, preference, rounds)
-            wishes = yield node.exchange({j: Wish(j in wanted) for j in node.peers})
+            wishes = yield node.exchange({j: Wish(j in wanted) for j in node.neighbours})
             takers = [j for j, wish in wishes.items() if wish.msg.wanted]
         heard = yield from inbox.exchange(Model(trained), to=takers, expect=wanted)
         ids = [node.id, *sorted(heard)]
@@ -104,8 +104,9 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
 def choose(node: Node, params: Params, preference: dict[int, float], rounds: int) -> Sequence[int]:
     """The M peers whose models to download, ascending; ties at random."""
     explores = params.epsilon - rounds * params.epsilon_decay
-    at_random = node.permutation("explore", node.peers)
-    ranked = sorted(node.permutation("ties", node.peers), key=preference.__getitem__, reverse=True)
+    at_random = node.permutation("explore", node.neighbours)
+    ties = node.permutation("ties", node.neighbours)
+    ranked = sorted(ties, key=preference.__getitem__, reverse=True)
     chosen: list[int] = []
     for coin in node.uniform("coin", params.downloads or 0):
         order = at_random if coin < explores else ranked

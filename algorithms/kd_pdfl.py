@@ -34,6 +34,7 @@ from netsim.api import Node, NonNegative, Positive, Process, Ref, model_validato
 Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
 Step = Literal["elementwise", "norm"]
 
+KNOWS_SERVERS = False
 FAR = 1e30
 """Distance to a model that has diverged: its weight falls to 0, which keeps it out of the mix."""
 

@@ -39,6 +39,8 @@ from algorithms._circle import (
 )
 from netsim.api import Finite, Message, Node, Process, Ref, batched
 
+KNOWS_SERVERS = False
+
 
 class Params(CircleParams):
     """`first_logit` is where alpha starts; without weight decay it changes nothing."""

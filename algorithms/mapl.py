@@ -64,6 +64,8 @@ from netsim.api import (
     project_to_simplex,
 )
 
+KNOWS_SERVERS = False
+
 
 class Params(AbsenceParams):
     """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""
@@ -109,7 +111,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges: Edges) -> Process:
     """One node; its own entry comes first in w_i."""
-    theta, peers = node.initial(), node.peers
+    theta, peers = node.initial(), node.neighbours
     classes = theta.part("head.bias").num_values
     own = first_prototypes_of(node, theta, classes)  # P_i
     uniform = [1.0 / (1 + len(peers))] * (1 + len(peers))
@@ -161,10 +163,10 @@ def learned_weights(
     """w_i after E_g graph steps over the peers whose heads are at hand."""
     if not heard:
         return w
-    sizes = [heads.last[j].msg.size if j in heads.last else 0 for j in node.peers]
+    sizes = [heads.last[j].msg.size if j in heads.last else 0 for j in node.neighbours]
     total = own.size + sum(sizes)
     confidence = tuple(size / total for size in (own.size, *sizes))
-    places = (0, *(1 + node.peers.index(j) for j in heard))
+    places = (0, *(1 + node.neighbours.index(j) for j in heard))
     known = [own.weight, *(head.weight for head in heard.values())]
     return node.compute(graph_row, w, known, places, confidence, classes, params, like=w)
 

@@ -61,6 +61,8 @@ from algorithms._inbox import drop_late
 from algorithms.l2c import logit_gradient
 from netsim.api import Message, Node, Process, Ref
 
+KNOWS_SERVERS = False
+
 
 class Params(CircleParams):
     """What the encoder starts from and how it compares."""

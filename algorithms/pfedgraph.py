@@ -125,7 +125,7 @@ def server(node: Node, params: Params, inbox: Inbox) -> Process:
         models = yield from inbox.exchange()
         sent_s = {i: inbox.last[i].sent_s for i in models}
         new = [i for i in models if sent_s[i] > answered.get(i, -1.0)]
-        for i, personal in solved(node, params, models, new, len(node.peers)):
+        for i, personal in solved(node, params, models, new, len(node.neighbours)):
             node.send(i, personal)
             answered[i] = sent_s[i]
 
@@ -138,7 +138,7 @@ def peer(node: Node, params: Params, state: State, inbox: Inbox) -> Process:
         node.publish(trained.theta, "trained")
         mine = Update(trained.theta, node.train_size)
         models = (yield from inbox.exchange(mine)) | {node.id: mine}
-        for _, personal in solved(node, params, models, [node.id], len(node.peers) + 1):
+        for _, personal in solved(node, params, models, [node.id], len(node.neighbours) + 1):
             adopt(node, state, personal)
 
 

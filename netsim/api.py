@@ -2,7 +2,8 @@
 
 An algorithm module exports frozen `Params`, its message classes, and
 `processes(node, params) -> list of generators`; `SCHEDULES` names the schedules it runs under if
-it does not run under all of them. `yield` is the only way virtual time passes; nobody touches
+it does not run under all of them, and `KNOWS_SERVERS = False` says that nodes of role `server` take
+no part in it. `yield` is the only way virtual time passes; nobody touches
 another node's tensors except through a message.
 """
 

@@ -1,10 +1,12 @@
 """World -> Context: a fresh clock, log, scheduler and link for one run."""
 
+import importlib
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
+from netsim import plugins
 from netsim.clock import Clock
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
@@ -16,11 +18,15 @@ from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
 from netsim.links.air import Air
 from netsim.links.link import Link
+from netsim.links.mixed import Mixed
+from netsim.links.network import NetworkLink
+from netsim.links.propagation import Budget
 from netsim.links.wire import WiredLink
+from netsim.links.wiring import Wiring
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
 from netsim.units import to_ns
-from netsim.world import World
+from netsim.world import SERVER, World
 
 
 def open_context(
@@ -52,6 +58,9 @@ def open_context(
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
+    module = importlib.import_module(type(entry.params).__module__)
+    servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+    left_out = frozenset() if plugins.knows_servers(module) else servers
     ctx = Context(
         env=env,
         streams=world.streams,
@@ -65,7 +74,8 @@ def open_context(
         speed=scenario.compute,
         speed_factor=world.speed_factor,
         roles=world.roles,
-        neighbours=world.neighbours,
+        neighbours=_without(left_out, world.neighbours),
+        meetings=world.meetings,
         architectures=list(world.architectures),
         initial=_initial(world, scheduler),
         routes=routes,
@@ -74,9 +84,21 @@ def open_context(
         on_arrival=scenario.training.on_arrival,
         attack=scenario.attack,
         malicious=world.malicious,
+        left_out=left_out,
     )
     ctx.link = _open_link(world, ctx)
+    ctx.link.meet(world.meetings)
     return ctx
+
+
+def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The neighbours of every node, some nodes apart."""
+    if not left_out:
+        return neighbours
+    return [
+        () if i in left_out else tuple(j for j in peers if j not in left_out)
+        for i, peers in enumerate(neighbours)
+    ]
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
@@ -118,15 +140,30 @@ def optimizer_of(t: Training) -> Optimizer:
 
 
 def _open_link(world: World, ctx: Context) -> Link:
-    scenario = world.scenario
-    if scenario.radio is None:
-        assert scenario.link is not None
-        return WiredLink(scenario.link, scenario.nodes.count, ctx.env, ctx.recorder, world.streams)
-    assert world.budget is not None
+    wires = None if world.wiring is None else _open_wires(world, world.wiring, ctx)
+    air = None if world.budget is None else _open_air(world, world.budget, ctx)
+    if wires is not None and air is not None:
+        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+        return Mixed(air, wires, servers)
+    link = air or wires
+    assert link is not None
+    return link
+
+
+def _open_wires(world: World, wiring: Wiring, ctx: Context) -> Link:
+    nodes, env, recorder = len(world.roles), ctx.env, ctx.recorder
+    if wiring.plain and world.meetings is None:
+        return WiredLink(wiring.wire, nodes, env, recorder, world.streams)
+    return NetworkLink(wiring, nodes, env, recorder, world.streams)
+
+
+def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
+    radio = world.scenario.radio
+    assert radio is not None
 
     def last_round(node: int, time_ns: int) -> tuple[int, int]:
         assert ctx.barrier is not None
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(scenario.radio, world.budget, last_wakeup, ctx.env, ctx.recorder, world.streams)
+    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams)

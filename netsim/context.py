@@ -19,6 +19,7 @@ from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
 from netsim.results.log import Recorder
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 
 if TYPE_CHECKING:
     from netsim.barrier import Barrier
@@ -33,6 +34,8 @@ class Context:
     ----------
     initial : list of Cell
         Each node's initial model.
+    left_out : frozenset of int
+        Servers, where the algorithm knows none: nobody's neighbours, without processes.
     barrier : Barrier or None
         Set under `rounds`; `clock` otherwise.
     weights_due : list of (time_ns, node, ids, Ref or numbers)
@@ -54,6 +57,7 @@ class Context:
     speed_factor: tuple[float, ...]
     roles: tuple[str, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     architectures: list[Architecture]
     initial: list[Cell]
     routes: Routes
@@ -62,6 +66,7 @@ class Context:
     on_arrival: str
     attack: Attack | None = None
     malicious: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
     barrier: Barrier | None = None
     nodes: list[Node] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

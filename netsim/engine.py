@@ -24,6 +24,7 @@ from netsim.provenance import backend_name, environment, node_table
 from netsim.results import kept, summary
 from netsim.scenario import to_toml
 from netsim.scenario.tables import AlgorithmEntry
+from netsim.topology import component_sizes
 from netsim.units import to_ns, to_s
 from netsim.world import World
 
@@ -146,6 +147,9 @@ class Simulation:
         module = importlib.import_module(type(self.entry.params).__module__)
         ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
         for node in ctx.nodes:
+            if node.id in ctx.left_out:
+                self._processes.append([])
+                continue
             try:
                 generators = list(module.processes(node, self.entry.params))
             except Exception as error:
@@ -243,6 +247,18 @@ class Simulation:
                 )
             )
 
+    def _topology(self) -> dict[str, Any]:
+        """Links and connected components of the graph, of a contact trace of all who ever meet."""
+        neighbours, left_out = self.ctx.neighbours, self.ctx.left_out
+        sizes = component_sizes(neighbours, left_out)
+        return {
+            "links": sum(map(len, neighbours)) // 2,
+            "components": len(sizes),
+            "largest_component": sizes[0],
+            "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
+            "servers_left_out": len(left_out),
+        }
+
     # -- run folder ------------------------------------------------------------------------------
 
     def write_inputs(self, folder: Path) -> None:
@@ -286,6 +302,7 @@ class Simulation:
                 "one_by_one": ctx.scheduler.one_by_one,
                 "device": str(self.world.shards.x.device),
             },
+            "topology": self._topology(),
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -26,8 +27,13 @@ class Messenger:
     round: int
     num_nodes: int
     role: str
-    peers: tuple[int, ...]
+    neighbours: tuple[int, ...]
     _ctx: Context
+
+    @property
+    @abstractmethod
+    def peers(self) -> tuple[int, ...]:
+        """Whom the node may talk to now."""
 
     def _init_messenger(self, malice: Tampering | None) -> None:
         self._mailbox = Mailbox(self._ctx.env)
@@ -127,7 +133,7 @@ class Messenger:
         msg : Message or {peer: Message}
             One for all receivers, or one each.
         to, expect : iterable of int
-            Receivers and senders; peers by default.
+            Receivers and senders; by default the peers, and whoever may ever send.
         kind : type
             The message class, needed only where nothing is sent.
         """
@@ -140,7 +146,7 @@ class Messenger:
         kind = kind or next((type(m) for m in messages.values()), None)
         if kind is None:
             raise ProtocolError("exchange: nothing is sent, so give kind=")
-        senders = tuple(self.peers if expect is None else expect)
+        senders = tuple(self.neighbours if expect is None else expect)
         tag: Any = (kind, phase)
         if ctx.barrier is not None:
             over, tag = ctx.barrier.join(self.id, kind, phase, senders)

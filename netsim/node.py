@@ -66,8 +66,8 @@ class Node(Messenger, Learner):
     ----------
     id : int
     role : str
-    peers : tuple of int
-        Its neighbours in the topology.
+    neighbours : tuple of int
+        Whom it may ever talk to, ascending: a fixed set, for what a method keeps about each.
     num_nodes : int
     round : int
         Number of its last wake-up.
@@ -77,7 +77,8 @@ class Node(Messenger, Learner):
         self.id = node_id
         self._ctx = ctx
         self.role = ctx.roles[node_id]
-        self.peers = ctx.neighbours[node_id]
+        self.neighbours = ctx.neighbours[node_id]
+        self._meetings = ctx.meetings
         self.num_nodes = len(ctx.roles)
         self.round = 0
         self._progress: WeakKeyDictionary[Any, _Progress] = WeakKeyDictionary()
@@ -162,6 +163,14 @@ class Node(Messenger, Learner):
 
     # -- who -------------------------------------------------------------------------------------
 
+    @property
+    def peers(self) -> tuple[int, ...]:
+        """Its neighbours in the topology, ascending; of a contact trace those in contact now."""
+        if self._meetings is None:
+            return self.neighbours
+        met = self._meetings.peers(self.id, self._ctx.env.now)
+        return tuple(j for j in met if j not in self._ctx.left_out)
+
     def reachable(self) -> simpy.Event:
         """Event: ids of the peers in reach at the moment of asking, ascending.
 
@@ -176,8 +185,8 @@ class Node(Messenger, Learner):
 
     @property
     def servers(self) -> tuple[int, ...]:
-        """The peers whose role is `server`."""
-        return tuple(j for j in self.peers if self._ctx.roles[j] == "server")
+        """The neighbours whose role is `server`."""
+        return tuple(j for j in self.neighbours if self._ctx.roles[j] == "server")
 
     # -- randomness ------------------------------------------------------------------------------
 

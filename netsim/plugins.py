@@ -77,6 +77,11 @@ def needs_values(module: ModuleType) -> bool:
     return bool(getattr(module, "NEEDS_VALUES", False))
 
 
+def knows_servers(module: ModuleType) -> bool:
+    """Whether nodes of role `server` take part; if not, the others play without them."""
+    return bool(getattr(module, "KNOWS_SERVERS", True))
+
+
 def author_line(error: BaseException | None) -> str:
     """`at FILE:LINE in FUNCTION: SOURCE`, the last line of an algorithm that led to an error.
 

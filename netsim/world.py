@@ -21,10 +21,13 @@ from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
+from netsim.links.wiring import Wiring
+from netsim.links.wiring import read as read_wiring
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
 from netsim.topology.mobility import Track
+from netsim.traces.contacts import Meetings
 
 SERVER = "server"
 """Role of a node that holds no data."""
@@ -36,10 +39,16 @@ class World:
 
     Attributes
     ----------
+    neighbours : list of tuple of int
+        Whom each node may ever talk to.
+    meetings : Meetings or None
+        When neighbours are in contact; None: always.
     positions_m : (N, 2) array or None
         None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
         Each node's initial row; the same tensor where it is common.
+    wiring : Wiring or None
+        None without a wired link.
     budget : Budget or None
         Mean SNRs; None without a radio.
     malicious : frozenset of int
@@ -55,9 +64,11 @@ class World:
     roles: tuple[str, ...]
     speed_factor: tuple[float, ...]
     neighbours: list[tuple[int, ...]]
+    meetings: Meetings | None
     positions_m: np.ndarray | None
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
+    wiring: Wiring | None
     budget: Budget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
@@ -87,12 +98,19 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     roles = tuple(g.role for g in groups) + ("node",) * plain
     factors = tuple(g.speed for g in groups) + (1.0,) * plain
     positions = _positions(scenario, streams)
-    samples = _load(scenario, data_folder)
+    samples = scenario.data.load(_folder(scenario, data_folder))
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
     track: Track | None = None
+    folder = _folder(scenario, data_folder)
+    wiring: Wiring | None = None
+    if scenario.link is not None:
+        up_bps = [g.uplink_bps for g in groups] + [None] * plain
+        down_bps = [g.downlink_bps for g in groups] + [None] * plain
+        traced = [role != SERVER for role in roles]
+        wiring = read_wiring(scenario.link, up_bps, down_bps, traced, streams, folder)
     budget: Budget | None = None
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
@@ -100,6 +118,10 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = open_budget(scenario, positions, given, streams, track)
     range_m = None if budget is None else budget.range_m
+    servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
+    site = Site(scenario.nodes.count, streams, positions, range_m, folder=folder, servers=servers)
+    meetings = scenario.topology.meetings(site)
+    known = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
     return World(
         scenario,
         streams,
@@ -107,10 +129,12 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         shards,
         roles,
         factors,
-        scenario.topology.neighbours(Site(scenario.nodes.count, streams, positions, range_m)),
+        known,
+        meetings,
         positions,
         architectures,
         initial,
+        wiring,
         budget,
         threshold_db,
         powers,
@@ -146,9 +170,8 @@ def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
     return None
 
 
-def _load(scenario: Scenario, data_folder: Path | None) -> Samples:
-    path = scenario.data.path
-    return scenario.data.load(Path(path) if path is not None else data_folder)
+def _folder(scenario: Scenario, data_folder: Path | None) -> Path | None:
+    return data_folder if scenario.data.path is None else Path(scenario.data.path)
 
 
 def _malicious(scenario: Scenario, learners: list[int], streams: Streams) -> frozenset[int]:

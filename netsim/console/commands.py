@@ -72,6 +72,13 @@ def _warnings(folder: Path) -> list[str]:
         f"{summary['algorithm']}: {subject} ran node after node: {reason}"
         for subject, reason in summary["engine"]["one_by_one"].items()
     ]
+    graph = summary["topology"]
+    if graph["components"] > 1:
+        found.append(
+            f"{summary['algorithm']}: the topology is not connected: {graph['components']} "
+            f"components, the largest of {graph['largest_component']} of {summary['nodes']} nodes, "
+            f"{graph['isolated_nodes']} nodes without neighbours"
+        )
     diverged = summary["diverged"]
     if diverged:
         first = min(diverged, key=lambda d: d["t_s"])

@@ -100,12 +100,23 @@ class Air(Link):
 
     def unicast(self, tx: Transmission) -> None:
         self.in_flight += 1
-        self._admit((tx,), (tx.src, tx.dst), broadcast=False)
+        for one in self._in_contact((tx,)):
+            self._admit((one,), (tx.src, tx.dst), broadcast=False)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self.in_flight += len(group)
-        src = group[0].src
-        self._admit(group, (src, src), broadcast=True)
+        src, group = group[0].src, self._in_contact(group)
+        if group:
+            self._admit(group, (src, src), broadcast=True)
+
+    def _in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
+        """Those whose ends are in contact; the others end at once."""
+        if self.meetings is None:
+            return group
+        apart = [tx for tx in group if self.contact_ns(tx) == 0]
+        for tx in apart:
+            self.env.after(0, self.finish, tx, OUTAGE, 0)
+        return [tx for tx in group if tx not in apart]
 
     def _admit(
         self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
@@ -119,18 +130,21 @@ class Air(Link):
             self._waiting[radio].append(queued)
         longest_ns = self.longest_wait_ns(group[0])
         if longest_ns is not None:
-            self.env.after(longest_ns, self._expire, queued)
+            self.env.after(longest_ns, self._expire, queued, DEADLINE)
+        contact_ns = self.contact_ns(group[0])
+        if contact_ns is not None and not broadcast:
+            self.env.after(contact_ns, self._expire, queued, OUTAGE)
 
     def _can_start(self, queued: _Queued) -> bool:
         one, other = queued.radios
         return self._free[one] and self._free[other] and not queued.gone
 
-    def _expire(self, queued: _Queued) -> None:
-        """Give up what has not even started when its time to live or its patience ends."""
+    def _expire(self, queued: _Queued, outcome: str) -> None:
+        """Give up what has not even started when its time to live, patience or contact ends."""
         if not queued.gone:
             queued.gone = True
             for tx in queued.group:
-                self.finish(tx, DEADLINE, attempts=0)
+                self.finish(tx, outcome, attempts=0)
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
@@ -174,6 +188,9 @@ class Air(Link):
         packets, packet_bits = self._packets(tx.bits)
         met: list[Stretch] = []
         left_ns = None if self.ttl_ns is None else max(0, tx.sent_ns + self.ttl_ns - self.env.now)
+        cause, contact_ns = DEADLINE, self.contact_ns(tx)
+        if contact_ns is not None and (left_ns is None or contact_ns < left_ns):
+            cause, left_ns = OUTAGE, contact_ns
         expired = False
 
         def segments() -> Iterator[Segment]:
@@ -202,7 +219,7 @@ class Air(Link):
             outcome = OUTAGE if all(s.per >= 1.0 for s in met) else RETRIES
         arrived = transfer.arrived if outcome == PARTIAL else None
         if left_ns is not None and (expired or duration_ns > left_ns):
-            duration_ns, outcome, arrived = left_ns, DEADLINE, None
+            duration_ns, outcome, arrived = left_ns, cause, None
         attempts = sum(transfer.attempts)
         snr_db = _mean_snr_db(met, transfer.attempts)
         self._take((tx.src, tx.dst), tx.src, duration_ns)
@@ -233,6 +250,9 @@ class Air(Link):
         if left_ns is not None and duration_ns > left_ns:
             duration_ns = left_ns
             heard = [(report[0], DEADLINE, *report[2:5], None) for report in heard]
+        if self.meetings is not None:
+            parted = {tx for tx, *_ in heard if (self.contact_ns(tx) or 0) < duration_ns}
+            heard = [(r[0], OUTAGE, *r[2:5], None) if r[0] in parted else r for r in heard]
         self._take(radios, src, duration_ns)
         self.env.after(duration_ns, self._end, radios, [*heard, *missed])
 

@@ -14,6 +14,7 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
+from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
 DELIVERED = "delivered"
@@ -107,6 +108,9 @@ class Link(ABC):
 
     probe_window_s: float = 0.0
 
+    meetings: Meetings | None = None
+    """When pairs are in contact; None: always. A transmission under way when one ends is lost."""
+
     def __init__(self, env: Clock, recorder: Recorder, nodes: int, ttl_ns: int | None) -> None:
         self.env = env
         self.recorder = recorder
@@ -144,6 +148,16 @@ class Link(ABC):
             self.off.discard(node)
         else:
             self.off.add(node)
+
+    def meet(self, meetings: Meetings | None) -> None:
+        """Nodes are in contact as a trace says."""
+        self.meetings = meetings
+
+    def contact_ns(self, tx: Transmission) -> int | None:
+        """How long the two ends of a transmission stay in contact; 0: they are not; None: ever."""
+        if self.meetings is None:
+            return None
+        return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:

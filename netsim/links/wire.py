@@ -5,10 +5,16 @@ last one is still on its way.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import model_validator
 
 from netsim.channels.arq import Segment
+from netsim.channels.bursts import Bursts
 from netsim.clock import Clock
+from netsim.links.backbone import Backbone
+from netsim.links.bandwidth import BandwidthTrace
+from netsim.links.latencies import LatencyMatrix
 from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Report, Transmission
 from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
 from netsim.results.log import Recorder
@@ -22,18 +28,44 @@ if TYPE_CHECKING:
 class Wire(Table):
     """A link between every two peers; the defaults are the ideal network.
 
-    `loss` is the probability that a packet is lost; `packet_payload_bytes` cuts messages into
-    packets (absent: a message is one packet); `arq` says what happens to lost packets.
+    `rate_bps` is that of each ordered pair of nodes, a queue of its own. `uplink_bps` and
+    `downlink_bps` are those of a node's access, which all its messages share (a group of nodes may
+    have its own); `trace` lets them vary, `backbone` puts routers in between.
+
+    `sharing` is how messages share what several use: at max-min fair rates, or one after the
+    other. `forwarding` is how they cross several bottlenecks: packet by packet, the first ones
+    already at the next while the last ones come (without `packet_payload_bytes` bit by bit), or
+    stored as a whole at each.
+
+    `latency_s` is that of every message, on top of what `latency_matrix` and `backbone` say;
+    `jitter_s` adds a uniform draw from 0 to so much. `loss` is the probability that a packet is
+    lost, `bursts` loses them in bursts instead; `packet_payload_bytes` cuts messages into packets
+    (absent: a message is one packet); `arq` says what happens to lost packets.
     """
 
     latency_s: NonNegative = 0.0
+    jitter_s: NonNegative = 0.0
     rate_bps: Positive | None = None
+    uplink_bps: Positive | None = None
+    downlink_bps: Positive | None = None
+    sharing: Literal["max_min", "fifo"] = "max_min"
+    forwarding: Literal["pipelined", "stored"] = "pipelined"
+    trace: BandwidthTrace | None = None
+    backbone: Backbone | None = None
+    latency_matrix: LatencyMatrix | None = None
     loss: Fraction = 0.0
+    bursts: Bursts | None = None
     packet_payload_bytes: Count | None = None
     ttl_s: Positive | None = None
     acknowledged: bool = True
     control_bits: Count = 256
     arq: choice("netsim.channels.arq") = {"kind": "none"}  # type: ignore[valid-type]
+
+    @model_validator(mode="after")
+    def _one_rule_of_loss(self) -> Self:
+        if self.loss and self.bursts is not None:
+            raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
+        return self
 
 
 class WiredLink(Link):
@@ -52,7 +84,8 @@ class WiredLink(Link):
         self.broadcast_acknowledged = True
         self.control_bits = wire.control_bits
         self._arq: Arq = wire.arq
-        self._loss, self._rate_bps = wire.loss, wire.rate_bps
+        self._loss, self._rate_bps, self._bursts = wire.loss, wire.rate_bps, wire.bursts
+        self._loses = wire.loss > 0.0 or wire.bursts is not None
         payload_bytes = wire.packet_payload_bytes
         self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
         self._streams = streams
@@ -90,7 +123,7 @@ class WiredLink(Link):
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
             packets = attempts = -(-tx.bits // self._payload_bits)
-        if self._loss > 0.0:
+        if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
         queued_ns, busy_ns = 0, 0
         if self._rate_bps is not None:
@@ -114,7 +147,11 @@ class WiredLink(Link):
         serial = self._serial[pair] = self._serial.get(pair, 0) + 1
         rng = self._streams.lazy_generator("loss", *pair, serial)
         partial = tx.message.accepts_partial
-        transfer = self._arq.transfer(rng, packets, [Segment(None, self._loss)], partial)
+        steady = [Segment(None, self._loss)]
+        if self._bursts is None:
+            transfer = self._arq.transfer(rng, packets, steady, partial)
+        else:
+            transfer = self._bursts.transfer(self._arq, rng, packets, steady, partial)
         arrived = transfer.arrived if not transfer.complete and transfer.delivered else None
         outcome = PARTIAL if arrived is not None else RETRIES
         outcome = DELIVERED if transfer.complete else outcome

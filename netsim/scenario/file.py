@@ -9,9 +9,18 @@ import tomli_w
 
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
-from netsim.scenario.draft import Draft
+from netsim.scenario.draft import Draft, KeyPath
+from netsim.scenario.schema import at
 
 MAX_FILE_BYTES = 4 << 20
+_FILES: tuple[KeyPath, ...] = (
+    ("topology", "path"),
+    ("link", "backbone", "path"),
+    ("link", "latency_matrix", "path"),
+    ("link", "trace", "uplink"),
+    ("link", "trace", "downlink"),
+)
+"""Keys that name a file: beside the scenario, or below the data folder."""
 
 
 def shipped() -> dict[str, Path]:
@@ -105,10 +114,16 @@ def parse(path: Path, label: str) -> dict[str, Any]:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"{label}: is not valid TOML: {error}") from error
+    # Relative to the file that says it; absolute, so that the resolved copy runs anywhere.
     data = tables.get("data")
     if isinstance(data, dict) and isinstance(data.get("path"), str):
-        # Relative to the file that says it; absolute, so that the resolved copy runs anywhere.
         data["path"] = str((path.parent / Path(data["path"]).expanduser()).absolute())
+    for keys in _FILES:
+        table = at(tables, keys[:-1])
+        if isinstance(table, dict) and isinstance(table.get(keys[-1]), str):
+            beside = (path.parent / Path(table[keys[-1]]).expanduser()).absolute()
+            if beside.is_file():  # else it is below the data folder
+                table[keys[-1]] = str(beside)
     return tables
 
 

@@ -15,7 +15,7 @@ from netsim.registry import family
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
 from netsim.scenario.problems import described, line
-from netsim.scenario.schema import with_default_kinds
+from netsim.scenario.schema import at, with_default_kinds
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
@@ -219,8 +219,19 @@ def _across_tables(
 ) -> list[str]:
     """What no table can see alone; read from the tables as written, so it shows beside the rest."""
     problems = []
-    if raw.get("radio") is not None and raw.get("link") is not None:
-        problems.append(f"{draft.source(('link',))}: [link]: stands beside [radio]; leave one out")
+    groups = at(raw, ("nodes", "groups"))
+    groups = [g for g in groups if isinstance(g, dict)] if isinstance(groups, list) else []
+    both = raw.get("radio") is not None and raw.get("link") is not None
+    if both and all(group.get("role") != "server" for group in groups):
+        problems.append(
+            f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
+            '"server", which it would be for; leave one out'
+        )
+    problems += [
+        line(draft, ("nodes", "groups"), f"{key} is read only with a [link]; leave it out")
+        for key in ("uplink_bps", "downlink_bps")
+        if raw.get("link") is None and any(key in group for group in groups)
+    ]
     entries = raw.get("algorithm")
     exchange = raw.get("exchange")
     schedule = exchange.get("schedule") if isinstance(exchange, dict) else None

@@ -48,6 +48,8 @@ class Group(Table):
     role: str = "node"
     speed: Positive = 1.0
     tx_power_dbm: Finite | None = None
+    uplink_bps: Positive | None = None
+    downlink_bps: Positive | None = None
 
 
 class Nodes(Table):
@@ -215,7 +217,8 @@ class Scenario(Table):
     Attributes
     ----------
     radio, link
-        Exactly one of them is set; a scenario that names neither has the ideal link.
+        A scenario that names neither has the ideal link. Where both are, `link` carries what goes
+        to or comes from a server, `radio` all else.
     model : tuple of ModelKind
         One architecture for all nodes, or several (mixed).
     data : DataSet

@@ -1,7 +1,9 @@
 """Who may talk to whom; one topology a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 
 from netsim.registry import Component
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +28,18 @@ class Site:
         Where the nodes start; None where links have no places.
     range_m : float or None
         Distance beyond which hardly anything is ever delivered; None without a radio or places.
+    folder : Path or None
+        Where files that a topology names lie, unless they lie where it says.
+    servers : frozenset of int
+        Nodes of that role.
     """
 
     nodes: int
     streams: Streams
     positions_m: NDArray[np.float64] | None = None
     range_m: float | None = None
+    folder: Path | None = None
+    servers: frozenset[int] = frozenset()
 
 
 class Topology(Component):
@@ -55,6 +64,33 @@ class Topology(Component):
         ScenarioError
             If there is no such graph with so many nodes.
         """
+
+    def meetings(self, site: Site) -> Meetings | None:
+        """When each pair of neighbours is in contact; None: always."""
+        return None
+
+
+def component_sizes(
+    neighbours: Sequence[Sequence[int]], left_out: Collection[int] = ()
+) -> list[int]:
+    """How many nodes each connected component has, largest first; some nodes are not counted."""
+    seen = set(left_out)
+    sizes = []
+    for start in range(len(neighbours)):
+        if len(seen) == len(neighbours):
+            break
+        if start in seen:
+            continue
+        seen.add(start)
+        reached = [start]
+        for i in reached:
+            if len(seen) == len(neighbours):  # of a dense graph not every link need be looked at
+                break
+            fresh = [j for j in neighbours[i] if j not in seen]
+            seen.update(fresh)
+            reached += fresh
+        sizes.append(len(reached))
+    return sorted(sizes, reverse=True)
 
 
 def adjacency(graph: nx.Graph, nodes: int) -> list[tuple[int, ...]]:

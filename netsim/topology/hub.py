@@ -8,7 +8,9 @@ from netsim.topology import Site, Topology
 
 
 class Hub(Topology):
-    """The star graph.
+    """The star graph of graph theory: one hub, whose leaves have no other neighbour.
+
+    (`star` is an exchange schedule here, in which one node a time wakes.)
 
     Parameters
     ----------

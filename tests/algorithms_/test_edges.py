@@ -18,7 +18,7 @@ class FakeNode:
     """Hands out what its script says, and keeps what it was told to send."""
 
     id, schedule = 0, "rounds"
-    peers = (1, 2, 3)
+    neighbours = (1, 2, 3)
 
     def __init__(self):
         self.now_s, self.sent = 0.0, []

@@ -36,7 +36,9 @@ PLAYS = [
     for name, module in MODULES.items()
     for schedule in plugins.schedules(module) or SCHEDULES
     for where in WORLDS
-    if where != "server" or "node.servers" in Path(str(module.__file__)).read_text()
+    if where != "server"
+    or "node.servers" in Path(str(module.__file__)).read_text()
+    or not plugins.knows_servers(module)
 ]
 
 

@@ -4,19 +4,33 @@ from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.rng import Streams
 from netsim.topology import Site, Topology
+from netsim.topology.barabasi_albert import BarabasiAlbert
+from netsim.topology.circulant import Circulant
 from netsim.topology.complete import Complete
 from netsim.topology.erdos_renyi import ErdosRenyi
+from netsim.topology.grid import Grid
 from netsim.topology.hub import Hub
 from netsim.topology.random_regular import RandomRegular
 from netsim.topology.ring import Ring
+from netsim.topology.stochastic_block import StochasticBlock
+from netsim.topology.torus import Torus
+from netsim.topology.watts_strogatz import WattsStrogatz
 
-MEMBERS = [Complete(), Ring(), RandomRegular(degree=4), ErdosRenyi(probability=0.3), Hub()]
-RANDOM = MEMBERS[2:4]
+RANDOM = [
+    RandomRegular(degree=4),
+    ErdosRenyi(probability=0.3),
+    WattsStrogatz(degree=4, rewiring=0.5),
+    BarabasiAlbert(links=2),
+    StochasticBlock(blocks=3),
+]
+MEMBERS = [*RANDOM, Complete(), Ring(), Hub(), Grid(), Torus(), Circulant()]
+ELSEWHERE = {"geometric", "file", "contacts"}
+"""They need places or files."""
 
 
 def test_every_member_of_the_family_is_tested():
     found = family("netsim.topology")
-    assert set(found) == {member.kind for member in MEMBERS}
+    assert set(found) == {member.kind for member in MEMBERS} | ELSEWHERE
     assert all(issubclass(member, Topology) for member in found.values())
 
 
@@ -32,7 +46,9 @@ def test_neighbours_are_symmetric_sorted_and_without_self(topology, nodes):
         assert all(i in neighbours[j] for j in peers)
 
 
-@pytest.mark.parametrize("topology", [Complete(), Ring(), Hub(), ErdosRenyi(probability=1)])
+@pytest.mark.parametrize(
+    "topology", [Complete(), Ring(), Hub(), Grid(), Torus(), ErdosRenyi(probability=1)]
+)
 def test_a_single_node_is_alone(topology):
     assert topology.neighbours(Site(1, Streams(0))) == [()]
 

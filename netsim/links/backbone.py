@@ -1,0 +1,189 @@
+"""The `[link.backbone]` table: a network of routers between the nodes."""
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import networkx as nx
+
+from netsim.registry import NonNegative, Positive, Table, did_you_mean
+from netsim.rng import Streams
+from netsim.traces.files import number, read_text
+from netsim.traces.graphs import Edge, Graph, components, distance_m, read_graph
+from netsim.units import to_ns
+
+LIGHT_IN_FIBRE_M_PER_S = 2e8
+
+
+class Line(NamedTuple):
+    """One direction between two routers.
+
+    Attributes
+    ----------
+    rate_bps : float or None
+        None: it is no bottleneck.
+    latency_ns : int
+    """
+
+    a: str
+    b: str
+    rate_bps: float | None
+    latency_ns: int
+
+
+class Routes:
+    """Who is attached where, and the ways between.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        With `latency_ns` and `rate_bps` of every edge.
+    router : tuple of str
+        Of each node.
+    """
+
+    def __init__(self, graph: nx.Graph, router: tuple[str, ...]) -> None:
+        self.graph, self.router = graph, router
+        self._ways: dict[str, Mapping[str, list[str]]] = {}
+
+    def between(self, src: int, dst: int) -> list[Line]:
+        """The lines from node to node, those of least latency; none at one router."""
+        start = self.router[src]
+        if start not in self._ways:
+            self._ways[start] = nx.single_source_dijkstra_path(
+                self.graph, start, weight="latency_ns"
+            )
+        lines = []
+        for a, b in pairwise(self._ways[start][self.router[dst]]):
+            data = self.graph[a][b]
+            lines.append(Line(a, b, data["rate_bps"], data["latency_ns"]))
+        return lines
+
+
+class Backbone(Table):
+    """Routers and lines from a file; messages take the way of least latency.
+
+    Every line carries both directions at once, each at its rate.
+
+    Parameters
+    ----------
+    path, member : str
+        A graph; see `netsim.topology.file`.
+    rate_bps : float, optional
+        Of lines for which the file states none; by default those are no bottleneck.
+    latency_s : float
+        Of lines for which neither an attribute nor places tell it.
+    rate_attribute, latency_attribute : str
+        What the file calls them; in an edge list the number of the column, counted from 1 (ids
+        are columns 1 and 2).
+    rate_unit_bps, latency_unit_s : float
+        What 1 of these attributes is.
+    distances : bool
+        Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
+        circle, where the file gives its ends' `Latitude` and `Longitude`.
+    component : {"all", "largest"}
+        "largest" leaves out routers that are not connected to the most.
+    routers : tuple of str, optional
+        Id or label of each node's router; by default drawn by the seed, all before one is again.
+    drop_self_loops : bool
+    """
+
+    path: str
+    member: str | None = None
+    rate_bps: Positive | None = None
+    latency_s: NonNegative = 1e-3
+    rate_attribute: str = "LinkSpeedRaw"
+    latency_attribute: str = "latency"
+    rate_unit_bps: Positive = 1.0
+    latency_unit_s: Positive = 1e-3
+    distances: bool = True
+    component: Literal["all", "largest"] = "all"
+    routers: tuple[str, ...] = ()
+    drop_self_loops: bool = False
+
+    def read(self, nodes: int, streams: Streams, folder: Path | None) -> Routes:
+        """The network with the nodes attached.
+
+        Raises
+        ------
+        DataError
+            If the file is malformed, a value makes no sense, a router is unknown, or two nodes
+            would not be connected.
+        """
+        text = read_text(self.path, folder, "link.backbone", member=self.member)
+        read = read_graph(text, self.drop_self_loops)
+        graph = nx.Graph()
+        graph.add_nodes_from(read.nodes)
+        for edge in read.edges:
+            latency_ns, rate = self._latency_ns(read, edge), self._rate(read, edge)
+            known = graph.get_edge_data(edge.a, edge.b)
+            if known is None or latency_ns < known["latency_ns"]:
+                graph.add_edge(edge.a, edge.b, latency_ns=latency_ns, rate_bps=rate)
+        parts = components(list(read.nodes), read.edges)
+        usable = set(parts[0]) if self.component == "largest" else set(read.nodes)
+        routers = self._attached(
+            read, [name for name in read.nodes if name in usable], nodes, streams
+        )
+        part = {name: k for k, names in enumerate(parts) for name in names}
+        apart = [i for i, name in enumerate(routers) if part[name] != part[routers[0]]]
+        if apart:
+            raise text.wrong(
+                f"node 0 at {routers[0]} and node {apart[0]} at {routers[apart[0]]} are not "
+                'connected; set component = "largest", or other routers'
+            )
+        return Routes(graph, routers)
+
+    def _latency_ns(self, graph: Graph, edge: Edge) -> int:
+        value = self._value(graph, edge, self.latency_attribute)
+        if value is not None:
+            return to_ns(value * self.latency_unit_s)
+        length_m = distance_m(graph.nodes[edge.a], graph.nodes[edge.b]) if self.distances else None
+        return to_ns(self.latency_s if length_m is None else length_m / LIGHT_IN_FIBRE_M_PER_S)
+
+    def _rate(self, graph: Graph, edge: Edge) -> float | None:
+        value = self._value(graph, edge, self.rate_attribute)
+        if value == 0:
+            raise graph.text.wrong(
+                f"the line {edge.a} - {edge.b} has {self.rate_attribute} 0: nothing would ever "
+                "cross it",
+                edge.line,
+            )
+        return self.rate_bps if value is None else value * self.rate_unit_bps
+
+    def _value(self, graph: Graph, edge: Edge, name: str) -> float | None:
+        word = edge.values.get(name)
+        if not word:
+            return None
+        value = number(word)
+        if value is None or not 0 <= value < math.inf:
+            raise graph.text.wrong(
+                f'the line {edge.a} - {edge.b} has {name} "{word}", not a number of at least 0',
+                edge.line,
+            )
+        return value
+
+    def _attached(
+        self, graph: Graph, usable: list[str], nodes: int, streams: Streams
+    ) -> tuple[str, ...]:
+        if not self.routers:
+            order = streams.permutation("backbone", n=len(usable))
+            return tuple(usable[order[i % len(usable)]] for i in range(nodes))
+        if len(self.routers) != nodes:
+            raise graph.text.wrong(
+                f"routers: {len(self.routers)} are listed for {nodes} nodes; list one a node"
+            )
+        labels: dict[str, list[str]] = {}
+        for name in usable:
+            labels.setdefault(graph.nodes[name].get("label", name), []).append(name)
+        found = []
+        for wanted in self.routers:
+            fitting = [wanted] if wanted in usable else labels.get(wanted, [])
+            if len(fitting) != 1:
+                raise graph.text.wrong(
+                    f'routers: {len(fitting)} routers are called "{wanted}"'
+                    + did_you_mean(wanted, [*labels, *usable])
+                )
+            found += fitting
+        return tuple(found)

@@ -1,0 +1,86 @@
+"""What a bottleneck can carry: a constant, or a trace of it over time."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from netsim.units import NS_PER_S
+
+
+class Steady(NamedTuple):
+    """A capacity that never changes.
+
+    Attributes
+    ----------
+    bps : float
+    """
+
+    bps: float
+
+    def at(self, time_ns: int) -> tuple[float, int | None]:
+        """The capacity in bit/s at an instant, and when it may change next; None: never."""
+        return self.bps, None
+
+    def finish_ns(self, time_ns: int, bits: float) -> int:
+        """When so many bits are through that start at an instant and have it all to themselves."""
+        return time_ns + round(bits / self.bps * NS_PER_S)
+
+
+class Varying:
+    """A capacity that is constant piece by piece.
+
+    Parameters
+    ----------
+    starts_ns : sequence of int
+        When each piece starts: ascending, the first is 0.
+    bps : sequence of float
+        Of each piece, not negative and not all 0; where it doesn't start anew, nor is the last.
+    period_ns : int or None
+        After so long it starts anew; None: its last piece has no end.
+    offset_ns : int
+        Where in it the run starts.
+    """
+
+    def __init__(
+        self,
+        starts_ns: Sequence[int],
+        bps: Sequence[float],
+        period_ns: int | None,
+        offset_ns: int = 0,
+    ) -> None:
+        self._starts, self._bps = list(starts_ns), list(bps)
+        self._period_ns, self._offset_ns = period_ns, offset_ns
+        ends = [*self._starts[1:], *([] if period_ns is None else [period_ns])]
+        self._period_bits = sum(
+            rate * (end - start) / NS_PER_S
+            for rate, start, end in zip(self._bps, self._starts, ends, strict=False)
+        )
+
+    def at(self, time_ns: int) -> tuple[float, int | None]:
+        """As of `Steady`."""
+        within = time_ns + self._offset_ns
+        if self._period_ns is not None:
+            within %= self._period_ns
+        piece = bisect_right(self._starts, within) - 1
+        if piece + 1 < len(self._starts):
+            return self._bps[piece], time_ns + self._starts[piece + 1] - within
+        if self._period_ns is None:
+            return self._bps[piece], None
+        return self._bps[piece], time_ns + self._period_ns - within
+
+    def finish_ns(self, time_ns: int, bits: float) -> int:
+        """As of `Steady`: when the integral of the capacity reaches the bits."""
+        if self._period_ns is not None and self._period_bits > 0:
+            whole = max(0, math.floor(bits / self._period_bits) - 1)
+            bits -= whole * self._period_bits
+            time_ns += whole * self._period_ns
+        while True:
+            rate, change_ns = self.at(time_ns)
+            if change_ns is None or bits <= rate * (change_ns - time_ns) / NS_PER_S:
+                return time_ns + (round(bits / rate * NS_PER_S) if bits > 0 else 0)
+            bits -= rate * (change_ns - time_ns) / NS_PER_S
+            time_ns = change_ns
+
+
+Capacity = Steady | Varying

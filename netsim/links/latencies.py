@@ -1,0 +1,76 @@
+"""The `[link.latency_matrix]` table: measured round-trip times between hosts."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import Table
+from netsim.rng import Streams
+from netsim.traces.files import is_comment, number, read_text
+
+
+class LatencyMatrix(Table):
+    """A square matrix of latencies between hosts, which nodes take the places of.
+
+    Parameters
+    ----------
+    path, member : str
+        A text of numbers by white space, a row a line; may be `.gz` or in a `.zip`. Beside the
+        scenario, else below the data folder.
+    unit : {"ms", "s"}
+        Of the entries; files rarely say (PlanetLab's are ms, Seattle's s).
+    round_trip : bool
+        Whether an entry is there and back; half of it is the latency of a message.
+    assign : {"permutation", "order"}
+        Which hosts the nodes are: drawn by the seed, or the first ones.
+    """
+
+    path: str
+    member: str | None = None
+    unit: Literal["ms", "s"]
+    round_trip: bool = True
+    assign: Literal["permutation", "order"] = "permutation"
+
+    def read_ns(self, nodes: int, streams: Streams, folder: Path | None) -> NDArray[np.int64]:
+        """Latencies from node to node in nanoseconds; shape (nodes, nodes).
+
+        Raises
+        ------
+        DataError
+            If the file isn't such a matrix, or has too few hosts.
+        """
+        text = read_text(self.path, folder, "link.latency_matrix", member=self.member)
+        rows: list[list[float]] = []
+        for at, line in enumerate(text.content.splitlines(), start=1):
+            if is_comment(line):
+                continue
+            row = []
+            for column, word in enumerate(line.replace(",", " ").split(), start=1):
+                value = number(word)
+                if value is None or not 0 <= value < float("inf"):
+                    raise text.wrong(
+                        f'column {column} is "{word}", not a latency; it must be a number of at '
+                        "least 0",
+                        at,
+                    )
+                row.append(value)
+            rows.append(row)
+            if len(row) != len(rows[0]):
+                raise text.wrong(f"has {len(row)} entries, the rows before {len(rows[0])}", at)
+        if not rows or len(rows) != len(rows[0]):
+            raise text.wrong(
+                f"is no square matrix: {len(rows)} rows of {len(rows[0]) if rows else 0} entries"
+            )
+        if len(rows) < nodes:
+            raise text.wrong(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
+        hosts = np.arange(len(rows))
+        if self.assign == "permutation":
+            hosts = streams.permutation("latency matrix", n=len(rows))
+        hosts = hosts[:nodes]
+        scale_ns = (1e6 if self.unit == "ms" else 1e9) / (2 if self.round_trip else 1)
+        found: NDArray[np.int64] = np.rint(np.array(rows)[np.ix_(hosts, hosts)] * scale_ns).astype(
+            np.int64
+        )
+        return found

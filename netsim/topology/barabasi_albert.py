@@ -1,0 +1,32 @@
+"""A scale-free graph: those who have many neighbours get more."""
+
+from typing import Literal
+
+import networkx as nx
+
+from netsim.errors import ScenarioError
+from netsim.registry import Count
+from netsim.topology import Site, Topology, adjacency
+
+
+class BarabasiAlbert(Topology):
+    """Preferential attachment (Barabasi and Albert, Science 286, 1999); connected.
+
+    Parameters
+    ----------
+    links : int
+        How many links each new node brings, under the number of nodes.
+    """
+
+    kind: Literal["barabasi_albert"] = "barabasi_albert"
+    links: Count = 2
+
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
+        """The neighbours of every node; see the base class."""
+        nodes = site.nodes
+        if self.links >= nodes:
+            raise ScenarioError(
+                f"[topology] links = {self.links}: must be under the number of nodes, {nodes}"
+            )
+        seed = site.streams.key("topology/barabasi_albert")
+        return adjacency(nx.barabasi_albert_graph(nodes, self.links, seed=seed), nodes)

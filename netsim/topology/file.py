@@ -1,0 +1,85 @@
+"""A graph from a file: an edge list or GraphML, measured or drawn elsewhere."""
+
+from typing import Literal
+
+from netsim.errors import ScenarioError
+from netsim.topology import Site, Topology
+from netsim.traces.files import read_text
+from netsim.traces.graphs import Graph, components, read_graph
+
+
+class GraphFile(Topology):
+    """The undirected graph that a file holds; directions and parallel edges are dropped.
+
+    Ids that are whole numbers become nodes in their numerical order (as they are, where they are
+    node numbers: then some may be without links), others in their order in the file.
+
+    Parameters
+    ----------
+    path : str
+        An edge list (two ids a line, by white space or commas; what follows is not read) or
+        GraphML; may be `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data
+        folder.
+    member : str, optional
+        Which file of a zip.
+    nodes : {"all", "first", "largest_component"}
+        "all": the file has as many nodes as the scenario. "first": the first ones of it, with the
+        links between them. "largest_component": as many of its largest component, from its best
+        linked node outwards, so that they are connected.
+    drop_self_loops : bool
+        Whether links of a node to itself are left out; otherwise they are an error.
+    """
+
+    kind: Literal["file"] = "file"
+    path: str
+    member: str | None = None
+    nodes: Literal["all", "first", "largest_component"] = "all"
+    drop_self_loops: bool = False
+
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
+        """The neighbours of every node; see the base class."""
+        text = read_text(self.path, site.folder, "topology", member=self.member)
+        graph = read_graph(text, self.drop_self_loops)
+        number = self._numbers(graph, site.nodes)
+        found: list[set[int]] = [set() for _ in range(site.nodes)]
+        for edge in graph.edges:
+            a, b = number.get(edge.a), number.get(edge.b)
+            if a is not None and b is not None:
+                found[a].add(b)
+                found[b].add(a)
+        return [tuple(sorted(peers)) for peers in found]
+
+    def _numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
+        """Which node each id of the file is."""
+        names = list(graph.nodes)
+        whole = all(name.isascii() and name.isdecimal() for name in names)
+        if whole:
+            names.sort(key=int)
+        if self.nodes == "largest_component":
+            names = components(names, graph.edges)[0]
+        if self.nodes != "all":
+            if len(names) < nodes:
+                raise graph.text.wrong(
+                    f"{'has' if self.nodes == 'first' else 'its largest component has'} "
+                    f"{len(names)} nodes, [nodes] count = {nodes}; lower the count"
+                )
+            return {name: i for i, name in enumerate(names[:nodes])}
+        if len(names) == nodes:
+            return {name: i for i, name in enumerate(names)}
+        if whole and int(names[-1]) < nodes:
+            return {name: int(name) for name in names}
+        if whole and len(names) < nodes:
+            raise self._unknown(graph, nodes)
+        raise graph.text.wrong(
+            f"has {len(names)} nodes, [nodes] count = {nodes}; set the count to {len(names)}, or "
+            'take a part with [topology] nodes = "largest_component" or "first"'
+        )
+
+    def _unknown(self, graph: Graph, nodes: int) -> ScenarioError:
+        edge = next(e for e in graph.edges if max(int(e.a), int(e.b)) >= nodes)
+        name = edge.a if int(edge.a) >= nodes else edge.b
+        return graph.text.wrong(
+            f"node {name} is unknown: [nodes] count = {nodes}, and the ids are node numbers from "
+            f"0 to {nodes - 1} where not all appear",
+            edge.line,
+        )

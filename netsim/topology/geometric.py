@@ -1,0 +1,46 @@
+"""Everybody may talk to those who are near: a random geometric graph over the nodes' places."""
+
+from typing import Literal
+
+import networkx as nx
+from scipy.spatial import cKDTree
+
+from netsim.errors import ScenarioError
+from netsim.registry import Positive
+from netsim.topology import Site, Topology, adjacency
+
+
+class Geometric(Topology):
+    """All pairs that start within a radius of each other (Gilbert, 1961).
+
+    Parameters
+    ----------
+    radius_m : float, optional
+        By default the radio's range: the distance beyond which hardly anything is ever delivered.
+    wrap_m : float, optional
+        Side of a square whose opposite edges touch: distances without borders, as in the theory
+        of connectivity (Penrose, 2003). Places are taken modulo it.
+    """
+
+    kind: Literal["geometric"] = "geometric"
+    radius_m: Positive | None = None
+    wrap_m: Positive | None = None
+
+    def neighbours(self, site: Site) -> list[tuple[int, ...]]:
+        """The neighbours of every node; see the base class."""
+        places, radius_m = site.positions_m, self.radius_m or site.range_m
+        if places is None:
+            raise ScenarioError(
+                '[topology] kind = "geometric": needs places; set [nodes] placement = "disc" or '
+                '"given"'
+            )
+        if radius_m is None:
+            raise ScenarioError(
+                '[topology] kind = "geometric": without a [radio] there is no range; set radius_m'
+            )
+        if self.wrap_m is not None:
+            places = places % self.wrap_m
+        tree = cKDTree(places, boxsize=self.wrap_m)
+        graph = nx.empty_graph(site.nodes)
+        graph.add_edges_from(tree.query_pairs(radius_m))
+        return adjacency(graph, site.nodes)

@@ -1,0 +1,1 @@
+"""Measured networks: graphs, contacts, bandwidth and latency from files."""

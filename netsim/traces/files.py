@@ -1,0 +1,124 @@
+"""Finding and reading the text files that a scenario names, packed or not."""
+
+import gzip
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from netsim.errors import DataError
+from netsim.registry import did_you_mean
+
+_HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a file says, and how to call it in an error.
+
+    Attributes
+    ----------
+    where : str
+        `[table] key = "path"`: how errors about it begin.
+    content : str
+    """
+
+    where: str
+    content: str
+
+    def wrong(self, what: str, line: int | None = None) -> DataError:
+        """The error that something is wrong in it, at a line counted from 1."""
+        place = "" if line is None else f"line {line}: "
+        return DataError(f"{self.where}: {place}{what}")
+
+
+def read_text(
+    path: str, folder: Path | None, table: str, key: str = "path", member: str | None = None
+) -> Text:
+    """Read a file named in a scenario; `.gz` is unpacked, of a `.zip` one member is read.
+
+    Parameters
+    ----------
+    path : str
+        As it stands, else below the data folder.
+    folder : Path or None
+        The data folder.
+    table, key : str
+        Where the scenario names it, for errors.
+    member : str or None
+        The file inside a zip; its name suffices without folders where only one has it. A zip of
+        one file needs none.
+
+    Raises
+    ------
+    DataError
+        If it isn't there, can't be unpacked, or is not text.
+    """
+    where = f'[{table}] {key} = "{path}"'
+    found = _locate(path, folder, where)
+    try:
+        content = found.read_bytes()
+        if found.suffix == ".gz":
+            content = gzip.decompress(content)
+        elif found.suffix == ".zip":
+            where, content = _from_zip(found, member, where, table)
+        elif member is not None:
+            raise DataError(f'[{table}] member = "{member}": {path} is not a .zip; leave it out')
+        return Text(where, content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise DataError(f"{where}: can't be read ({error}); fetch the file again") from error
+
+
+def _locate(path: str, folder: Path | None, where: str) -> Path:
+    given = Path(path).expanduser()
+    places = [given] if folder is None or given.is_absolute() else [given, folder / given]
+    for place in places:
+        if place.is_file():
+            return place
+    looked = ", ".join(str(place) for place in places)
+    remedy = _HOW_TO_POINT if folder is None else "check the name"
+    raise DataError(f"{where}: no such file; looked for {looked}; {remedy}")
+
+
+def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[str, bytes]:
+    with zipfile.ZipFile(found) as packed:
+        names = [name for name in packed.namelist() if not name.endswith("/")]
+        if member is None and len(names) != 1:
+            raise DataError(
+                f"{where}: holds {len(names)} files; say which with member, as in "
+                f'member = "{names[0] if names else "graph.graphml"}"'
+            )
+        wanted = member or names[0]
+        fitting = [n for n in names if wanted in (n, Path(n).name)]
+        if wanted in names:
+            fitting = [wanted]
+        if len(fitting) != 1:
+            short = [Path(n).name for n in names]
+            several = f" ({', '.join(fitting)})" if fitting else ""
+            raise DataError(
+                f'[{table}] member = "{wanted}": {len(fitting)} of the {len(names)} files in '
+                f"{found.name} have this name{several}" + did_you_mean(wanted, [*short, *names])
+            )
+        return f"{where}, {fitting[0]}", packed.read(fitting[0])
+
+
+def fields(line: str) -> list[str]:
+    """The columns of one line, separated by white space or, where there is none, by commas."""
+    found = line.split()
+    return [part.strip() for part in line.split(",")] if len(found) == 1 else found
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line says nothing: empty, or a comment with `#` or `%`."""
+    stripped = line.strip()
+    return not stripped or stripped[0] in "#%"
+
+
+def number(word: str) -> float | None:
+    """A word as a number, or None."""
+    try:
+        return float(word)
+    except ValueError:
+        return None

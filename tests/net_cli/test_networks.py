@@ -1,0 +1,55 @@
+"""Networks from files at the command line: what is refused, what is warned of, where files lie."""
+# ruff: noqa: E501 - one case a line reads better than a tidy margin
+
+import pytest
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A folder beside the working one, for files of the user."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "sets", "says"),
+    [
+        ("trace,time_s,mbps\na,0,-3\n", ["link.trace.uplink=FILE"], '[link.trace] uplink = "FILE": line 2: column mbps is "-3"; a capacity must be a number of at least 0'),
+        ("0 1\n1 7\n", ["topology.kind=file", "topology.path=FILE"], '[topology] path = "FILE": line 2: node 7 is unknown: [nodes] count = 4, and the ids are node numbers from 0 to 3 where not all appear'),
+        ("0 1\n1 0\n", ["link.latency_matrix={path = 'FILE', unit = 'ms'}"], '[link.latency_matrix] path = "FILE": has 2 hosts, [nodes] count = 4; lower the count'),
+        ("20 1 1\n", ["topology.kind=contacts", "topology.path=FILE"], '[topology] path = "FILE": line 1: 1 is in contact with itself; take the line out'),
+        ("a b\n", ["link.backbone.path=FILE", "link.backbone.routers=['a']"], '[link.backbone] path = "FILE": routers: 1 are listed for 4 nodes; list one a node'),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_refused_and_nothing_written(netsim, written, outside, text, sets, says):
+    path = outside / "f.txt"
+    path.write_text(text)
+    arguments = [word for one in sets for word in ("--set", one.replace("FILE", str(path)))]
+    result = netsim("run", "s.toml", *arguments)
+    assert result.exit_code == 2, result.output
+    assert written() == set()
+    assert result.stderr.splitlines() == ["s.toml: " + says.replace("FILE", str(path))]
+
+
+def test_a_missing_file_is_looked_for_below_the_data_folder(netsim, written, outside):
+    arguments = ["--set", "topology.kind=file", "--set", "topology.path=graphs/g.txt"]
+    result = netsim("run", "s.toml", *arguments, "--data", str(outside))
+    assert result.exit_code == 2
+    assert f"no such file; looked for graphs/g.txt, {outside}/graphs/g.txt" in result.stderr
+    assert written() == set()
+    (outside / "graphs").mkdir()
+    (outside / "graphs" / "g.txt").write_text("0 1\n2 3\n")
+    result = netsim("run", "s.toml", *arguments, "--data", str(outside))
+    assert result.exit_code == 0, result.output
+    assert "the topology is not connected: 2 components, the largest of 2 of 4" in result.stderr
+
+
+def test_a_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside, monkeypatch):
+    scenario = (here / "s.toml").read_text() + '[topology]\nkind = "file"\npath = "g.txt"\n'
+    (outside / "own.toml").write_text(scenario)
+    (outside / "g.txt").write_text("0 1\n1 2\n2 3\n")
+    result = netsim("run", str(outside / "own.toml"), "--out", "out")
+    assert result.exit_code == 0, result.output
+    assert f'path = "{outside}/g.txt"' in (here / "out" / "scenario.toml").read_text()
+    assert "not connected" not in result.stderr

@@ -1,0 +1,125 @@
+"""Contact traces: formats, spans, who becomes which node, and what is wrong with a file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from netsim.errors import ScenarioError
+from netsim.rng import Streams
+from netsim.topology import Site
+from netsim.topology.contacts import Contacts
+
+S = 10**9
+DATA = Path(os.environ.get("NETSIM_DATA", "/nowhere")) / "traces" / "contacts"
+
+
+def meetings(path, count, seed=0, **fields):
+    return Contacts(path=str(path), **fields).meetings(Site(count, Streams(seed)))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(text):
+        path = tmp_path / "contacts.txt"
+        path.write_text(text)
+        return path
+
+    return write_file
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("20 7 8\n40 7 8\n100 7 9\n", {}),
+        ("20\t8\t7\tPC\tMP\n40\t7\t8\tPC\tMP\n100\t9\t7\tPC\tMP\n", {}),
+        (",contact_time,day,id1,id2\n0,20,1,7,8\n1,40,1,7,8\n2,100,1,7,9\n", {}),
+        ("7 8 0 40\n7 9 80 100\n", {}),
+        ("0,40,7,8\n80,100,7,9\n", {"columns": ["start", "end", "i", "j"]}),
+        ("0 CONN 7 8 up\n40 CONN 8 7 down\n80 CONN 7 9 up\n100 CONN 7 9 down\n", {}),
+    ],
+)
+def test_every_format_tells_the_same_contacts(write, text, fields):
+    found = meetings(write(text), 3, people=["7", "8", "9"], **fields)
+    assert found.neighbours() == [(1, 2), (0,), (0,)]
+    for time_s, peers in [(0, (1,)), (39, (1,)), (40, ()), (79, ()), (80, (2,)), (100, ())]:
+        assert found.peers(0, time_s * S) == peers
+    assert found.left_ns(1, 0, 15 * S) == 25 * S
+    assert found.left_ns(0, 1, 40 * S) == 0
+    assert found.left_ns(0, 2, 0) == 0
+    assert found.left_ns(1, 2, 0) == 0
+
+
+def test_the_run_starts_where_told_and_the_trace_may_run_faster(write):
+    path = write("7 8 100 140\n7 8 180 200\n")
+    assert meetings(path, 2).left_ns(0, 1, 0) == 40 * S  # by default at the first contact
+    later = meetings(path, 2, start_s=120.0, speedup=10.0)
+    assert later.left_ns(0, 1, 0) == 2 * S
+    assert later.peers(0, 6 * S) == (1,)
+    assert later.left_ns(0, 1, 6 * S) == 2 * S
+    assert meetings(path, 2, start_s=90.0).peers(0, 9 * S) == ()
+
+
+def test_who_becomes_a_node(write):
+    path = write("1 2 0 10\n3 4 0 100\n3 5 0 50\n")
+    # 3: 150 s, 4: 100 s, 5: 50 s, 1 and 2: 10 s each
+    assert meetings(path, 3).neighbours() == [(1, 2), (0,), (0,)]
+    assert meetings(path, 2, people=["5", "3"]).left_ns(0, 1, 0) == 50 * S
+    drawn = {str(meetings(path, 4, seed, assign="permutation").neighbours()) for seed in range(20)}
+    assert len(drawn) > 3
+
+
+def test_servers_are_in_contact_with_everybody_at_all_times(write):
+    path = write("7 8 0 40\n")
+    topology = Contacts(path=str(path), people=["7", "8"])
+    found = topology.meetings(Site(3, Streams(0), servers=frozenset({1})))
+    assert found.peers(0, 0) == (1, 2)
+    assert found.peers(0, 50 * S) == (1,)
+    assert found.peers(1, 10**9 * S) == (0, 2)
+    assert found.left_ns(1, 2, 50 * S) > 10**9 * S
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "says"),
+    [
+        ("20 1 2\nx 1 2\n", {}, 'line 2: column 1 is "x", not a time in seconds'),
+        ("20 1 2\n40 1\n", {}, 'line 2: "40 1" has 2 columns, t i j needs 3'),
+        ("20 1 2\n40 3 3\n", {}, "line 2: 3 is in contact with itself"),
+        ("1 2 50 40\n", {}, "line 1: the contact ends at 40, before it starts at 50"),
+        ("1 2 0 nan\n", {}, 'column 4 is "nan"'),
+        ("0 CONN 1 2 up\n1 CONN 1 2 gone\n", {}, 'line 2: .* is not "time CONN i j up"'),
+        ("# nothing\n", {}, "holds no contact"),
+        ("20 1 2\n", {"people": ["1", "3"]}, "people: nobody in it has the id 3"),
+        ("20 1 2\n", {"people": ["1"]}, "people: must be 2 different ids, one a node"),
+        ("20 1 2\n", {"count": 3}, r"has 2 people, \[nodes\] count = 3"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(write, text, fields, says):
+    count = fields.pop("count", 2)
+    with pytest.raises(ScenarioError, match=says) as caught:
+        meetings(write(text), count, **fields)
+    assert str(caught.value).startswith('[topology] path = "')
+
+
+def test_columns_must_say_who_and_when():
+    with pytest.raises(ValueError, match="columns must name t, i, j, or i, j, start, end"):
+        Contacts(path="x", columns=["t", "i"])
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.is_dir(), reason="NETSIM_DATA holds no contact traces")
+@pytest.mark.parametrize(
+    ("name", "people"),
+    [
+        ("sociopatterns_cc0/workplace_InVS_tij.dat.zip", 92),
+        ("sociopatterns_by-nc-sa/primaryschool.csv.gz", 242),
+        ("sociopatterns_by-nc-sa/tnet_malawi_pilot.csv.gz", 86),
+        ("haggle/haggle_intel.tsv.gz", 9),
+    ],
+)
+def test_real_traces(name, people):
+    found = meetings(DATA / name, people)
+    neighbours = found.neighbours()
+    assert all(peers for peers in neighbours)
+    with pytest.raises(ScenarioError, match=f"has {people} people"):
+        meetings(DATA / name, people + 1)
