@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ RADIO: dict[str, Any] = {
     "rate": {"kind": "fixed", "rate_bps": 1e6},
     "fading": {"kind": "rayleigh", "coherence_s": 0.05},
 }
+CONTACTS = "contacts.txt"
 PLACED = {"nodes": {"count": 6, "placement": "disc", "radius_m": 60.0}}
 
 
@@ -113,25 +115,43 @@ NETWORKS = {
         },
         lambda s: share(s, "outage") > 0.02,
     ),
+    "access links shared at max-min rates": Network(
+        {"link": {"uplink_bps": 1e5, "downlink_bps": 1e5, "latency_s": 0.01}},
+        lambda s: share(s, "delivered") == 1.0 and s["delay"]["p95_s"] > s["delay"]["p50_s"],
+    ),
+    "losses in bursts": Network(
+        {"link": {"packet_payload_bytes": 50, "bursts": {"p_good_to_bad": 0.02}}},
+        lambda s: share(s, "retries") > 0.05,
+    ),
+    "contacts of a trace": Network(
+        {
+            "topology": {"kind": "contacts", "path": CONTACTS},
+            "link": {"latency_s": 0.05, "rate_bps": 1e5},
+        },
+        lambda s: share(s, "delivered") > 0.3,
+    ),
 }
 
 
-def played(system: str, network: Network) -> dict[str, Any]:
+def played(system: str, network: Network, folder: Path) -> dict[str, Any]:
     """Thirty seconds of six nodes, a wake-up of each every three; nothing is computed."""
+    meetings = [f"{t} {i} {(i + 1 + t // 6) % 6}" for t in range(40) for i in range(6)]
+    meetings = [line for line in meetings if len(set(line.split()[1:])) == 2]
+    (folder / CONTACTS).write_text("\n".join(meetings))
     schedule = {"schedule": "poisson", "rate_hz": 0.35, "slot_s": 0.5}
     if "poisson" not in (plugins.schedules(MODULES[system]) or ("poisson",)):
         schedule = {"schedule": "star", "slot_s": 0.5, "slots_per_exchange": 2}
     base = {"horizon_s": 30.0, "nodes": {"count": 6}, "compute": {"kind": "fixed", "step_s": 0.02}}
-    scenario = from_dict(
-        tables(system, schedule, params=SYSTEMS[system], **base | network.tables), "networks"
-    )
+    described = tables(system, schedule, params=SYSTEMS[system], **base | network.tables)
+    described["data"] = {**described["data"], "path": str(folder)}
+    scenario = from_dict(described, "networks")
     return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_system_runs_unchanged_over_any_network(system, network):
-    found = played(system, NETWORKS[network])
+def test_a_system_runs_unchanged_over_any_network(system, network, tmp_path):
+    found = played(system, NETWORKS[network], tmp_path)
     messages = found["messages"]
     ended = messages["delivered"] + messages["partial"] + messages["lost"] + messages["expired"]
     assert messages["sent"] == ended
