@@ -4,8 +4,8 @@
 
 Nodes in a disc, of the same density whatever their number, push 4 MB to each neighbour in range
 whenever their Poisson clock rings: unicasts over Rayleigh-fading radio whose rate follows the SNR,
-packets of 1,448 bytes with up to seven attempts each. Nothing is learned. Every cell is a run of its own in this process, in CPU time; the
-layout of the network is timed apart.
+packets of 1,448 bytes with up to seven attempts each. Nothing is learned. Every cell is a run of
+its own in this process, in CPU time; the layout of the network is timed apart.
 """
 
 import argparse
