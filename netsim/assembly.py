@@ -2,12 +2,14 @@
 
 import importlib
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from netsim import plugins
 from netsim.clock import Clock
+from netsim.compute.flops import step_flops
 from netsim.compute.jobs import Optimizer
 from netsim.compute.refs import Cell
 from netsim.compute.routes import Routes, choose
@@ -16,6 +18,7 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
+from netsim.energy.meter import Meter
 from netsim.links.air import Air
 from netsim.links.link import Link
 from netsim.links.mixed import Mixed
@@ -23,9 +26,11 @@ from netsim.links.network import NetworkLink
 from netsim.links.propagation import Budget
 from netsim.links.wire import WiredLink
 from netsim.links.wiring import Wiring
+from netsim.placement import distances
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.scenario.tables import AlgorithmEntry, Training
-from netsim.units import to_ns
+from netsim.units import dbm_to_w, to_ns
 from netsim.world import SERVER, World
 
 
@@ -57,22 +62,29 @@ def open_context(
     scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
-    slot_s = schedule.slot_s or scenario.compute.mean_step_s() or 1.0
     module = importlib.import_module(type(entry.params).__module__)
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
     left_out = frozenset() if plugins.knows_servers(module) else servers
+    sample_shape = tuple(shards.x.shape[1:])
+    flops = lru_cache(lambda one: step_flops(one, sample_shape, training.batch_size))
+    speed, speeds = scenario.compute.for_models(
+        world.speed_factor, lambda node: flops(world.architectures[node])
+    )
+    slot_s = schedule.slot_s or speed.mean_step_s() or 1.0
     ctx = Context(
         env=env,
         streams=world.streams,
         recorder=recorder,
         scheduler=scheduler,
         link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
+        power=None,  # type: ignore[arg-type] # opened below, for it switches the link
+        meter=None,  # type: ignore[arg-type] # opened below, for it may switch nodes off
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
         shards=shards,
-        speed=scenario.compute,
-        speed_factor=world.speed_factor,
+        speed=speed,
+        speed_factor=speeds,
         roles=world.roles,
         neighbours=_without(left_out, world.neighbours),
         meetings=world.meetings,
@@ -88,6 +100,17 @@ def open_context(
     )
     ctx.link = _open_link(world, ctx)
     ctx.link.meet(world.meetings)
+    mortal = any(joules is not None for joules in world.batteries_j)
+    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn, mortal)
+    ctx.meter = ctx.link.meter = Meter(
+        env,
+        scenario.energy,
+        ctx.power,
+        [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
+        distances(world.positions_m, world.track),
+        world.batteries_j,
+        training.batch_size,
+    )
     return ctx
 
 

@@ -2,11 +2,11 @@
 
 A round starts when every node waits for it; an exchange ends when every node has joined it or
 ended its round and all its messages have been delivered or given up. Either ends at the round's
-deadline, too. Nodes that only listen or serve, and nodes whose processes have ended, are not
-waited for.
+deadline, too. Nodes that only listen or serve, nodes whose processes have ended, and nodes
+that are off are not waited for; a node that is off misses the rounds that start meanwhile.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 
 import simpy
@@ -38,6 +38,8 @@ class Barrier:
         How long a round lasts at least.
     deadline_ns : int or None
         How long a round lasts at most.
+    off : set of int
+        Nodes that are off; `look` is to be called after every change.
     in_flight : callable
         How many messages the link still has to deliver or give up.
     idle : callable
@@ -45,7 +47,7 @@ class Barrier:
     started : callable
         Called with (node, Wake) when a node starts a round.
     skipped : callable
-        Called with (node, round) for a node that a new round found at work.
+        Called with (node, round) for a node that a new round found at work, or off.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Barrier:
         interval_ns: int,
         deadline_ns: int | None,
         slot_ns: int,
+        off: Set[int],
         in_flight: Callable[[], int],
         idle: Callable[[int], bool],
         started: Callable[[int, Wake], None],
@@ -62,7 +65,7 @@ class Barrier:
     ) -> None:
         self._env, self._nodes, self._slot_ns = env, nodes, slot_ns
         self._interval_ns, self._deadline_ns = interval_ns, deadline_ns
-        self._in_flight, self._idle = in_flight, idle
+        self._off, self._in_flight, self._idle = off, in_flight, idle
         self._started, self._skipped = started, skipped
         self.round = 0
         self._earliest_ns = 0
@@ -133,12 +136,15 @@ class Barrier:
                 del self._meetings[key]
                 self._end(meeting)
         done = self._past_deadline or (self._in_flight() == 0 and self._all_in(()))
-        if self._waiting and done:
+        if done and not self._waiting.keys() <= self._off:
             self._start_round_in_time()
 
     def _all_in(self, joined: Collection[int]) -> bool:
-        """Whether every node has joined, ended its round, or only listens."""
-        return all(i in joined or i in self._waiting or self._idle(i) for i in range(self._nodes))
+        """Whether every node has joined, ended its round, only listens, or is off."""
+        return all(
+            i in joined or i in self._waiting or i in self._off or self._idle(i)
+            for i in range(self._nodes)
+        )
 
     def _end(self, meeting: Meeting) -> None:
         meeting.over = True
@@ -166,9 +172,10 @@ class Barrier:
         self.round += 1
         self._earliest_ns = self._env.now + self._interval_ns
         self._past_deadline = False
-        waiting, self._waiting = self._waiting, {}
+        waiting = {i: event for i, event in self._waiting.items() if i not in self._off}
+        self._waiting = {i: event for i, event in self._waiting.items() if i in self._off}
         for node in sorted(self._takes_part - waiting.keys()):
-            if not self._idle(node):
+            if node in self._off or not self._idle(node):
                 self._skipped(node, self.round)
         for node, event in sorted(waiting.items()):
             wake = Wake(self.round, self._env.now // self._slot_ns)

@@ -1,4 +1,4 @@
-"""Errors told with node, virtual time and process."""
+"""A node's processes: held back while it is off, errors told with node, virtual time, process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import simpy
 
 from netsim.clock import Clock
 from netsim.errors import NetsimError, ProtocolError
+from netsim.power import Power
 from netsim.units import to_s
 
 
@@ -21,14 +22,22 @@ def blamed(env: Clock, node: int, what: str, error: Exception) -> NetsimError:
 
 
 def named(
-    env: Clock, node: int, generator: Generator[simpy.Event, Any, Any], what: str | None = None
+    power: Power, node: int, generator: Generator[simpy.Event, Any, Any], what: str | None = None
 ) -> Generator[simpy.Event, Any, Any]:
-    """The process; its crash names node, time and process, and so does a yield of no event."""
+    """The process; its crash names node, time and process, and so does a yield of no event.
+
+    While its node is off it does not go on; it then hears at once of what happened meanwhile.
+    """
+    off = power.off
     try:
+        while node in off:
+            yield power.back(node)
         event = next(generator)
         while True:
             if isinstance(event, simpy.Event):
                 value = yield event
+                while node in off:
+                    yield power.back(node)
                 event = generator.send(value)
             else:  # thrown where the mistake is, so that the traceback shows the line
                 event = generator.throw(
@@ -40,7 +49,7 @@ def named(
     except StopIteration as end:
         return end.value
     except Exception as error:
-        raise blamed(env, node, what or name_of(generator), error) from error
+        raise blamed(power.env, node, what or name_of(generator), error) from error
 
 
 def name_of(generator: Any) -> str:

@@ -1,7 +1,8 @@
-"""The virtual clock: SimPy's environment, in whole nanoseconds and with three ranks per instant.
+"""The virtual clock: SimPy's environment, in whole nanoseconds and with ranks within an instant.
 
-What happens at one instant happens in this order: work that ends (`FIRST`), messages and wake-ups
-(SimPy's normal rank), what waits for the instant to be over (`LAST`: slots, barriers). Within a
+What happens at one instant happens in this order: nodes are switched on and off (`BEFORE`), work
+ends (`FIRST`), messages and wake-ups come (SimPy's normal rank), what waits for the instant to be
+over goes on (`LAST`: slots, barriers). Within a
 rank, in the order in which it was scheduled.
 """
 
@@ -11,6 +12,7 @@ from typing import Any
 import simpy
 from simpy.events import EventPriority
 
+BEFORE = EventPriority(-1)
 FIRST = EventPriority(0)
 LAST = EventPriority(2)
 
@@ -40,6 +42,11 @@ class Clock(simpy.Environment):
     def now(self) -> int:
         """Virtual time in nanoseconds."""
         return self._now  # type: ignore[return-value]
+
+    @property
+    def waiting(self) -> int:
+        """How many events are still to come."""
+        return len(self._queue)
 
     def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> simpy.Event:
         """Event: `delay_ns` from now, at its rank of that instant."""

@@ -15,8 +15,10 @@ from netsim.compute.routes import Routes
 from netsim.compute.scheduler import Scheduler
 from netsim.compute.shards import Shards
 from netsim.compute.speed import Speed
+from netsim.energy.meter import Meter
 from netsim.exchange import Clock, Schedule
 from netsim.links.link import Link
+from netsim.power import Power
 from netsim.results.log import Recorder
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
@@ -49,6 +51,8 @@ class Context:
     recorder: Recorder
     scheduler: Scheduler
     link: Link
+    power: Power
+    meter: Meter
     schedule: Schedule
     clock: Clock | None
     slot_ns: int

@@ -17,6 +17,7 @@ import torch
 from netsim.assembly import open_context
 from netsim.barrier import Barrier
 from netsim.blame import blamed, name_of, named
+from netsim.energy import Energy
 from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
@@ -155,7 +156,7 @@ class Simulation:
             except Exception as error:
                 raise blamed(ctx.env, node.id, "processes", error) from error
             self._processes.append(
-                [(name_of(g), ctx.env.process(named(ctx.env, node.id, g))) for g in generators]
+                [(name_of(g), ctx.env.process(named(ctx.power, node.id, g))) for g in generators]
             )
         if ctx.schedule.barrier:
             deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
@@ -165,11 +166,14 @@ class Simulation:
                 to_ns(ctx.schedule.interval_s),  # type: ignore[attr-defined]
                 None if deadline_s is None else to_ns(deadline_s),
                 ctx.slot_ns,
+                ctx.power.off,
                 lambda: ctx.link.in_flight,
                 self._is_idle,
                 lambda i, wake: ctx.nodes[i].started(wake),
                 self._skipped,
             )
+            look = ctx.barrier.look
+            ctx.power.tell(lambda _node, _on: look())
 
     def _is_idle(self, node: int) -> bool:
         """Whether all that a node does is listen, and nothing has come."""
@@ -208,7 +212,7 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        if next_ns == float("inf"):
+        if env.waiting == self.ctx.power.planned + self.ctx.meter.planned:
             self._require_nobody_waits()
         self._evaluate(horizon_ns, last=True)
         self._tell()
@@ -218,6 +222,7 @@ class Simulation:
             f"node {i} in {name} (waits for {_target(process)})"
             for i, processes in enumerate(self._processes)
             for name, process in processes
+            if i not in self.ctx.power.off
             if process.is_alive and not getattr(process.target, "listener", False)
         ]
         if waiting:
@@ -269,14 +274,14 @@ class Simulation:
         scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
         summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
-        self.ctx.recorder.nodes(node_table(self.world))
+        self.ctx.recorder.nodes(node_table(self.world, self.ctx))
 
     def finish(self, folder: Path | None) -> dict[str, Any]:
         """Close the log and sum up."""
         ctx, scenario = self.ctx, self.world.scenario
         wall_s = time.perf_counter() - self.started_s
         unread = sum(node.unread() for node in ctx.nodes)
-        totals = ctx.recorder.close()
+        totals, end_ns = ctx.recorder.close(), to_ns(scenario.horizon_s)
         extra = {
             "name": scenario.name,
             "algorithm": self.entry.name,
@@ -285,7 +290,7 @@ class Simulation:
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,
-            "energy_j": sum(ctx.link.radiated_j),
+            "energy_j": ctx.meter.total_j(end_ns),
             "counts": {
                 "messages_unread": unread,
                 "messages_in_flight": ctx.link.in_flight,
@@ -308,6 +313,10 @@ class Simulation:
         }
         if self.world.positions_m is not None and self.world.budget is not None:
             extra["links"] = self.world.budget.described()
+        if not ctx.power.always_on:
+            extra["power"] = ctx.power.summary(end_ns)
+        if scenario.energy != Energy() or any(self.world.batteries_j):
+            extra["energy"] = ctx.meter.summary(end_ns)
         if scenario.attack is not None:
             extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
         if folder is None:

@@ -76,7 +76,7 @@ class Evaluator:
                     value,
                     node.local_steps,
                     ctx.link.bits_sent[node.id],
-                    ctx.link.radiated_j[node.id],
+                    ctx.meter.spent_j(node.id, time_ns),
                 )
             if "accuracy" in found and not prefix:
                 accuracies.append(found["accuracy"])

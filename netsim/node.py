@@ -117,7 +117,7 @@ class Node(Messenger, Learner):
         """Event: `Wake(round, slot)`, the node's next wake-up under the schedule.
 
         Clocks are absolute: wake-ups that fell into other work are skipped and logged. Calling
-        this again ends the node's round.
+        this again ends the node's round. So are wake-ups at which the node is off.
         """
         ctx, mine = self._ctx, self._mine()
         if ctx.barrier is not None:
@@ -126,16 +126,33 @@ class Node(Messenger, Learner):
         assert ctx.clock is not None
         now, interval_ns = ctx.env.now, self._interval_ns
         if mine.wake and interval_ns is not None and now > (mine.wake + 1) * interval_ns:
-            ctx.counts["exchanges_outlasting_interval"] += 1
+            paused = not ctx.power.stays_on(self.id, mine.wake * interval_ns, now)
+            ctx.counts["exchanges_outlasting_interval"] += not paused
         time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
         while time_ns < now:
             ctx.recorder.wake(time_ns, self.id, number, "skipped")
             ctx.counts["wakeups_skipped"] += 1
             time_ns, number = ctx.clock.next_wakeup(self.id, number)
         mine.wake = number
-        wake = Wake(number, time_ns // ctx.slot_ns)
-        event = then(ctx.env.timeout(time_ns - now, wake), mine.woke)
-        return then(event, self._woke)
+        if ctx.power.always_on:
+            event = ctx.env.timeout(time_ns - now, Wake(number, time_ns // ctx.slot_ns))
+        else:
+            event = ctx.env.event()
+            event.what = "its next wake-up"  # type: ignore[attr-defined]
+            ctx.env.after(time_ns - now, self._wake_or_skip, event, mine)
+        return then(then(event, mine.woke), self._woke)
+
+    def _wake_or_skip(self, event: simpy.Event, mine: _Progress) -> None:
+        """The wake-up that `event` waits for has come; if the node is off, the next one will do."""
+        ctx = self._ctx
+        assert ctx.clock is not None
+        if self.id not in ctx.power.off:
+            event.succeed(Wake(mine.wake, ctx.env.now // ctx.slot_ns))
+            return
+        ctx.recorder.wake(ctx.env.now, self.id, mine.wake, "skipped")
+        ctx.counts["wakeups_skipped"] += 1
+        time_ns, mine.wake = ctx.clock.next_wakeup(self.id, mine.wake)
+        ctx.env.after(time_ns - ctx.env.now, self._wake_or_skip, event, mine)
 
     def started(self, wake: Wake) -> None:
         """A round of this node starts."""
@@ -175,13 +192,14 @@ class Node(Messenger, Learner):
         """Event: ids of the peers in reach at the moment of asking, ascending.
 
         With `discovery = "oracle"` at once and free; with `"probe"` by a broadcast of
-        `control_bits`, and only peers whose reply is decoded count.
+        `control_bits`, and only peers whose reply is decoded count. A node that is off is in
+        nobody's reach.
         """
         link = self._ctx.link
         if link.discovery == "probe":
             return self._requests.probe(self.peers, link.probe_window_s)
-        event = self._ctx.env.event()
-        return event.succeed(link.in_reach(self.id, self.peers) if self.peers else [])
+        on = [j for j in self.peers if j not in link.off] if link.off else self.peers
+        return self._ctx.env.event().succeed(link.in_reach(self.id, on) if on else [])
 
     @property
     def servers(self) -> tuple[int, ...]:

@@ -63,8 +63,10 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def node_table(world: World) -> dict[str, list[Any]]:
+def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
     """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
+
+    `step_s` is the mean virtual time of a local step without straggling.
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
@@ -75,7 +77,8 @@ def node_table(world: World) -> dict[str, list[Any]]:
         "node": list(ids),
         "role": list(world.roles),
         "malicious": [i in world.malicious for i in ids],
-        "speed": list(world.speed_factor),
+        "speed": list(ctx.speed_factor),
+        "step_s": [ctx.speed.mean_step_s() / factor for factor in ctx.speed_factor],
         "train_samples": [len(r.train) for r in rows],
         "validation_samples": [len(r.validation) for r in rows],
         "test_samples": [len(r.test) for r in rows],

@@ -86,20 +86,25 @@ class Requests:
                 self._close(number)
                 return
             pending.tries_left -= 1
-            missing = [j for j in pending.peers if j not in pending.got]
-            group = self._node.transmissions(dict.fromkeys(missing, msg))
-            for tx in group:
-                tx.request = (self._node.id, number)
-                tx.patience_ns = to_ns(timeout_s)
-            if broadcast:
-                self._ctx.link.broadcast(group)
-            else:
-                for tx in group:
-                    self._ctx.link.unicast(tx)
+            if self._node.id not in self._ctx.power.off:  # a try that falls into a pause is lost
+                self._send(number, msg, to_ns(timeout_s), broadcast)
             self._ctx.env.after(to_ns(timeout_s), attempt)
 
         attempt()
         return event
+
+    def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
+        """Ask those peers of a request that have not answered."""
+        pending, link = self._pending[number], self._ctx.link
+        missing = [j for j in pending.peers if j not in pending.got]
+        group = self._node.transmissions(dict.fromkeys(missing, msg))
+        for tx in group:
+            tx.request, tx.patience_ns = (self._node.id, number), patience_ns
+        if broadcast:
+            link.broadcast(group)
+        else:
+            for tx in group:
+                link.unicast(tx)
 
     def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
         """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
@@ -162,7 +167,9 @@ class Requests:
                 return
         except Exception as error:
             raise blamed(env, node.id, name_of(handler), error) from error
-        env.process(named(env, node.id, self._reply_later(tx, result), name_of(handler)))
+        env.process(
+            named(self._ctx.power, node.id, self._reply_later(tx, result), name_of(handler))
+        )
 
     def _reply_later(
         self, tx: Transmission, result: Generator[simpy.Event, Any, Any]

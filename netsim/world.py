@@ -6,7 +6,6 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +22,11 @@ from netsim.errors import ScenarioError
 from netsim.links.propagation import Budget
 from netsim.links.wiring import Wiring
 from netsim.links.wiring import read as read_wiring
+from netsim.placement import placed
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site
+from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
 
@@ -44,7 +45,7 @@ class World:
     meetings : Meetings or None
         When neighbours are in contact; None: always.
     positions_m : (N, 2) array or None
-        None where links have no places (`iid_links`, wired).
+        At the start; None where links have no places (`iid_links`, wired).
     initial : tuple of torch.Tensor
         Each node's initial row; the same tensor where it is common.
     wiring : Wiring or None
@@ -53,8 +54,12 @@ class World:
         Mean SNRs; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
+    churn : Timeline or None
+        When nodes are on; None: always.
     track : Track or None
         How nodes move; None: nobody does.
+    batteries_j : tuple of float or None
+        What each node's battery holds; None: no end of it.
     """
 
     scenario: Scenario
@@ -73,7 +78,9 @@ class World:
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
+    churn: Timeline | None = None
     track: Track | None = None
+    batteries_j: tuple[float | None, ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -96,15 +103,18 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     groups = [g for g in scenario.nodes.groups for _ in range(g.count)]
     plain = scenario.nodes.count - len(groups)
     roles = tuple(g.role for g in groups) + ("node",) * plain
-    factors = tuple(g.speed for g in groups) + (1.0,) * plain
-    positions = _positions(scenario, streams)
-    samples = scenario.data.load(_folder(scenario, data_folder))
+    churn = [g.churn or scenario.churn for g in groups] + [scenario.churn] * plain
+    batteries_j = tuple(g.battery_j or scenario.energy.battery_j for g in groups)
+    batteries_j += (scenario.energy.battery_j,) * plain
+    folder = _folder(scenario, data_folder)
+    positions, track = placed(scenario, streams, folder)
+    samples = scenario.data.load(folder)
+    stated = tuple(g.speed for g in groups) + (1.0,) * plain
+    speeds = scenario.compute.relative(stated, streams, folder)
     learners = [i for i, role in enumerate(roles) if role != SERVER]
     malicious = _malicious(scenario, learners, streams)
     shards = _share(scenario, samples, roles, malicious, streams, device, dtype)
     architectures, initial = _models(scenario, samples, streams, device, dtype)
-    track: Track | None = None
-    folder = _folder(scenario, data_folder)
     wiring: Wiring | None = None
     if scenario.link is not None:
         up_bps = [g.uplink_bps for g in groups] + [None] * plain
@@ -128,7 +138,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         samples,
         shards,
         roles,
-        factors,
+        speeds,
         known,
         meetings,
         positions,
@@ -139,7 +149,9 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         threshold_db,
         powers,
         malicious,
+        timeline(churn, streams, folder),
         track,
+        batteries_j,
     )
 
 
@@ -156,18 +168,6 @@ def _device(name: str) -> torch.device:
             f'[run] device = "{name}": there are {torch.cuda.device_count()} CUDA devices'
         )
     return device
-
-
-def _positions(scenario: Scenario, streams: Streams) -> np.ndarray | None:
-    nodes = scenario.nodes
-    if nodes.placement == "given":
-        return np.array(nodes.positions_m)
-    if nodes.placement == "disc":
-        ids = np.arange(nodes.count)
-        radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))
-        angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
-        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return None
 
 
 def _folder(scenario: Scenario, data_folder: Path | None) -> Path | None:

@@ -138,7 +138,8 @@ class Combining(Measuring):
         models = [s.architecture if isinstance(s, Ref) else None for s in examples]
         if duration_s:
             start_ns = max(self._ctx.env.now, self._processor_free_ns)
-            self._processor_free_ns = start_ns + to_ns(duration_s)
+            ends = self._ctx.power.work_ends
+            self._processor_free_ns = ends(self.id, start_ns, to_ns(duration_s))
         outputs = self._submit(Apply(fn, slotted), tuple(inputs), each, models)
         return tuple(outputs) if several else outputs[0]
 
@@ -187,5 +188,6 @@ class Combining(Measuring):
             numbers = [r.tensor().detach().cpu().double().numpy() for r in refs]
             event.succeed(fill(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
 
-        then(ctx.env.timeout(to_ns(duration_s)), due)
+        now = ctx.env.now
+        then(ctx.env.timeout(ctx.power.work_ends(self.id, now, to_ns(duration_s)) - now), due)
         return event

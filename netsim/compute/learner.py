@@ -165,7 +165,8 @@ class Learner(Combining):
         self.local_steps += steps
         ctx.recorder.job(ctx.env.now, self.id, steps)
         start_ns = max(ctx.env.now, self._processor_free_ns)
-        self._processor_free_ns = start_ns + to_ns(duration_s)
+        self._processor_free_ns = ctx.power.work_ends(self.id, start_ns, to_ns(duration_s))
+        ctx.meter.computed(self.id, steps, start_ns, self._processor_free_ns)
         return ctx.env.due(self._processor_free_ns - ctx.env.now, FIRST, result)
 
     def free_processor(self) -> None:

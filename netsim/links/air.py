@@ -224,7 +224,8 @@ class Air(Link):
         snr_db = _mean_snr_db(met, transfer.attempts)
         self._take((tx.src, tx.dst), tx.src, duration_ns)
         reports = [(tx, outcome, attempts, transfer.lost, snr_db, arrived)]
-        self.env.after(duration_ns, self._end, (tx.src, tx.dst), reports)
+        bits = attempts * packet_bits
+        self.env.after(duration_ns, self._end, (tx.src, tx.dst), reports, bits)
 
     def _broadcast_now(self, group: Sequence[Transmission]) -> None:
         """One airtime at the lowest rate among the receivers, one draw each, no repetition."""
@@ -254,10 +255,13 @@ class Air(Link):
             parted = {tx for tx, *_ in heard if (self.contact_ns(tx) or 0) < duration_ns}
             heard = [(r[0], OUTAGE, *r[2:5], None) if r[0] in parted else r for r in heard]
         self._take(radios, src, duration_ns)
-        self.env.after(duration_ns, self._end, radios, [*heard, *missed])
+        bits = packets * packet_bits if rate_bps else 0
+        self.env.after(duration_ns, self._end, radios, [*heard, *missed], bits)
 
-    def _end(self, radios: Sequence[int], reports: Sequence[Report]) -> None:
+    def _end(self, radios: Sequence[int], reports: Sequence[Report], bits: int) -> None:
         """A message is off the air: tell what became of it, then free its radios."""
+        if self.meter.by_bits:
+            self.meter.carried(radios[0], [tx.dst for tx, *_ in reports], radios[1:], bits)
         for report in reports:
             self.finish(*report)
         self._release(radios)
@@ -292,7 +296,8 @@ class Air(Link):
         for radio in radios:
             self._free[radio] = False
         self.recorder.airtime_ns += duration_ns
-        self.radiated_j[src] += self._budget.tx_power_w[src] * duration_ns / NS_PER_S
+        receivers = [radio for radio in radios if radio != src]
+        self.meter.on_air(src, receivers, self.env.now, duration_ns)
 
 
 def _mean_snr_db(met: Sequence[Stretch], attempts: Sequence[int]) -> float | None:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netsim.clock import Clock
 from netsim.message import Message
 from netsim.results.log import Recorder
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from netsim.energy.meter import Meter
 
 DELIVERED = "delivered"
 PARTIAL = "partial"
@@ -90,8 +93,8 @@ class Link(ABC):
         Nodes that are switched off: they neither send nor receive.
     bits_sent : list of int
         Per node, counted as in the log: once per receiver, if it went on the air.
-    radiated_j : list of float
-        Per node, transmit power times airtime.
+    meter : Meter
+        Is told what the radios do.
     """
 
     acknowledged: bool
@@ -111,11 +114,13 @@ class Link(ABC):
     meetings: Meetings | None = None
     """When pairs are in contact; None: always. A transmission under way when one ends is lost."""
 
+    meter: Meter
+    """Set when the link is opened: it switches nodes off that the link has to know of."""
+
     def __init__(self, env: Clock, recorder: Recorder, nodes: int, ttl_ns: int | None) -> None:
         self.env = env
         self.recorder = recorder
         self.bits_sent = [0] * nodes
-        self.radiated_j = [0.0] * nodes
         self.ttl_ns = ttl_ns
         self.in_flight = 0
         self.off: set[int] = set()
@@ -175,6 +180,8 @@ class Link(ABC):
         """Record what became of a transmission and tell whoever waits for it."""
         now = self.env.now
         self.in_flight -= 1
+        if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
+            outcome, arrived = OFF, None
         if attempts:
             self.bits_sent[tx.src] += tx.bits
         self.recorder.message(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netsim.energy.meter import Meter
 from netsim.links.link import Link, Transmission
 from netsim.traces.contacts import Meetings
 
@@ -30,12 +31,20 @@ class Mixed(Link):
         self.discovery, self.probe_window_s = air.discovery, air.probe_window_s
         self.off = wires.off = air.off
         self.bits_sent = wires.bits_sent = air.bits_sent
-        self.radiated_j = air.radiated_j
 
     @property
     def in_flight(self) -> int:  # type: ignore[override]
         """Transmissions of both that have not ended."""
         return self._air.in_flight + self._wires.in_flight
+
+    @property
+    def meter(self) -> Meter:
+        """What counts the energy of both."""
+        return self._air.meter
+
+    @meter.setter
+    def meter(self, meter: Meter) -> None:
+        self._air.meter = self._wires.meter = meter
 
     def _is_wired(self, tx: Transmission) -> bool:
         return tx.src in self._servers or tx.dst in self._servers

@@ -1,11 +1,11 @@
-"""The event log: messages, wake-ups and local steps as they happened, and their fingerprint.
+"""The event log: messages, wake-ups, switches, local steps as they happened; their fingerprint.
 
 `Recorder.message` is called once per message and receiver, a million times in a large run, so it
 only appends; counting, hashing and writing happen on arrays, once per part.
 
-The fingerprint is a SHA-256 over messages, wake-ups and jobs in order. A wake-up or job enters with
-the number of messages logged before it, which fixes the order between the kinds of event. Two runs
-with equal fingerprints had the same events in the same order.
+The fingerprint is a SHA-256 over messages, wake-ups, switches and jobs in order. All but messages
+enter with the number of messages logged before them, which fixes the order between the kinds of
+event. Two runs with equal fingerprints had the same events in the same order.
 """
 
 import hashlib
@@ -152,6 +152,10 @@ class Recorder:
         """A wake-up of a node: `woke`, or `skipped` because other work was going on."""
         self._wakes[outcome] += 1
         self._mark(t_ns, node, outcome, round)
+
+    def switched(self, t_ns: int, node: int, on: bool) -> None:
+        """A node was switched on or off."""
+        self._mark(t_ns, node, "on" if on else "off", 0)
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """A node started `steps` local training steps."""

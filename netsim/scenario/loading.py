@@ -14,12 +14,12 @@ from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.file_model import file_model
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
-    file_model,
 )
 
 

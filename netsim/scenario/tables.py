@@ -5,12 +5,9 @@ states only what no component owns. Scenarios are read and checked by `netsim.sc
 """
 
 import re
-from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import (
-    AfterValidator,
     Field,
     SerializeAsAny,
     create_model,
@@ -23,6 +20,7 @@ from netsim.compute.route import Route
 from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
+from netsim.energy import Energy
 from netsim.exchange import Schedule
 from netsim.links.radio import Radio
 from netsim.links.wire import Wire
@@ -30,6 +28,8 @@ from netsim.models import ModelKind
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
 from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
+from netsim.topology.churn import Churn
+from netsim.topology.mobility import Mobility
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
 """A name that becomes a folder."""
@@ -38,6 +38,12 @@ Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 def _default(kind: str) -> Any:
     return Field(default={"kind": kind})
+
+
+if TYPE_CHECKING:
+    ChurnChoice = Churn
+else:
+    ChurnChoice = choice("netsim.topology.churn")
 
 
 class Group(Table):
@@ -50,6 +56,8 @@ class Group(Table):
     tx_power_dbm: Finite | None = None
     uplink_bps: Positive | None = None
     downlink_bps: Positive | None = None
+    churn: ChurnChoice | None = None
+    battery_j: Positive | None = None
 
 
 class Nodes(Table):
@@ -181,6 +189,7 @@ if TYPE_CHECKING:
         partition: Partition
 
     TopologyChoice = Topology
+    MobilityChoice = Mobility
     ScheduleChoice = Schedule
     ModelChoice = ModelKind
     SpeedChoice = Speed
@@ -205,6 +214,7 @@ else:
         Field(discriminator="kind"),
     ]
     TopologyChoice = choice("netsim.topology")
+    MobilityChoice = choice("netsim.topology.mobility")
     ScheduleChoice = choice("netsim.exchange", tag="schedule")
     ModelChoice = choice("netsim.models")
     SpeedChoice = choice("netsim.compute.speed")
@@ -230,6 +240,8 @@ class Scenario(Table):
     horizon_s: Positive
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
+    churn: ChurnChoice = _default("none")
+    mobility: MobilityChoice = _default("static")
     radio: Radio | None = None
     link: Wire | None = None
     exchange: ScheduleChoice
@@ -237,6 +249,7 @@ class Scenario(Table):
     model: Annotated[tuple[ModelChoice, ...], Field(min_length=1)]
     training: Training = Training()
     compute: SpeedChoice = _default("fixed")
+    energy: Energy = Energy()
     algorithm: Annotated[tuple[AlgorithmEntry, ...], Field(min_length=1)]
     attack: AttackChoice | None = None
     metrics: Metrics = Metrics()
@@ -255,49 +268,3 @@ class Scenario(Table):
     def stages_of(self, entry: AlgorithmEntry) -> tuple[str, ...]:
         """The stages of one algorithm to measure; none: what each node published last."""
         return entry.stages or self.metrics.stages
-
-
-def _entry_keys(kind: str) -> dict[str, Any]:
-    return {
-        "kind": (Literal[kind], Field()),
-        "name": (Label, kind),
-        "training": (OwnTraining, OwnTraining()),
-        "stages": (tuple[str, ...], ()),
-    }
-
-
-def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
-    """The scenario as a file states it: an [algorithm] table holds its Params' keys directly.
-
-    Parameters
-    ----------
-    modules : mapping of str to module
-        The algorithms that the file may name.
-    """
-    params: dict[type, type[Table]] = {}
-
-    def entry(flat: Any) -> AlgorithmEntry:
-        own = params[type(flat)]
-        values = {key: getattr(flat, key) for key in own.model_fields}
-        return AlgorithmEntry(
-            kind=flat.kind,
-            name=flat.name,
-            params=own.model_construct(**values),
-            training=flat.training,
-            stages=flat.stages,
-        )
-
-    for kind, module in modules.items():
-        flat = create_model(
-            f"{kind}_algorithm",
-            __base__=module.Params,
-            __doc__=(module.__doc__ or "").strip().partition("\n")[0],
-            **_entry_keys(kind),
-        )
-        params[flat] = module.Params
-    members = tuple(params)
-    one: Any = members[0]
-    if len(members) > 1:
-        one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
-    entries = tuple[Annotated[one, AfterValidator(entry)], ...]
-    return create_model("ScenarioFile", __base__=Scenario, algorithm=(entries, Field(min_length=1)))

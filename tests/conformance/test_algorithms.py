@@ -31,6 +31,7 @@ WORLDS = {
     "lossy": {"link": {"latency_s": 0.05, "loss": 0.3}},
     "server": {"nodes": {"count": 5, "groups": [{"name": "hub", "count": 1, "role": "server"}]}},
 }
+CHURN = {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0}
 PLAYS = [
     (name, schedule, where)
     for name, module in MODULES.items()
@@ -121,6 +122,32 @@ def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, sch
     again = engine.play(world.build(scenario), scenario.algorithm[0])
     assert again["event_log_sha256"] == summary["event_log_sha256"]
     assert again["parameters_sha256"] == summary["parameters_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [(n, s) for n, module in MODULES.items() for s in plugins.schedules(module) or SCHEDULES],
+)
+def test_an_algorithm_survives_churn(name, schedule):
+    module = MODULES[name]
+    changed = tables(
+        name,
+        SCHEDULES[schedule],
+        horizon_s=60.0,
+        churn=CHURN,
+        link={"latency_s": 0.3},
+        compute={"kind": "fixed", "step_s": 0.5},
+        params=shortest(module.Params.model_fields),
+        metrics={"every_s": 60.0, "common_test_samples": 5},
+    )
+    scenario = from_dict(changed)
+    values = plugins.needs_values(module)
+    summary = engine.play(world.build(scenario), scenario.algorithm[0], timing_only=not values)
+    assert summary["local_steps"] > 0
+    assert summary["power"]["switch_offs"] > 10
+    if summary["messages"]["sent"]:
+        assert summary["wakes"]["skipped"] > 0
+        assert any(by.get("off") for by in summary["outcomes"].values())
 
 
 def test_an_algorithm_may_borrow_its_params(play_source):

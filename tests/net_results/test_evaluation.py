@@ -44,7 +44,8 @@ def measure():
             malicious=frozenset(malicious),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),
             architectures=[ref.architecture] * len(nodes),
-            link=SimpleNamespace(bits_sent=[0] * len(nodes), radiated_j=[0.0] * len(nodes)),
+            link=SimpleNamespace(bits_sent=[0] * len(nodes)),
+            meter=SimpleNamespace(spent_j=lambda node, time_ns: 0.0),
             nodes=[
                 SimpleNamespace(
                     id=i, local_steps=0, published={"mixed": Publication(ref, "mixed", predict, ())}

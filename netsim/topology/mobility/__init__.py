@@ -6,6 +6,7 @@ for, it is the same.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -34,8 +35,10 @@ class Mobility(Component):
     """Base of the laws of motion."""
 
     @abstractmethod
-    def track(self, start_m: NDArray[np.float64], radius_m: float, streams: Streams) -> Track:
-        """The ways of the nodes.
+    def track(
+        self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
+    ) -> Track | None:
+        """The ways of the nodes; None if none of them ever moves.
 
         Parameters
         ----------
@@ -46,4 +49,11 @@ class Mobility(Component):
             Radius of the disc around the origin in which they move.
         streams : Streams
             The only randomness.
+        folder : Path or None
+            The data folder, where files may lie.
+
+        Raises
+        ------
+        ScenarioError
+            If the placement does not fit, or a file is not there or not what it should be.
         """

@@ -1,0 +1,42 @@
+"""What a radio draws; one model a file, its name is its `kind`.
+
+A model charges the time for which a radio is busy, or the bits that it sends and receives, or
+both; what it leaves out here costs nothing.
+"""
+
+from typing import ClassVar
+
+from netsim.registry import Component
+
+
+class RadioEnergy(Component):
+    """Base of the models.
+
+    Attributes
+    ----------
+    needs_radio, needs_places : bool
+        Whether a scenario must have a `[radio]`, and nodes with places.
+    """
+
+    needs_radio: ClassVar[bool] = False
+    needs_places: ClassVar[bool] = False
+
+    def standing_w(self) -> float:
+        """Drawn all the time for which a node is on."""
+        return 0.0
+
+    def sending_w(self, radiated_w: float) -> float:
+        """Drawn beside that while it sends, from the transmit power."""
+        return 0.0
+
+    def receiving_w(self) -> float:
+        """Drawn beside that while it receives."""
+        return 0.0
+
+    def sent_j(self, bits: int, distance_m: float) -> float:
+        """For sending so many bits, repetitions included, to the farthest receiver."""
+        return 0.0
+
+    def received_j(self, bits: int) -> float:
+        """For receiving so many bits."""
+        return 0.0

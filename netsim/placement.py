@@ -1,0 +1,88 @@
+"""Where the nodes of a scenario are, and how they move."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.rng import Streams
+from netsim.scenario.tables import Scenario
+from netsim.topology.mobility import Track
+from netsim.topology.mobility.static import Static
+
+
+def placed(
+    scenario: Scenario, streams: Streams, folder: Path | None
+) -> tuple[NDArray[np.float64] | None, Track | None]:
+    """Positions at the start, (N, 2) [m], and the ways from there.
+
+    Returns
+    -------
+    positions_m : (N, 2) array or None
+        None where links have no places.
+    track : Track or None
+        None if nobody moves.
+
+    Raises
+    ------
+    ScenarioError
+        If nodes are to move that have no places, or over links to which places are nothing.
+    """
+    positions = _positions(scenario, streams)
+    _require_for_energy(scenario, positions is not None)
+    law = scenario.mobility
+    if isinstance(law, Static):
+        return positions, None
+    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    if positions is None:
+        raise ScenarioError(
+            f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc" or '
+            '"given"'
+        )
+    if scenario.radio is None:
+        raise ScenarioError(f"{told}: where nodes are matters over the air only; give a [radio]")
+    track = law.track(positions, scenario.nodes.radius_m, streams, folder)
+    if track is not None:
+        positions = track.at(range(scenario.nodes.count), 0)
+    return positions, track
+
+
+def distances(
+    positions_m: NDArray[np.float64] | None, track: Track | None
+) -> Callable[[int, int, int], float] | None:
+    """(node, node, time_ns) -> their distance [m]; None where nodes have no places."""
+    if positions_m is None:
+        return None
+
+    def distance_m(i: int, j: int, time_ns: int) -> float:
+        one, other = positions_m[[i, j]] if track is None else track.at((i, j), time_ns)
+        return math.dist(one, other)
+
+    return distance_m
+
+
+def _require_for_energy(scenario: Scenario, places: bool) -> None:
+    radio = scenario.energy.radio
+    told = f'[energy.radio] kind = "{radio.kind}"'
+    if radio.needs_radio and scenario.radio is None:
+        raise ScenarioError(f"{told}: is about a radio, and the scenario has none; give a [radio]")
+    if radio.needs_places and not places:
+        raise ScenarioError(
+            f"{told}: pays for distances, and nodes have no places under [nodes] placement = "
+            '"iid_links"; set "disc" or "given"'
+        )
+
+
+def _positions(scenario: Scenario, streams: Streams) -> NDArray[np.float64] | None:
+    nodes = scenario.nodes
+    if nodes.placement == "given":
+        return np.array(nodes.positions_m)
+    if nodes.placement == "disc":
+        ids = np.arange(nodes.count)
+        radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))
+        angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return None

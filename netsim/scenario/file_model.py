@@ -1,0 +1,56 @@
+"""The scenario as a file states it, for the algorithms that there are."""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import AfterValidator, Field, create_model
+
+from netsim.registry import Table
+from netsim.scenario.tables import AlgorithmEntry, Label, OwnTraining, Scenario
+
+
+def _entry_keys(kind: str) -> dict[str, Any]:
+    return {
+        "kind": (Literal[kind], Field()),
+        "name": (Label, kind),
+        "training": (OwnTraining, OwnTraining()),
+        "stages": (tuple[str, ...], ()),
+    }
+
+
+def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
+    """The scenario as a file states it: an [algorithm] table holds its Params' keys directly.
+
+    Parameters
+    ----------
+    modules : mapping of str to module
+        The algorithms that the file may name.
+    """
+    params: dict[type, type[Table]] = {}
+
+    def entry(flat: Any) -> AlgorithmEntry:
+        own = params[type(flat)]
+        values = {key: getattr(flat, key) for key in own.model_fields}
+        return AlgorithmEntry(
+            kind=flat.kind,
+            name=flat.name,
+            params=own.model_construct(**values),
+            training=flat.training,
+            stages=flat.stages,
+        )
+
+    for kind, module in modules.items():
+        flat = create_model(
+            f"{kind}_algorithm",
+            __base__=module.Params,
+            __doc__=(module.__doc__ or "").strip().partition("\n")[0],
+            **_entry_keys(kind),
+        )
+        params[flat] = module.Params
+    members = tuple(params)
+    one: Any = members[0]
+    if len(members) > 1:
+        one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
+    entries = tuple[Annotated[one, AfterValidator(entry)], ...]
+    return create_model("ScenarioFile", __base__=Scenario, algorithm=(entries, Field(min_length=1)))

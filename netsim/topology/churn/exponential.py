@@ -1,0 +1,42 @@
+"""Nodes that come and go by chance: an on-off process with exponential periods."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from netsim.registry import Positive
+from netsim.rng import Streams
+from netsim.topology.churn import Churn, Periods
+from netsim.units import to_ns
+
+
+class Exponential(Churn):
+    """On for `mean_on_s` and off for `mean_off_s` on average, both exponential.
+
+    A node is on at the start with the probability with which it is at any time,
+    mean_on_s / (mean_on_s + mean_off_s), and what is left of its first period is exponential, too:
+    the process is stationary from time 0 on.
+    """
+
+    kind: Literal["exponential"] = "exponential"
+    mean_on_s: Positive
+    mean_off_s: Positive
+
+    def periods(
+        self, nodes: Sequence[int], streams: Streams, folder: Path | None
+    ) -> list[Periods] | None:
+        share_on = self.mean_on_s / (self.mean_on_s + self.mean_off_s)
+
+        def life(node: int) -> Periods:
+            on = streams.uniform("churn/start", node) < share_on
+            return Periods(on, self._switches(node, on, streams))
+
+        return [life(node) for node in nodes]
+
+    def _switches(self, node: int, on: bool, streams: Streams) -> Iterator[int]:
+        time_ns, number = 0, 0
+        while True:
+            mean_s = self.mean_on_s if on else self.mean_off_s
+            time_ns += max(1, to_ns(mean_s * streams.exponential("churn", node, number)))
+            yield time_ns
+            on, number = not on, number + 1

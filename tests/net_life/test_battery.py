@@ -1,0 +1,53 @@
+"""Batteries: what is left, and when nothing is."""
+
+import numpy as np
+import pytest
+
+from netsim.energy.battery import Battery
+
+S = 1_000_000_000
+
+
+def test_a_battery_that_only_idles():
+    battery = Battery(10.0, standing_w=2.0)
+    assert battery.empty_ns(0) == 5 * S
+    assert battery.left_j(2 * S) == 6.0
+    battery.switched(0.0)
+    assert battery.empty_ns(3 * S) is None
+    assert battery.left_j(3 * S) == 6.0
+
+
+def test_loads_overlap():
+    battery = Battery(10.0, standing_w=1.0)
+    battery.draw(1 * S, 3 * S, 2.0)
+    battery.draw(2 * S, 4 * S, 0.5)
+    # drawn by 1, 2, 3, 4 s: 1, 4, 7.5, 9
+    assert battery.empty_ns(0) == 5 * S
+    assert [battery.left_j(k * S) for k in range(5)] == pytest.approx([10, 9, 6, 2.5, 1])
+    assert battery.empty_ns(4 * S) == 5 * S
+
+
+def test_what_is_not_drawn_after_all_is_taken_back():
+    battery = Battery(10.0, standing_w=0.0)
+    battery.draw(0, 10 * S, 2.0)
+    assert battery.empty_ns(0) == 5 * S
+    assert battery.left_j(2 * S) == 6.0
+    battery.draw(2 * S, 10 * S, -2.0)
+    assert battery.empty_ns(2 * S) is None
+    assert battery.left_j(99 * S) == 6.0
+    battery.take(6.0)
+    assert battery.empty_ns(99 * S) == 99 * S
+
+
+def test_the_prediction_is_the_instant_at_which_nothing_is_left():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        battery, again = Battery(5.0, 0.1), Battery(5.0, 0.1)
+        for _ in range(6):
+            begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
+            watt = float(rng.uniform(0.1, 2))
+            battery.draw(begin, begin + length, watt)
+            again.draw(begin, begin + length, watt)
+        empty_ns = battery.empty_ns(0)
+        assert again.left_j(empty_ns - 10) > 0
+        assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)
