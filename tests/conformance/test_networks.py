@@ -130,6 +130,28 @@ NETWORKS = {
         },
         lambda s: share(s, "delivered") > 0.3,
     ),
+    "nodes that come and go": Network(
+        {
+            "churn": {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0},
+            "link": {"latency_s": 0.1},
+        },
+        lambda s: share(s, "off") > 0.05,
+    ),
+    "batteries that run empty": Network(
+        {
+            "radio": {**RADIO, "tx_power_dbm": 20.0},
+            "energy": {"battery_j": 0.05},
+        },
+        lambda s: s["energy_j"] > 0.1,
+    ),
+    "nodes that move": Network(
+        {
+            **PLACED,
+            "mobility": {"kind": "random_waypoint", "min_m_per_s": 5.0, "max_m_per_s": 5.0},
+            "radio": {**RADIO, "reachable": 2.0, "calibrate": "power"},
+        },
+        lambda s: share(s, "outage") > 0.02,
+    ),
 }
 
 
