@@ -1,5 +1,6 @@
 """Numbers that users bring: CSV files with a header, checked row by row."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -9,58 +10,33 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
-
-
-def find_file(where: str, file: str, folder: Path | None) -> Path:
-    """A file that a scenario names: as it stands, else below the data folder.
-
-    Parameters
-    ----------
-    where : str
-        The table that names it, such as `[churn]`.
-    file : str
-    folder : Path or None
-        The data folder.
-
-    Raises
-    ------
-    ScenarioError
-        If it is in neither place.
-    """
-    places = [Path(file).expanduser(), *([] if folder is None else [folder / file])]
-    for place in places:
-        if place.is_file():
-            return place
-    looked = " and ".join(str(place) for place in places)
-    raise ScenarioError(
-        f'{where} path = "{file}": no such file; looked for {looked} (from {Path.cwd()})'
-    )
+from netsim.traces.files import read_text
 
 
 class Columns:
-    """The columns of one CSV file (gzip or not), which must have at least `names`.
+    """The columns of one CSV file, which must have at least `names`.
 
     Parameters
     ----------
-    where, file, folder
-        See `find_file`.
+    table, path, folder
+        See `netsim.traces.files.read_text`.
     names : sequence of str
 
     Raises
     ------
-    ScenarioError
+    DataError
         Here and in every method: what is wrong in which row, and what is allowed.
     """
 
-    def __init__(self, where: str, file: str, folder: Path | None, names: Sequence[str]) -> None:
-        self._told = f'{where} path = "{file}"'
-        path = find_file(where, file, folder)
+    def __init__(self, table: str, path: str, folder: Path | None, names: Sequence[str]) -> None:
+        self._text = read_text(path, folder, table)
         try:
-            self._table = pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False))
-        except (OSError, EOFError, pa.ArrowException) as error:
-            raise ScenarioError(f"{self._told}: can't be read as CSV ({error})") from error
+            # one thread: the files are small, and threads are for the tensors
+            alone = pa.csv.ReadOptions(use_threads=False)
+            self._table = pa.csv.read_csv(io.BytesIO(self._text.content.encode()), alone)
+        except pa.ArrowException as error:
+            raise self._text.wrong(f"can't be read as CSV ({error})") from error
         for name in names:
             if name not in self._table.column_names:
                 self._fail(
@@ -73,14 +49,14 @@ class Columns:
     def __contains__(self, name: str) -> bool:
         return name in self._table.column_names
 
-    def _fail(self, what: str) -> NoReturn:
-        raise ScenarioError(f"{self._told}: {what}")
+    def _fail(self, what: str, line: int | None = None) -> NoReturn:
+        raise self._text.wrong(what, line)
 
     def require(self, ok: NDArray[np.bool_], what: str) -> None:
         """Every row must be ok, or the first that is not is named."""
         if not ok.all():
             # the header is line 1
-            self._fail(f"line {int(np.argmin(ok)) + 2}: {what}")
+            self._fail(what, int(np.argmin(ok)) + 2)
 
     def numbers(self, name: str, empty: float | None = None) -> NDArray[np.float64]:
         """A column of finite numbers, (n,); what stands for an empty cell, if one may be."""

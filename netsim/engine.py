@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import simpy
 import torch
 
+from netsim import waiting
 from netsim.assembly import open_context
 from netsim.barrier import Barrier
 from netsim.blame import blamed, name_of, named
 from netsim.energy import Energy
-from netsim.errors import DeadlockError
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
 from netsim.provenance import backend_name, environment, node_table
@@ -140,7 +139,7 @@ class Simulation:
         self.events = 0
         self.accuracy: float | None = None
         self.started_s = time.perf_counter()
-        self._processes: list[list[tuple[str, simpy.Process]]] = []
+        self._processes: list[waiting.Processes] = []
         self._start_nodes()
 
     def _start_nodes(self) -> None:
@@ -168,21 +167,12 @@ class Simulation:
                 ctx.slot_ns,
                 ctx.power.off,
                 lambda: ctx.link.in_flight,
-                self._is_idle,
+                lambda i: waiting.is_idle(self._processes[i]),
                 lambda i, wake: ctx.nodes[i].started(wake),
                 self._skipped,
             )
             look = ctx.barrier.look
             ctx.power.tell(lambda _node, _on: look())
-
-    def _is_idle(self, node: int) -> bool:
-        """Whether all that a node does is listen, and nothing has come."""
-        for _, process in self._processes[node]:
-            if process.is_alive:
-                target = process.target
-                if target.triggered or not getattr(target, "listener", False):
-                    return False
-        return True
 
     def _skipped(self, node: int, number: int) -> None:
         self.ctx.counts["wakeups_skipped"] += 1
@@ -213,24 +203,9 @@ class Simulation:
                 self._tell()
         self.events = events
         if env.waiting == self.ctx.power.planned + self.ctx.meter.planned:
-            self._require_nobody_waits()
+            waiting.require_nobody(self._processes, self.ctx.power.off, env.now)
         self._evaluate(horizon_ns, last=True)
         self._tell()
-
-    def _require_nobody_waits(self) -> None:
-        waiting = [
-            f"node {i} in {name} (waits for {_target(process)})"
-            for i, processes in enumerate(self._processes)
-            for name, process in processes
-            if i not in self.ctx.power.off
-            if process.is_alive and not getattr(process.target, "listener", False)
-        ]
-        if waiting:
-            more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
-            raise DeadlockError(
-                f"deadlock at {to_s(self.ctx.env.now):g} s: nothing is left to happen, but these "
-                f"wait: {'; '.join(waiting[:8])}{more}"
-            )
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
@@ -324,7 +299,3 @@ class Simulation:
         if not ctx.timing_only:
             kept.write(folder / "kept", {node.id: node.kept_values() for node in ctx.nodes})
         return summary.write(folder, extra)
-
-
-def _target(process: simpy.Process) -> str:
-    return getattr(process.target, "what", type(process.target).__name__)

@@ -15,6 +15,9 @@ from netsim.scenario.schema import at
 MAX_FILE_BYTES = 4 << 20
 _FILES: tuple[KeyPath, ...] = (
     ("topology", "path"),
+    ("churn", "path"),
+    ("mobility", "path"),
+    ("compute", "path"),
     ("link", "backbone", "path"),
     ("link", "latency_matrix", "path"),
     ("link", "trace", "uplink"),

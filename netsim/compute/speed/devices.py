@@ -8,11 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from netsim.columns import Columns, find_file
+from netsim.columns import Columns
 from netsim.compute.speed.fixed import Fixed
 from netsim.errors import ScenarioError
 from netsim.registry import Positive
 from netsim.rng import Streams
+from netsim.traces.files import read_text
 
 
 class Devices(Fixed):
@@ -38,7 +39,7 @@ class Devices(Fixed):
             median = statistics.median(scores)
             pool = [score / median for score in scores]
         else:
-            rows = Columns("[compute]", self.path, folder, ("step_s",))
+            rows = Columns("compute", self.path, folder, ("step_s",))
             step_s = rows.numbers("step_s")
             rows.require(step_s > 0, "step_s must be greater than 0")
             pool = (self.step_s / step_s).tolist()
@@ -64,18 +65,15 @@ class Devices(Fixed):
         return tuple(v * own[i] for i, v in enumerate(given))
 
     def _scores(self, folder: Path | None) -> list[float]:
-        path = find_file("[compute]", self.path, folder)
-        told = f'[compute] path = "{self.path}"'
+        text = read_text(self.path, folder, "compute")
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ScenarioError(f"{told}: can't be read as JSON ({error})") from error
+            found = json.loads(text.content)
+        except ValueError as error:
+            raise text.wrong(f"can't be read as JSON ({error})") from error
         if not isinstance(found, dict) or not found:
-            raise ScenarioError(f"{told}: must be one object {{device: score}}, not empty")
+            raise text.wrong("must be one object {device: score}, not empty")
         for name, score in found.items():
             number = isinstance(score, int | float) and not isinstance(score, bool)
             if not (number and 0 < score < float("inf")):
-                raise ScenarioError(
-                    f"{told}: the score of {name!r} is {score!r}; must be greater than 0"
-                )
+                raise text.wrong(f"the score of {name!r} is {score!r}; must be greater than 0")
         return [float(score) for score in found.values()]

@@ -26,7 +26,7 @@ class Trace(Churn):
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Periods] | None:
-        rows = Columns("[churn]", self.path, folder, ("node", "on_s", "off_s"))
+        rows = Columns("churn", self.path, folder, ("node", "on_s", "off_s"))
         node = rows.ids("node")
         on_s, off_s = rows.numbers("on_s"), rows.numbers("off_s", empty=np.inf)
         rows.require(on_s >= 0, "on_s must be at least 0")

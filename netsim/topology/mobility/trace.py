@@ -28,7 +28,7 @@ class Trace(Mobility):
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
     ) -> Track | None:
-        rows = Columns("[mobility]", self.path, folder, ("node", "t_s", "x_m", "y_m"))
+        rows = Columns("mobility", self.path, folder, ("node", "t_s", "x_m", "y_m"))
         node, t_s = rows.ids("node"), rows.numbers("t_s")
         place = np.stack([rows.numbers("x_m"), rows.numbers("y_m")], axis=1)
         rows.require(t_s >= 0, "t_s must be at least 0")
