@@ -2,10 +2,10 @@
 
     python benchmarks/network.py [--nodes 100 1000 10000] [--json FILE]
 
-Nodes with ten neighbours each push 4 MB to all of them whenever their Poisson clock rings: unicasts
-over Rayleigh-fading radio whose rate follows the SNR, packets of 1,448 bytes with up to seven
-attempts each. Nothing is learned. Every cell is a run of its own in this process, in CPU time; the
-layout of the network is timed apart.
+Nodes in a disc, of the same density whatever their number, push 4 MB to each neighbour in range
+whenever their Poisson clock rings: unicasts over Rayleigh-fading radio whose rate follows the SNR,
+packets of 1,448 bytes with up to seven attempts each. Nothing is learned. Every cell is a run of
+its own in this process, in CPU time; the layout of the network is timed apart.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from netsim.scenario import Scenario, from_dict
 
 MESSAGE_BITS = 32_000_000
 NEIGHBOURS = 10
+RANGE_M = 100.0
 RATE_HZ = 0.01
 LEAST_HORIZON_S = 120.0
 
@@ -41,15 +42,19 @@ COLUMNS = {
 
 
 def crowd(nodes: int, horizon_s: float) -> Scenario:
-    """The scenario."""
+    """The scenario: a disc in which a node has `NEIGHBOURS` others within `RANGE_M` on average.
+
+    Near its border they have fewer.
+    """
+    radius_m = RANGE_M * math.sqrt(nodes / NEIGHBOURS)
     tables = {
         "horizon_s": horizon_s,
-        "nodes": {"count": nodes},
-        "topology": {"kind": "random_regular", "degree": NEIGHBOURS},
+        "nodes": {"count": nodes, "placement": "disc", "radius_m": radius_m},
+        "topology": {"kind": "geometric", "radius_m": RANGE_M},
         "exchange": {"schedule": "poisson", "rate_hz": RATE_HZ},
         "radio": {
             "control_bits": MESSAGE_BITS,
-            "mean_snr_db": 15.0,
+            "tx_power_dbm": 20.0,
             "ttl_s": 60.0,
             "fading": {"kind": "rayleigh", "coherence_s": 0.1},
             "rate": {"kind": "shannon_gap", "min_rate_bps": 1e6},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ RADIO: dict[str, Any] = {
     "rate": {"kind": "fixed", "rate_bps": 1e6},
     "fading": {"kind": "rayleigh", "coherence_s": 0.05},
 }
+CONTACTS = "contacts.txt"
 PLACED = {"nodes": {"count": 6, "placement": "disc", "radius_m": 60.0}}
 
 
@@ -100,25 +102,78 @@ NETWORKS = {
         {"compute": {"kind": "shifted_exponential", "step_s": 0.02, "straggle_s": 0.5}},
         lambda s: share(s, "delivered") == 1.0,
     ),
+    "Doppler and shadowing": Network(
+        {
+            **PLACED,
+            "radio": {
+                "reachable": 3.0,
+                "calibrate": "power",
+                "rate": {"kind": "fixed", "rate_bps": 1e6},
+                "fading": {"kind": "rayleigh", "doppler_hz": 10.0},
+                "shadowing": {"kind": "log_normal", "sigma_db": 4.0, "decorrelation_m": 10.0},
+            },
+        },
+        lambda s: share(s, "outage") > 0.02,
+    ),
+    "access links shared at max-min rates": Network(
+        {"link": {"uplink_bps": 1e5, "downlink_bps": 1e5, "latency_s": 0.01}},
+        lambda s: share(s, "delivered") == 1.0 and s["delay"]["p95_s"] > s["delay"]["p50_s"],
+    ),
+    "losses in bursts": Network(
+        {"link": {"packet_payload_bytes": 50, "bursts": {"p_good_to_bad": 0.02}}},
+        lambda s: share(s, "retries") > 0.05,
+    ),
+    "contacts of a trace": Network(
+        {
+            "topology": {"kind": "contacts", "path": CONTACTS},
+            "link": {"latency_s": 0.05, "rate_bps": 1e5},
+        },
+        lambda s: share(s, "delivered") > 0.3,
+    ),
+    "nodes that come and go": Network(
+        {
+            "churn": {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0},
+            "link": {"latency_s": 0.1},
+        },
+        lambda s: share(s, "off") > 0.05,
+    ),
+    "batteries that run empty": Network(
+        {
+            "radio": {**RADIO, "tx_power_dbm": 20.0},
+            "energy": {"battery_j": 0.05},
+        },
+        lambda s: s["energy_j"] > 0.1,
+    ),
+    "nodes that move": Network(
+        {
+            **PLACED,
+            "mobility": {"kind": "random_waypoint", "min_m_per_s": 5.0, "max_m_per_s": 5.0},
+            "radio": {**RADIO, "reachable": 2.0, "calibrate": "power"},
+        },
+        lambda s: share(s, "outage") > 0.02,
+    ),
 }
 
 
-def played(system: str, network: Network) -> dict[str, Any]:
+def played(system: str, network: Network, folder: Path) -> dict[str, Any]:
     """Thirty seconds of six nodes, a wake-up of each every three; nothing is computed."""
+    meetings = [f"{t} {i} {(i + 1 + t // 6) % 6}" for t in range(40) for i in range(6)]
+    meetings = [line for line in meetings if len(set(line.split()[1:])) == 2]
+    (folder / CONTACTS).write_text("\n".join(meetings))
     schedule = {"schedule": "poisson", "rate_hz": 0.35, "slot_s": 0.5}
     if "poisson" not in (plugins.schedules(MODULES[system]) or ("poisson",)):
         schedule = {"schedule": "star", "slot_s": 0.5, "slots_per_exchange": 2}
     base = {"horizon_s": 30.0, "nodes": {"count": 6}, "compute": {"kind": "fixed", "step_s": 0.02}}
-    scenario = from_dict(
-        tables(system, schedule, params=SYSTEMS[system], **base | network.tables), "networks"
-    )
+    described = tables(system, schedule, params=SYSTEMS[system], **base | network.tables)
+    described["data"] = {**described["data"], "path": str(folder)}
+    scenario = from_dict(described, "networks")
     return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_system_runs_unchanged_over_any_network(system, network):
-    found = played(system, NETWORKS[network])
+def test_a_system_runs_unchanged_over_any_network(system, network, tmp_path):
+    found = played(system, NETWORKS[network], tmp_path)
     messages = found["messages"]
     ended = messages["delivered"] + messages["partial"] + messages["lost"] + messages["expired"]
     assert messages["sent"] == ended
