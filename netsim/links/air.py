@@ -296,8 +296,7 @@ class Air(Link):
         for radio in radios:
             self._free[radio] = False
         self.recorder.airtime_ns += duration_ns
-        receivers = [radio for radio in radios if radio != src]
-        self.meter.on_air(src, receivers, self.env.now, duration_ns)
+        self.meter.on_air(src, radios, self.env.now, duration_ns)
 
 
 def _mean_snr_db(met: Sequence[Stretch], attempts: Sequence[int]) -> float | None:
