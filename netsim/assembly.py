@@ -19,6 +19,7 @@ from netsim.compute.shards import Shards
 from netsim.compute.stacked.backend import Stacked
 from netsim.context import Context
 from netsim.energy.meter import Meter
+from netsim.errors import ProtocolError
 from netsim.links.air import Air
 from netsim.links.link import Link
 from netsim.links.mixed import Mixed
@@ -115,13 +116,25 @@ def open_context(
 
 
 def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The neighbours of every node, some nodes apart."""
+    """The neighbours of every node, some nodes apart.
+
+    Raises
+    ------
+    ProtocolError
+        If that leaves no link.
+    """
     if not left_out:
         return neighbours
-    return [
+    rest = [
         () if i in left_out else tuple(j for j in peers if j not in left_out)
         for i, peers in enumerate(neighbours)
     ]
+    if not any(rest):
+        raise ProtocolError(
+            "this algorithm works between peers, and the topology links them to servers only; "
+            "choose another topology"
+        )
+    return rest
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
@@ -175,7 +188,8 @@ def _open_link(world: World, ctx: Context) -> Link:
 
 def _open_wires(world: World, wiring: Wiring, ctx: Context) -> Link:
     nodes, env, recorder = len(world.roles), ctx.env, ctx.recorder
-    if wiring.plain and world.meetings is None:
+    always_on = world.churn is None and not any(world.batteries_j)
+    if wiring.plain and world.meetings is None and always_on:  # else a message may be cut short
         return WiredLink(wiring.wire, nodes, env, recorder, world.streams)
     return NetworkLink(wiring, nodes, env, recorder, world.streams)
 
@@ -189,4 +203,5 @@ def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams)
+    places = distances(world.positions_m, world.track)
+    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams, places)

@@ -581,7 +581,7 @@ def test_peers_that_hear_all_others_need_no_server(play, models, kind):
 @pytest.mark.parametrize(
     "kind", ["dpsgd", "dfedavgm", "fedfomo", "dpfl", "mapl", "l2c", "meta_l2c"]
 )
-def test_methods_between_peers_refuse_a_server(play, kind):
+def test_methods_between_peers_refuse_a_topology_of_servers_alone(play, kind):
     with pytest.raises(NetsimError, match="works between peers"):
         play({"kind": kind}, **SERVER)
 
