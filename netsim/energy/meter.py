@@ -72,16 +72,22 @@ class Meter:
     def on_air(self, src: int, receivers: Sequence[int], from_ns: int, airtime_ns: int) -> None:
         """A node sends, and others receive, for a time from an instant on.
 
-        A negative time takes back what had been told too much, up to that instant.
+        A negative time takes back what had been told too much, up to that instant. The sender may
+        be among the receivers; it only sends.
         """
-        self._busy(src, self._sending_w[src], from_ns, airtime_ns)
+        watt = self._sending_w[src]
+        self._radio_j[src] += watt * airtime_ns / NS_PER_S
+        if self._batteries:
+            self._drain(src, watt, from_ns, airtime_ns)
         if self._receiving_w:
             for node in receivers:
-                self.receives(node, from_ns, airtime_ns)
+                if node != src:
+                    self.receives(node, from_ns, airtime_ns)
 
     def receives(self, node: int, from_ns: int, airtime_ns: int) -> None:
         """The same of one receiver alone."""
-        self._busy(node, self._receiving_w, from_ns, airtime_ns)
+        self._radio_j[node] += self._receiving_w * airtime_ns / NS_PER_S
+        self._drain(node, self._receiving_w, from_ns, airtime_ns)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """A node has sent so many bits, headers and repetitions included.
@@ -118,8 +124,7 @@ class Meter:
         else:
             self._take(node, joules)
 
-    def _busy(self, node: int, watt: float, from_ns: int, airtime_ns: int) -> None:
-        self._radio_j[node] += watt * airtime_ns / NS_PER_S
+    def _drain(self, node: int, watt: float, from_ns: int, airtime_ns: int) -> None:
         battery = self._batteries.get(node)
         if battery is not None and airtime_ns:
             to_ns = from_ns + airtime_ns
