@@ -187,6 +187,21 @@ def test_the_age_of_what_an_m_m_1_queue_delivers(ether):
     assert abs(np.mean(parts) - 3.5) < 4 * np.std(parts, ddof=1) / math.sqrt(len(parts))
 
 
+def test_the_age_of_periodic_news_that_half_of_the_time_gets_lost(ether):
+    """T (1 / q - 1 / 2) = 1.5 T at q = .5: news every T, each delivered with probability q."""
+    n = 40_000
+    radio = {"packet_error": {"kind": "fixed", "loss": 0.5}, "arq": {"kind": "none"}}
+    e = ether({**radio, "rate": {"kind": "fixed", "rate_bps": 1e12}})
+    for k in range(n):
+        e.send(0, 1, PACKET, at_ns=k * S)
+    here = np.array([x.at_ns for x in e.run() if x.outcome == "delivered"]) / S
+    gaps = np.diff(here)
+    # the age starts at 0: the areas under its teeth over their lengths
+    parts = [((g**2 / 2).sum() / g.sum()) for g in _parts(gaps)]
+    assert abs(np.mean(parts) - 1.5) < 4 * np.std(parts, ddof=1) / math.sqrt(len(parts))
+    assert np.std(parts, ddof=1) / math.sqrt(len(parts)) < 0.02
+
+
 def _parts(values):
     return np.array_split(values, 25)
 
