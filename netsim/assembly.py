@@ -203,4 +203,5 @@ def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
         return 0, ctx.barrier.round
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
-    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams)
+    places = distances(world.positions_m, world.track)
+    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams, places)

@@ -125,6 +125,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
     if scenario.radio is not None:
+        if positions is None:
+            scenario.radio.do_without_places()
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
         budget, threshold_db, powers = open_budget(scenario, positions, given, streams, track)
     range_m = None if budget is None else budget.range_m

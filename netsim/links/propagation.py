@@ -9,11 +9,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.mac import ALONE, Medium
 from netsim.links.means import Means
 from netsim.links.radio import Radio
 from netsim.rng import Streams
@@ -69,29 +70,6 @@ class Stretch:
     length_ns: int | None
     attempts: int | None
 
-
-class Medium(NamedTuple):
-    """What the other senders do to an attempt.
-
-    Attributes
-    ----------
-    noise_rise : float
-        Interference and noise over noise, linear: the SNR is divided by it.
-    slowdown : float
-        Factor on an attempt's time: the share of the medium that others have.
-    wait_ns : float
-        Added to an attempt's time.
-    collision : float
-        Probability that an attempt is lost to another's, whatever the SNR.
-    """
-
-    noise_rise: float = 1.0
-    slowdown: float = 1.0
-    wait_ns: float = 0.0
-    collision: float = 0.0
-
-
-ALONE = Medium()
 
 SAMPLES = 64
 """A sum of sinusoids is worked out for so many steps at once."""

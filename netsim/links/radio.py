@@ -8,17 +8,21 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from netsim.errors import ScenarioError
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
 from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
 
 
 class Radio(Table):
-    """One half-duplex radio a node, orthogonal channels, no interference.
+    """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
     called mean. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
     `reachable` sets the threshold or the transmit power such that a node reaches that many others
-    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`.
+    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
+    `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
+    `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
+    plays every attempt as an event: slow, with the same distribution.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -35,6 +39,9 @@ class Radio(Table):
     attempt_overhead_s: NonNegative = 0.0
     control_bits: Count = 256
     ttl_s: Positive | None = None
+    queue_limit: Index | None = None
+    propagation_delay: bool = False
+    fidelity: Literal["message", "packet"] = "message"
     discovery: Literal["oracle", "probe"] = "oracle"
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
@@ -43,12 +50,22 @@ class Radio(Table):
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+    mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
 
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:
         if self.arq.kind == "unlimited" and self.ttl_s is None:
             raise ValueError(
                 'arq "unlimited" over fading needs ttl_s: a link in outage would never give up'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _combined_attempts_have_one_rule(self) -> Self:
+        if self.arq.combines and self.packet_error.per_rate and self.rate.kind != "fixed":
+            raise ValueError(
+                f'arq "{self.arq.kind}" adds up the SNRs of attempts at one rate: it needs '
+                'rate.kind = "fixed" with this packet_error'
             )
         return self
 
@@ -79,3 +96,11 @@ class Radio(Table):
         """Thermal noise over the bandwidth, noise figure included."""
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    def do_without_places(self) -> None:
+        """Raise ScenarioError for what means nothing where nodes have no places."""
+        remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
+        if self.propagation_delay:
+            raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
+        if self.mac.range_m is not None:
+            raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")

@@ -78,17 +78,35 @@ def observed(transfer: Transfer) -> tuple[float, ...]:
 NAMES = ("attempts", "duration", "segments", "delivered", "lost", "first hole", "early holes")
 
 
-def differing(arq: Arq, packets: int, segments, replicas: int, seed: int) -> set[str]:
+def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Transfer:
+    """Sampled to the end as if nothing were to come, then cut short, as often as there are cuts."""
+    sending = arq.begin(packets, want_mask)
+    attempts = []
+    for cut, per in cuts:
+        used = sending.attempt(rng, None, per)
+        if cut is not None and used > cut:
+            sending.rewind(rng, cut)
+            used = cut
+        attempts.append(used)
+        if sending.over or used != cut:
+            break
+    arrived = sending.arrived(rng) if want_mask else None
+    delivered = sending.delivered
+    return Transfer(attempts, delivered, sending.lost, delivered == packets, arrived)
+
+
+def sampled(arq: Arq, rng, packets: int, segments) -> Transfer:
+    return arq.transfer(rng, packets, iter(segments), want_mask=True)
+
+
+def differing(arq: Arq, packets: int, segments, replicas: int, seed: int, way=sampled) -> set[str]:
     """What a two-sample Kolmogorov-Smirnov test tells apart at the 1 % level.
 
     The bound on the distance is 1.628 sqrt(2/n), or 0.0163 at n = 20,000. The level holds for
     continuous data; for counts, as here, the test errs on the safe side.
     """
     rng = generator(seed)
-    drawn = [
-        observed(arq.transfer(rng, packets, iter(segments), want_mask=True))
-        for _ in range(replicas)
-    ]
+    drawn = [observed(way(arq, rng, packets, segments)) for _ in range(replicas)]
     sent = [observed(oracle(arq, rng, packets, segments)) for _ in range(replicas)]
     columns = zip(NAMES, zip(*drawn, strict=True), zip(*sent, strict=True), strict=True)
     return {
@@ -98,14 +116,16 @@ def differing(arq: Arq, packets: int, segments, replicas: int, seed: int) -> set
     }
 
 
-def assert_same_distribution(arq: Arq, packets: int, segments, replicas: int, seed: int) -> None:
+def assert_same_distribution(
+    arq: Arq, packets: int, segments, replicas: int, seed: int, way=sampled
+) -> None:
     """Differences found at 1 % must not be found again with other draws: 1e-4 a comparison.
 
     Hundreds of comparisons are made, so a few pass 1 % by chance; a wrong sampler does twice.
     """
-    found = differing(arq, packets, segments, replicas, seed)
+    found = differing(arq, packets, segments, replicas, seed, way)
     if found:
-        found &= differing(arq, packets, segments, replicas, seed + 1_000)
+        found &= differing(arq, packets, segments, replicas, seed + 1_000, way)
     assert not found, f"{arq.kind}, {packets} packets: wrong distribution of {found}"
 
 
@@ -162,6 +182,68 @@ def test_limited_retries_match_20000_messages_sent_attempt_by_attempt(kind, limi
 def test_simple_arq_matches_20000_messages_sent_attempt_by_attempt(arq, case):
     packets, segments = HEAVY[case]
     assert_same_distribution(arq, packets, segments, 20_000, seed=2 + case)
+
+
+# as CHANGING, but every segment is sampled to the end first: 7 and 5 attempts end inside a packet
+CUT = [Segment(7, 0.4), Segment(5, 0.7), Segment(0, 0.9), Segment(3, 0.3), Segment(ENDLESS, 0.2)]
+CERTAIN = [Segment(4, 0.0), Segment(2, 0.5), Segment(3, 0.97), Segment(ENDLESS, 0.1)]
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    ("packets", "cuts"),
+    [(1, CUT), (2, CUT), (12, CUT), (12, CERTAIN), (12, [Segment(2, 0.99), Segment(9, 0.5)])],
+    ids=["M=1", "M=2", "M=12", "certain", "p->1"],
+)
+def test_an_interrupted_message_has_the_distribution_of_sending_each_attempt(arq, packets, cuts):
+    if cuts[-1].attempts is not None:
+        cuts = [*cuts, Segment(ENDLESS, 0.3)]
+    assert_same_distribution(arq, packets, cuts, replicas=3_000, seed=31, way=interrupted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+@pytest.mark.parametrize(
+    ("packets", "cuts"),
+    [
+        (1, CUT),
+        (12, CUT),
+        (40, CUT),
+        (12, CERTAIN),
+        (40, [Segment(25, 0.1), Segment(ENDLESS, 0.6)]),
+    ],
+)
+def test_interruptions_match_20000_messages_sent_attempt_by_attempt(arq, packets, cuts):
+    assert_same_distribution(arq, packets, cuts, replicas=20_000, seed=37, way=interrupted)
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+def test_an_interruption_of_what_holds_no_chance_draws_nothing(arq):
+    for per in (0.0, 1.0):
+        sending = arq.begin(6, want_mask=True)
+        used = sending.attempt(Untouchable(), 5, per)
+        sending.rewind(Untouchable(), min(used, 2))
+        want = oracle(arq, generator(0), 6, [Segment(min(used, 2), per)])
+        assert (sending.delivered, sending.lost) == want[1:3]
+        assert (sending.arrived(Untouchable()) == want.arrived).all()
+
+
+@pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
+def test_a_copy_goes_its_own_way(arq):
+    sending = arq.begin(30, want_mask=True)
+    sending.attempt(generator(1), 20, 0.1)
+    same, before = sending.copy(), sending.delivered
+    same.attempt(generator(2), None, 0.1)
+    assert (sending.delivered, sending.over) == (before, False)
+    assert sending.arrived(generator(3)).sum() == before
+    assert same.delivered > before
+
+
+def test_a_message_of_more_attempts_than_numpy_can_deal_out_is_interrupted_all_the_same():
+    sending = Unlimited().begin(1_000)
+    used = sending.attempt(generator(1), None, 1.0 - 1e-9)
+    sending.rewind(generator(2), used // 2)
+    assert abs(sending.delivered - 500) < 4 * math.sqrt(250)
 
 
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
@@ -248,6 +330,7 @@ def test_only_retransmission_is_acknowledged():
     assert [arq.acknowledged for arq in ALL] == [False, True, True, True]
 
 
+@pytest.mark.closed_forms
 def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     """wireless.md section 3: M = 2700, p = 0.1: mean M/(1-p), sd sqrt(M p)/(1-p), 99 % 3043."""
     n, rng = 20_000, generator(11)
@@ -260,6 +343,7 @@ def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     assert abs(tail - 0.01) < 4.0 * math.sqrt(0.01 * 0.99 / n) + stats.nbinom.pmf(343, 2700, 0.9)
 
 
+@pytest.mark.closed_forms
 @pytest.mark.parametrize("arq", [Abort(max_attempts=8), Hole(max_attempts=8)], ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("per", "complete"),
@@ -273,6 +357,7 @@ def test_delivery_under_a_retry_limit_is_the_closed_form(arq, per, complete):
     assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n) + 1.0 / n
 
 
+@pytest.mark.closed_forms
 @pytest.mark.parametrize(("per", "complete"), [(1e-4, 0.76337), (1e-3, 0.067115)])
 def test_unacknowledged_message_arrives_whole_by_the_closed_form(per, complete):
     """wireless.md section 3: (1 - p)^2700; 4 sd of a binomial share."""

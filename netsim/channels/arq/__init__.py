@@ -5,8 +5,8 @@ packets got through, with the distribution that simulating every attempt would h
 binomial or multinomial draw takes the place of thousands of events.
 """
 
-from abc import abstractmethod
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -55,6 +55,66 @@ class Transfer(NamedTuple):
     arrived: NDArray[np.bool_] | None
 
 
+Decode = Callable[[float], float]
+"""Linear SNR -> probability that a packet can't be decoded from it."""
+
+
+class Sending(ABC):
+    """A message under way: attempts are drawn a segment at a time, and the last can be taken back.
+
+    Attributes
+    ----------
+    packets : int
+    """
+
+    packets: int
+
+    @property
+    @abstractmethod
+    def delivered(self) -> int:
+        """Packets that arrived so far."""
+
+    @property
+    @abstractmethod
+    def lost(self) -> int:
+        """Packets that were given up so far."""
+
+    @property
+    @abstractmethod
+    def over(self) -> bool:
+        """Whether nothing is left to send."""
+
+    @abstractmethod
+    def attempt(
+        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+    ) -> int:
+        """Attempts made in a segment: all there is room for, or the rest.
+
+        Parameters
+        ----------
+        rng, room, per
+            See `Segment`.
+        snr : float
+            Signal-to-noise ratio of an attempt, linear; read where attempts are combined.
+        """
+
+    @abstractmethod
+    def rewind(self, rng: np.random.Generator, used: int) -> None:
+        """Undo the last `attempt` but for its first `used` attempts, in [0, what it returned].
+
+        What these brought is drawn given what all of them brought, so it is as if every attempt
+        had been drawn in turn. Once per `attempt`.
+        """
+
+    @abstractmethod
+    def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Which packets arrived, in sending order; for one that was begun with `want_mask`."""
+
+    @abstractmethod
+    def copy(self) -> "Sending":
+        """The same message at the same point."""
+
+
 class Arq(Component):
     """What a sender does about lost packets.
 
@@ -64,11 +124,34 @@ class Arq(Component):
     ----------
     acknowledged : bool
         Whether the sender learns what arrived.
+    gives_up : bool
+        Whether the first packet that is lost ends the message.
+    combines : bool
+        Whether the receiver keeps what it could not decode, so that attempts help each other.
     """
 
     acknowledged: ClassVar[bool]
+    gives_up: ClassVar[bool] = False
+    combines: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def limit(self) -> int | None:
+        """Attempts at one packet, the first included; None: any number."""
 
     @abstractmethod
+    def begin(self, packets: int, want_mask: bool = False, decode: Decode | None = None) -> Sending:
+        """A message of so many packets, at least 1, of which none has been sent.
+
+        Parameters
+        ----------
+        packets : int
+        want_mask : bool
+            Whether to keep which packets arrive. Counts do not depend on it.
+        decode : callable or None
+            What combined attempts make of their SNR; None: attempts fail independently.
+        """
+
     def transfer(
         self,
         rng: np.random.Generator,
@@ -82,14 +165,12 @@ class Arq(Component):
         ----------
         rng : numpy.random.Generator
             The message's own stream; left alone while every `per` met is 0 or 1.
-        packets : int
-            Packets in the message, at least 1.
+        packets, want_mask
+            See `begin`.
         segments : iterable of Segment
             Taken one at a time, as far as needed; may be endless. Their boundaries must not
             depend on this message's own outcomes. Where they end, the message ends unfinished:
             that is how a deadline is told.
-        want_mask : bool
-            Whether to report which packets arrived. Counts do not depend on it.
 
         Returns
         -------
@@ -97,3 +178,12 @@ class Arq(Component):
             A message that never ends in endlessly many segments of `per` 1 does not return:
             bound the segments by a deadline.
         """
+        sending = self.begin(packets, want_mask)
+        attempts: list[int] = []
+        for room, per in segments:
+            attempts.append(sending.attempt(rng, room, per))
+            if sending.over or room is None:
+                break
+        arrived = sending.arrived(rng) if want_mask else None
+        delivered = sending.delivered
+        return Transfer(attempts, delivered, sending.lost, delivered == packets, arrived)

@@ -5,43 +5,18 @@ attempts; that costs the same for any number of packets. Only a message that out
 needs their order: then the counts are dealt out to the packets at random, and the packet on the
 boundary carries its failed attempts into the next segment. All of it is exact: attempts are
 independent, so what was drawn beyond a boundary is dropped and drawn anew with the next
-segment's error probability.
+segment's error probability. A message that is interrupted within a segment deals them out, too.
 """
 
-from collections.abc import Iterable
+from copy import copy
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq import Arq, Decode, Sending
 from netsim.registry import Count
-
-
-def send(
-    rng: np.random.Generator,
-    packets: int,
-    segments: Iterable[Segment],
-    max_attempts: int,
-    gives_up: bool,
-    want_mask: bool,
-) -> Transfer:
-    """`Arq.transfer` with at most `max_attempts` a packet; `gives_up` at the first that is lost."""
-    message = _Message(packets, max_attempts, gives_up, want_mask)
-    attempts: list[int] = []
-    for attempts_fit, per in segments:
-        room = packets * max_attempts if attempts_fit is None else attempts_fit
-        if per == 0.0:
-            attempts.append(message.succeed(room))
-        elif per == 1.0:
-            attempts.append(message.fail(room))
-        else:
-            attempts.append(message.draw(rng, room, per))
-        if message.over:
-            break
-    delivered = message.settled - message.lost
-    return Transfer(attempts, delivered, message.lost, delivered == packets, message.arrived)
 
 
 class Limited(Arq):
@@ -51,48 +26,99 @@ class Limited(Arq):
     ----------
     max_attempts : int
         Attempts at one packet, the first included (802.11: 7).
-    gives_up : bool
-        Whether the first packet that is lost ends the message.
     """
 
     acknowledged: ClassVar[bool] = True
-    gives_up: ClassVar[bool]
     max_attempts: Count = 7
 
-    def transfer(
-        self,
-        rng: np.random.Generator,
-        packets: int,
-        segments: Iterable[Segment],
-        want_mask: bool = False,
-    ) -> Transfer:
-        """Send packets until all are settled, or one is lost and the message given up."""
-        return send(rng, packets, segments, self.max_attempts, self.gives_up, want_mask)
+    @property
+    def limit(self) -> int | None:
+        return self.max_attempts
+
+    def begin(
+        self, packets: int, want_mask: bool = False, decode: Decode | None = None
+    ) -> "LimitedSending":
+        return LimitedSending(packets, self.max_attempts, self.gives_up, want_mask)
 
 
-class _Message:
+class LimitedSending(Sending):
     """A message under way: packets below `settled` are through or lost, the next is in turn."""
+
+    settled = 0
+    tried = 0  # failed attempts at the packet in turn
+    _lost = 0
+    # of the last segment: where the message stood before it, and its error probability
+    _before = (0, 0, 0)
+    _per = 0.0
+    # what was drawn in it: attempts at the packet in turn, and whether it was lost; how many of
+    # those behind it took so many attempts (see `_draw_counts`); the same, dealt out
+    _head: tuple[int, bool] | None = None
+    _counts: NDArray[np.int64] | None = None
+    _order: NDArray[np.int64] | None = None
 
     def __init__(self, packets: int, limit: int, gives_up: bool, want_mask: bool) -> None:
         self.packets = packets
         self.limit = limit
         self.gives_up = gives_up
-        self.settled = 0
-        self.lost = 0
-        self.tried = 0  # failed attempts at the packet in turn
-        self.arrived = np.zeros(packets, dtype=np.bool_) if want_mask else None
+        self._mask = np.zeros(packets, dtype=np.bool_) if want_mask else None
+
+    @property
+    def delivered(self) -> int:
+        return self.settled - self._lost
+
+    @property
+    def lost(self) -> int:
+        return self._lost
 
     @property
     def over(self) -> bool:
-        return self.settled == self.packets or (self.gives_up and self.lost > 0)
+        return self.settled == self.packets or (self.gives_up and self._lost > 0)
 
-    def succeed(self, room: int) -> int:
+    def attempt(
+        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+    ) -> int:
+        self._before, self._per = (self.settled, self._lost, self.tried), per
+        self._head = self._counts = self._order = None
+        if room is None:
+            room = self.packets * self.limit
+        if per == 0.0:
+            return self._succeed(room)
+        if per == 1.0:
+            return self._fail(room)
+        used = 0
+        if self.tried or self.settled == self.packets - 1:
+            used = self._draw_head(rng, room, per)
+        if not self.over and used < room:
+            used += self._draw_rest(rng, room - used, per)
+        return used
+
+    def rewind(self, rng: np.random.Generator, used: int) -> None:
+        self.settled, self._lost, self.tried = self._before
+        if self._mask is not None:
+            self._mask[self.settled :] = False
+        if self._per == 0.0:
+            self._succeed(used)
+        elif self._per == 1.0:
+            self._fail(used)
+        else:
+            self._replay(rng, used)
+
+    def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        assert self._mask is not None
+        return self._mask
+
+    def copy(self) -> "LimitedSending":
+        same = copy(self)
+        same._mask = None if self._mask is None else self._mask.copy()
+        return same
+
+    def _succeed(self, room: int) -> int:
         """Attempts used in a segment without errors."""
         used = min(self.packets - self.settled, room)
         self._settle(used, 0)
         return used
 
-    def fail(self, room: int) -> int:
+    def _fail(self, room: int) -> int:
         """Attempts used in a segment in which none succeeds."""
         left = 1 if self.gives_up else self.packets - self.settled
         used = min(left * self.limit - self.tried, room)
@@ -101,63 +127,95 @@ class _Message:
         self.tried = tried
         return used
 
-    def draw(self, rng: np.random.Generator, room: int, per: float) -> int:
-        """Attempts used in a segment in which some succeed."""
-        used = 0
-        if self.tried or self.settled == self.packets - 1:
-            used = self._draw_head(rng, room, per)
-        if not self.over and used < room:
-            used += self._draw_rest(rng, room - used, per)
-        return used
-
     def _draw_head(self, rng: np.random.Generator, room: int, per: float) -> int:
         """Attempts used on the packet in turn: the last one, or one tried in earlier segments."""
         allowed = self.limit - self.tried
-        needed = int(rng.geometric(1.0 - per))
+        needed = self._needed(rng, per)
         used = min(needed, allowed)
+        self._head = (used, needed > allowed)
+        return self._use_head(room)
+
+    def _needed(self, rng: np.random.Generator, per: float) -> int:
+        """Attempts that would get the packet in turn through."""
+        return int(rng.geometric(1.0 - per))
+
+    def _use_head(self, room: int) -> int:
+        """Attempts used on the packet in turn, what becomes of it being drawn."""
+        assert self._head is not None
+        used, is_lost = self._head
         if used > room:
             self.tried += room
             return room
-        self._settle(1, 0 if needed <= allowed else 1)
+        self._settle(1, int(is_lost))
         return used
 
     def _draw_rest(self, rng: np.random.Generator, room: int, per: float) -> int:
         """Attempts used on the packets that nobody has tried yet."""
         left = self.packets - self.settled
         n = min(left, room)  # each takes an attempt at least: more packets cannot matter
-        counts = _draw_counts(rng, n, per, self.limit, self.gives_up)
-        costs = _costs(self.limit)
-        total = int(counts @ costs)
+        counts = self._counts = self._draw_counts(rng, n, per)
+        total = int(counts @ _costs(self.limit))
         lost = int(counts[-1])
         last = n == left or (self.gives_up and lost > 0)
-        if last and total <= room and (self.arrived is None or lost == 0):
+        if last and total <= room and (self._mask is None or lost == 0):
             self._settle(int(counts.sum()), lost)
             return total
-        order = _deal(rng, counts, self.gives_up)
-        ends = costs[order].cumsum()
+        return self._use_rest(rng, room, total)
+
+    def _use_rest(self, rng: np.random.Generator, room: int, total: int) -> int:
+        """Attempts used on them when they are dealt out; they take `total` in all."""
+        assert self._counts is not None
+        if self._order is None:
+            self._order = _deal(rng, self._counts, self.gives_up)
+        ends = _costs(self.limit)[self._order].cumsum()
         done = int(ends.searchsorted(room, side="right"))
-        self._settle_each(order[:done] == self.limit)
+        self._settle_each(self._order[:done] == self.limit)
         if self.over:
             return total
         self.tried = room - (int(ends[done - 1]) if done else 0)
         return room
 
+    def _replay(self, rng: np.random.Generator, used: int) -> None:
+        """Walk through what was drawn in the last segment, up to its attempt `used`."""
+        if self._head is not None:
+            used -= self._use_head(used)
+        if used > 0 and self._counts is not None:
+            self._use_rest(rng, used, used)
+
+    def _draw_counts(self, rng: np.random.Generator, n: int, per: float) -> NDArray[np.int64]:
+        """How many of n packets get through at attempt 1, ..., limit, and how many are lost.
+
+        Returns
+        -------
+        ndarray of int, shape (limit + 1,)
+            The lost are last. If it gives up, the packets after the first lost one are not
+            counted.
+        """
+        limit = self.limit
+        weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
+        all_fail = per**limit
+        if not self.gives_up:
+            return rng.multinomial(n, np.append((1.0 - per) * weights, all_fail))
+        before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
+        through = rng.multinomial(before, weights / weights.sum())
+        return np.append(through, 1 if before < n else 0)
+
     def _settle(self, packets: int, lost: int) -> None:
         """Settle the next packets, which fare alike or of which nobody asks which were lost."""
         if packets == 0:
             return
-        if self.arrived is not None:
-            self.arrived[self.settled : self.settled + packets] = lost == 0
+        if self._mask is not None:
+            self._mask[self.settled : self.settled + packets] = lost == 0
         self.settled += packets
-        self.lost += lost
+        self._lost += lost
         self.tried = 0
 
     def _settle_each(self, is_lost: NDArray[np.bool_]) -> None:
         """Settle the next packets, of which each is lost or not; shape (packets,)."""
-        if self.arrived is not None:
-            self.arrived[self.settled : self.settled + len(is_lost)] = ~is_lost
+        if self._mask is not None:
+            self._mask[self.settled : self.settled + len(is_lost)] = ~is_lost
         self.settled += len(is_lost)
-        self.lost += int(is_lost.sum())
+        self._lost += int(is_lost.sum())
         self.tried = 0
 
 
@@ -165,25 +223,6 @@ class _Message:
 def _costs(limit: int) -> NDArray[np.int64]:
     """Attempts that a packet takes, by its column in the counts: 1, 2, ... limit; limit if lost."""
     return np.append(np.arange(1, limit + 1), limit)
-
-
-def _draw_counts(
-    rng: np.random.Generator, n: int, per: float, limit: int, gives_up: bool
-) -> NDArray[np.int64]:
-    """How many of n packets get through at attempt 1, ..., limit, and how many are lost.
-
-    Returns
-    -------
-    ndarray of int, shape (limit + 1,)
-        The lost are last. With `gives_up` the packets after the first lost one are not counted.
-    """
-    weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
-    all_fail = per**limit
-    if not gives_up:
-        return rng.multinomial(n, np.append((1.0 - per) * weights, all_fail))
-    before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
-    through = rng.multinomial(before, weights / weights.sum())
-    return np.append(through, 1 if before < n else 0)
 
 
 def _deal(rng: np.random.Generator, counts: NDArray[np.int64], gives_up: bool) -> NDArray[np.int64]:

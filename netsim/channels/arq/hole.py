@@ -1,6 +1,6 @@
 """Limited retransmission that goes on: a packet that fails too often leaves a hole."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from netsim.channels.arq._limited import Limited
 
@@ -15,4 +15,3 @@ class Hole(Limited):
     """
 
     kind: Literal["hole"] = "hole"
-    gives_up: ClassVar[bool] = False

@@ -1,11 +1,12 @@
 """No retransmission: every packet is sent once, as by UDP, and nothing is acknowledged."""
 
-from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq import Arq, Decode, Sending
+from netsim.channels.arq._bridge import among_first
 
 
 class NoArq(Arq):
@@ -14,38 +15,63 @@ class NoArq(Arq):
     kind: Literal["none"] = "none"
     acknowledged: ClassVar[bool] = False
 
-    def transfer(
-        self,
-        rng: np.random.Generator,
-        packets: int,
-        segments: Iterable[Segment],
-        want_mask: bool = False,
-    ) -> Transfer:
-        """Send each packet once; complete if all of them arrived."""
-        attempts: list[int] = []
-        losses: list[int] = []
-        left = packets
-        for room, per in segments:
-            n = left if room is None else min(left, room)
-            if per == 0.0:
-                losses.append(0)
-            elif per == 1.0:
-                losses.append(n)
-            else:
-                losses.append(int(rng.binomial(n, per)))
-            attempts.append(n)
-            left -= n
-            if left == 0:
-                break
-        lost = sum(losses)
-        delivered = packets - left - lost
-        arrived = None
-        if want_mask:
-            arrived = np.zeros(packets, dtype=np.bool_)
-            at = 0
-            for n, missing in zip(attempts, losses, strict=True):
-                # given how many were lost, every choice of them is equally likely
-                through = rng.permutation(n)[missing:] if 0 < missing < n else np.arange(missing, n)
-                arrived[at + through] = True
-                at += n
-        return Transfer(attempts, delivered, lost, delivered == packets, arrived)
+    @property
+    def limit(self) -> int | None:
+        return 1
+
+    def begin(
+        self, packets: int, want_mask: bool = False, decode: Decode | None = None
+    ) -> "_Sending":
+        return _Sending(packets)
+
+
+class _Sending(Sending):
+    """Each packet is sent once; `segments` holds how many were sent and lost in each."""
+
+    __slots__ = ("_left", "_segments", "packets")
+
+    def __init__(self, packets: int) -> None:
+        self.packets = packets
+        self._left = packets
+        self._segments: list[tuple[int, int]] = []
+
+    @property
+    def delivered(self) -> int:
+        return self.packets - self._left - self.lost
+
+    @property
+    def lost(self) -> int:
+        return sum(lost for _, lost in self._segments)
+
+    @property
+    def over(self) -> bool:
+        return self._left == 0
+
+    def attempt(
+        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+    ) -> int:
+        n = self._left if room is None else min(self._left, room)
+        lost = int(rng.binomial(n, per)) if 0.0 < per < 1.0 else n * int(per)
+        self._segments.append((n, lost))
+        self._left -= n
+        return n
+
+    def rewind(self, rng: np.random.Generator, used: int) -> None:
+        n, lost = self._segments.pop()
+        self._segments.append((used, among_first(rng, used, n, lost)))
+        self._left += n - used
+
+    def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        arrived = np.zeros(self.packets, dtype=np.bool_)
+        at = 0
+        for n, lost in self._segments:
+            # given how many were lost, every choice of them is equally likely
+            through = rng.permutation(n)[lost:] if 0 < lost < n else np.arange(lost, n)
+            arrived[at + through] = True
+            at += n
+        return arrived
+
+    def copy(self) -> "_Sending":
+        same = _Sending(self.packets)
+        same._left, same._segments = self._left, self._segments.copy()
+        return same

@@ -1,11 +1,12 @@
 """Retransmission without limit: every packet is repeated until it arrives, as by TCP."""
 
-from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq import Arq, Decode, Sending
+from netsim.channels.arq._bridge import among_first
 
 _NEVER = 2.0**53
 """Expected attempts beyond which a message counts as never arriving (at 1 us each: 285 years)."""
@@ -21,31 +22,67 @@ class Unlimited(Arq):
     kind: Literal["unlimited"] = "unlimited"
     acknowledged: ClassVar[bool] = True
 
-    def transfer(
-        self,
-        rng: np.random.Generator,
-        packets: int,
-        segments: Iterable[Segment],
-        want_mask: bool = False,
-    ) -> Transfer:
-        """Repeat until all has arrived or the segments end."""
-        attempts: list[int] = []
-        left = packets
-        for room, per in segments:
-            if room is None and left >= (1.0 - per) * _NEVER:
-                attempts.append(0)
-                break
-            if room is None:
-                used, through = left + _failures(rng, left, per), left
-            else:
-                used, through = _in_room(rng, left, room, per)
-            attempts.append(used)
-            left -= through
-            if left == 0:
-                break
-        delivered = packets - left
-        arrived = np.arange(packets) < delivered if want_mask else None
-        return Transfer(attempts, delivered, 0, left == 0, arrived)
+    @property
+    def limit(self) -> int | None:
+        return None
+
+    def begin(
+        self, packets: int, want_mask: bool = False, decode: Decode | None = None
+    ) -> "_Sending":
+        return _Sending(packets)
+
+
+class _Sending(Sending):
+    """The first packets are through; `last` holds attempts and successes of the last segment."""
+
+    __slots__ = ("_last", "_left", "packets")
+
+    lost = 0
+
+    def __init__(self, packets: int) -> None:
+        self.packets = packets
+        self._left = packets
+        self._last = (0, 0)
+
+    @property
+    def delivered(self) -> int:
+        return self.packets - self._left
+
+    @property
+    def over(self) -> bool:
+        return self._left == 0
+
+    def attempt(
+        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+    ) -> int:
+        left = self._left
+        if room is None and left >= (1.0 - per) * _NEVER:
+            used, through = 0, 0
+        elif room is None:
+            used, through = left + _failures(rng, left, per), left
+        else:
+            used, through = _in_room(rng, left, room, per)
+        self._last = (used, through)
+        self._left = left - through
+        return used
+
+    def rewind(self, rng: np.random.Generator, used: int) -> None:
+        attempts, through = self._last
+        self._left += through
+        if used < attempts:
+            # what ended the message was a success and came last; the others are in any order
+            last = 1 if self._left == through > 0 else 0
+            through = among_first(rng, used, attempts - last, through - last)
+        self._last = (used, through)
+        self._left -= through
+
+    def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        return np.arange(self.packets) < self.delivered
+
+    def copy(self) -> "_Sending":
+        same = _Sending(self.packets)
+        same._left, same._last = self._left, self._last
+        return same
 
 
 def _failures(rng: np.random.Generator, packets: int, per: float) -> int:

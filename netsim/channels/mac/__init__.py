@@ -1,0 +1,79 @@
+"""One medium access rule a file; the file's name is its `kind` in a scenario.
+
+A rule says what the others who send at the same time do to an attempt at a packet. Messages are
+simulated as a whole, so what it gives are means: a factor on the attempt's time, a wait added to
+it, a probability that it is lost to another's. They hold until somebody starts or stops.
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+from netsim.registry import Component
+
+
+class Medium(NamedTuple):
+    """What the other senders do to an attempt.
+
+    Attributes
+    ----------
+    noise_rise : float
+        Interference and noise over noise, linear: the SNR is divided by it.
+    slowdown : float
+        Factor on an attempt's time: the share of the medium that others have.
+    wait_ns : float
+        Added to an attempt's time.
+    collision : float
+        Probability that an attempt is lost to another's, whatever the SNR.
+    transmissions : float
+        How often a packet is sent in what counts as one attempt: the sender's time on the air.
+    """
+
+    noise_rise: float = 1.0
+    slowdown: float = 1.0
+    wait_ns: float = 0.0
+    collision: float = 0.0
+    transmissions: float = 1.0
+
+
+ALONE = Medium()
+
+
+class Mac(Component):
+    """Who may send when.
+
+    Attributes
+    ----------
+    exclusive : bool
+        Whether a message takes its sender's and its receiver's radio until it has ended. If not,
+        senders share the medium packet by packet: each sends its own messages one after the
+        other, and nobody is too busy to receive.
+    interferes : bool
+        Whether the power of those who send at the same time adds to the noise.
+    contends : bool
+        Whether `medium` depends on how many have something to send.
+    """
+
+    exclusive: ClassVar[bool]
+    interferes: ClassVar[bool] = False
+    contends: ClassVar[bool] = False
+
+    @abstractmethod
+    def medium(self, contenders: int, nodes: int) -> Medium:
+        """What others do to each attempt of a sender.
+
+        Parameters
+        ----------
+        contenders : int
+            How many senders in range have something to send, this one included.
+        nodes : int
+            How many nodes there are.
+        """
+
+    def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
+        """How long a message that could start now waits for its turn."""
+        return 0
+
+    @property
+    def range_m(self) -> float | None:
+        """How far away others are heard [m]; None: everywhere."""
+        return None

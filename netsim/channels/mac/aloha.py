@@ -1,0 +1,61 @@
+"""ALOHA: whoever has a fragment to send sends it at random, and what overlaps is lost.
+
+Abramson, "The ALOHA System", AFIPS 1970; Roberts, "ALOHA packet system with and without slots and
+capture", 1975. With n senders that always have something to send, fragments of equal length as
+the unit of time:
+
+slotted: a sender sends in a slot with probability q; S = n q (1-q)^(n-1), at most 1/e for large n.
+pure: a sender waits Exp(1/q), then sends; S = n q/(1+q) (e^-q / (1+q))^(n-1), at most 1/(2e): the
+others neither send when a fragment begins nor begin while it lasts.
+
+What is lost is repeated as `arq` says. There is no capture.
+"""
+
+import math
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from netsim.channels.mac import Mac, Medium
+from netsim.registry import Positive
+
+
+class Aloha(Mac):
+    """Fragment by fragment: senders do not take radios, nobody is too busy to receive.
+
+    Attributes
+    ----------
+    attempt_rate : float
+        q: fragments that a sender begins in the time of one while it is not sending; slotted: the
+        probability that it sends in a slot.
+    slotted : bool
+    """
+
+    kind: Literal["aloha"] = "aloha"
+    exclusive: ClassVar[bool] = False
+    contends: ClassVar[bool] = True
+    attempt_rate: Positive = 0.1
+    slotted: bool = False
+
+    @model_validator(mode="after")
+    def _is_a_probability(self) -> Self:
+        if self.slotted and self.attempt_rate > 1.0:
+            raise ValueError(
+                f"attempt_rate = {self.attempt_rate:g} is the probability of sending in a slot: "
+                "at most 1"
+            )
+        return self
+
+    def medium(self, contenders: int, nodes: int) -> Medium:
+        """The wait before a fragment, and the probability that another overlaps it."""
+        q, others = self.attempt_rate, contenders - 1
+        if self.slotted:
+            through = (1.0 - q) ** others
+            return Medium(slowdown=1.0 / q, collision=1.0 - through)
+        through = (math.exp(-q) / (1.0 + q)) ** others
+        return Medium(slowdown=1.0 + 1.0 / q, collision=1.0 - through)
+
+    def throughput(self, contenders: int) -> float:
+        """S: fragments that get through in the time of one, all senders together."""
+        medium = self.medium(contenders, contenders)
+        return contenders * (1.0 - medium.collision) / medium.slowdown

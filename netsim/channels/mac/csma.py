@@ -1,0 +1,121 @@
+"""CSMA/CA: listen before talk with exponential backoff, as the DCF of IEEE 802.11 (basic access).
+
+G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC
+2000. n senders always have a packet; one begins in a slot with probability tau and collides with
+probability p, eqs. (7) and (9):
+
+tau = 2 (1-2p) / ((1-2p)(W+1) + p W (1 - (2p)^m)),  p = 1 - (1-tau)^(n-1)
+
+A sender's share is S(n)/n, eq. (13). In the time that this takes from success to success, its
+collisions and everybody else's packets are contained; so what counts as an attempt here is one
+that did not collide, and `arq` repeats only what the channel lost. All packets are as long as the
+sender's own. There is no retry limit on collisions, and nobody is hidden within range.
+
+I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
+Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its
+sender alone, which does so with probability B = 1/W. ns-3 checks its 802.11 against this form.
+"""
+
+from functools import lru_cache
+from typing import ClassVar, Literal
+
+from scipy import optimize
+
+from netsim.channels.mac import Mac, Medium
+from netsim.registry import Count, Index, NonNegative, Positive
+from netsim.units import NS_PER_S
+
+
+class Csma(Mac):
+    """Packet by packet: senders do not take radios, nobody is too busy to receive.
+
+    `[radio] attempt_overhead_s` is the time of preambles; those of the acknowledgement and the
+    gaps are here. The defaults are those of IEEE 802.11a.
+
+    Attributes
+    ----------
+    slot_s, sifs_s, difs_s : float
+        Idle slot and gaps between frames [s].
+    ack_s : float
+        Time of an acknowledgement [s].
+    propagation_s : float
+        One-way delay [s].
+    cw_min : int
+        W: a first backoff is uniform on 0 .. W-1 slots.
+    stages : int
+        m: how many times the window doubles.
+    anomalous_slots : bool
+        Whether to count the slot after a success (the second source).
+    carrier_sense_m : float or None
+        Who is nearer contends; None: everybody does.
+    """
+
+    kind: Literal["csma"] = "csma"
+    exclusive: ClassVar[bool] = False
+    contends: ClassVar[bool] = True
+    slot_s: Positive = 9e-6
+    sifs_s: NonNegative = 16e-6
+    difs_s: NonNegative = 34e-6
+    ack_s: NonNegative = 44e-6
+    propagation_s: NonNegative = 0.0
+    cw_min: Count = 16
+    stages: Index = 6
+    anomalous_slots: bool = False
+    carrier_sense_m: Positive | None = None
+
+    @property
+    def range_m(self) -> float | None:
+        return self.carrier_sense_m
+
+    def medium(self, contenders: int, nodes: int) -> Medium:
+        """Factor and wait that make an attempt as long as from success to success."""
+        return _medium(self, contenders)
+
+    def attempt_probability(self, contenders: int) -> float:
+        """Probability tau that one of so many senders begins in a slot."""
+        w, m = self.cw_min, self.stages
+
+        def tau_of(p: float) -> float:
+            doublings = sum((2.0 * p) ** k for k in range(m))  # (1 - (2p)^m) / (1 - 2p)
+            return 2.0 / (w + 1.0 + p * w * doublings)
+
+        if contenders == 1:
+            return tau_of(0.0)
+        p = optimize.brentq(
+            lambda p: 1.0 - (1.0 - tau_of(p)) ** (contenders - 1) - p, 0.0, 1.0, xtol=1e-14
+        )
+        return tau_of(float(p))
+
+    def throughput(self, contenders: int, packet_s: float, payload_s: float) -> float:
+        """S(n): share of time in which payload gets through.
+
+        Parameters
+        ----------
+        contenders : int
+            n.
+        packet_s, payload_s : float
+            Time of a packet with all headers, and of its payload alone [s].
+        """
+        medium = self.medium(contenders, contenders)
+        return contenders * payload_s / (packet_s * medium.slowdown + medium.wait_ns / NS_PER_S)
+
+
+@lru_cache(maxsize=4096)
+def _medium(mac: Csma, n: int) -> Medium:
+    tau = mac.attempt_probability(n)
+    idle = (1.0 - tau) ** n
+    one = n * tau * (1.0 - tau) ** (n - 1)
+    several = max(0.0, 1.0 - idle - one)
+    success_s = mac.sifs_s + mac.ack_s + mac.difs_s + 2.0 * mac.propagation_s
+    collision_s = mac.difs_s + mac.propagation_s
+    # A cycle is idle slots, collisions and one success, which is the sender's in one of n; with
+    # probability `again` the same sender's next packet follows without a cycle of its own.
+    again = 1.0 / mac.cw_min if mac.anomalous_slots else 0.0
+    lost_s = (idle * mac.slot_s + several * collision_s) / one
+    lost_s += mac.slot_s if mac.anomalous_slots else 0.0
+    collisions = (1.0 - tau) ** (1 - n) - 1.0  # of the sender's own, to a success
+    return Medium(
+        slowdown=n * (1.0 + (1.0 - again) * several / one),
+        wait_ns=n * (success_s + (1.0 - again) * lost_s) * NS_PER_S,
+        transmissions=1.0 + (1.0 - again) * collisions,
+    )

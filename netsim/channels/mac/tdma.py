@@ -1,0 +1,41 @@
+"""Time division: every node has a slot of its own in a frame.
+
+A message waits for its sender's next slot, half a frame on average, and then has one n-th of the
+rate. Its packets are spread evenly over its slots, so it may end up to a frame early or late.
+"""
+
+from typing import ClassVar, Literal
+
+from netsim.channels.mac import Mac, Medium
+from netsim.registry import Count, Positive
+from netsim.units import NS_PER_S
+
+
+class Tdma(Mac):
+    """Nobody else sends in a node's slot, and everybody listens in the slots of the others.
+
+    Attributes
+    ----------
+    slot_s : float
+        Length of a slot [s].
+    slots : int or None
+        Slots of a frame, at least one a node; None: as many as nodes.
+    """
+
+    kind: Literal["tdma"] = "tdma"
+    exclusive: ClassVar[bool] = False
+    slot_s: Positive = 1e-3
+    slots: Count | None = None
+
+    def medium(self, contenders: int, nodes: int) -> Medium:
+        """One slot of a frame, whether the others use theirs or not."""
+        return Medium(slowdown=float(self._slots(nodes)))
+
+    def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
+        """Until the node's next slot begins: slot i begins i slots after the frame."""
+        slots, slot_ns = self._slots(nodes), self.slot_s * NS_PER_S
+        frame_ns = round(slots * slot_ns)
+        return (round(node % slots * slot_ns) - time_ns) % frame_ns
+
+    def _slots(self, nodes: int) -> int:
+        return max(nodes, self.slots or 0)
