@@ -48,6 +48,7 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
     if key is None or not shown:
         return None
     groups = _groups(lines, key)
+    numbers = all(_is_number(line.values[key]) for line in lines)
     columns = _COLUMNS.get(len(shown), 3)
     rows = -(-len(shown) // columns)
     with look.style():
@@ -57,8 +58,11 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
             panel = figure.add_subplot(rows, columns, i + 1)
             positions = _horizontal(panel, key, [line.values[key] for line in lines])
             for k, (label, group) in enumerate(groups.items()):
-                have = [(positions(line.values[key]), line.cells.get(name)) for line in group]
-                found = _line(panel, name, [(x, c) for x, c in have if c is not None], k)
+                # kinds have no order, so no line joins them; beside each other all bars are seen
+                beside = 0.0 if numbers else 0.1 * (k - (len(groups) - 1) / 2)
+                measured = [line for line in group if name in line.cells]
+                cells = [(positions(m.values[key]) + beside, m.cells[name]) for m in measured]
+                found = _line(panel, name, cells, k, "-" if numbers else "none")
                 handles.setdefault(label, found)
             _vertical(panel, name, lines)
             bottom = panel.get_ylim()[0]
@@ -109,7 +113,11 @@ def _groups(lines: Sequence[Line], key: str) -> dict[str, list[Line]]:
     return found
 
 
-def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int) -> Any:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int, joined: str) -> Any:
     scale = 100.0 if MEASURES[name].unit == "%" else 1.0
     x = [position for position, _ in cells]
     y = [scale * cell.mean for _, cell in cells]
@@ -118,6 +126,7 @@ def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int) -
         x,
         y,
         half,
+        linestyle=joined,
         color=look.COLOURS[k % len(look.COLOURS)],
         marker=look.MARKERS[k % len(look.MARKERS)],
         markeredgecolor="white",
@@ -136,7 +145,7 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
     if unit:
         plain = f"{plain.removesuffix(f'_{unit}')} [{_UNITS[unit]}]"
     panel.set_xlabel(plain)
-    if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
+    if not all(_is_number(v) for v in values):
         places = {brief(v): i for i, v in enumerate({brief(v): v for v in values}.values())}
         panel.set_xticks(list(places.values()), list(places))
         if len(places) * max(len(line) for place in places for line in place.split("\n")) > 40:
