@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from netsim.compute.stacked import functional, looking
-from netsim.compute.stacked.training import Training, Workspace
+from netsim.compute.stacked.training import Training
+from netsim.compute.stacked.workspace import Workspace
 from netsim.errors import ComputeError
 
 HUGE = 1e30

@@ -9,7 +9,7 @@ from torch import nn
 from netsim.compute.architecture import Architecture
 from netsim.compute.masks import generator, seeded
 from netsim.compute.stacked.convolution import StackedConv2d
-from netsim.compute.stacked.form import build
+from netsim.compute.stacked.trial import build
 from netsim.errors import ScenarioError
 from netsim.registry import family
 

@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from netsim.compute.stacked import convolution, training
+from netsim.compute.stacked import convolution, training, workspace
 
 WAITS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result a CPU needs: a graph can't hold them."""
@@ -65,8 +65,8 @@ def as_on_a_gpu(monkeypatch):
     monkeypatch.setattr(
         training, "space_width", lambda active, capacity, device: width(active, capacity, gpu)
     )
-    monkeypatch.setattr(training, "is_captured", lambda a: not a.is_random)
-    monkeypatch.setattr(training, "replayed", Recorded)
+    monkeypatch.setattr(workspace, "is_captured", lambda a: not a.is_random)
+    monkeypatch.setattr(workspace, "replayed", Recorded)
     monkeypatch.setattr(Recorded, "made", 0)
     room = convolution.StackedConv2d.__init__
 

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from netsim.compute.architecture import Architecture
-from netsim.compute.stacked.form import UnstackableError, build
+from netsim.compute.stacked.form import UnstackableError
+from netsim.compute.stacked.trial import build
 
 IMAGES, CLASSES, SAMPLES = (4, 7, 9), 5, 4
 

@@ -33,10 +33,12 @@ from netsim.compute.sequential import Sequential
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory
 from netsim.compute.stacked import functional, mixing
-from netsim.compute.stacked.form import Form, UnstackableError, activations_per_sample, build
+from netsim.compute.stacked.activations import activations_per_sample
+from netsim.compute.stacked.form import Form, UnstackableError
 from netsim.compute.stacked.looking import Looking, bucket
 from netsim.compute.stacked.signatures import LONG_VALUE, Signature, Signatures, subject
 from netsim.compute.stacked.training import Training
+from netsim.compute.stacked.trial import build
 from netsim.rng import Streams
 
 

@@ -16,7 +16,7 @@ from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.lanes import LEAST_LANES
-from netsim.compute.stacked.training import cross_entropy_gradient
+from netsim.compute.stacked.workspace import cross_entropy_gradient
 
 VALUES_AT_ONCE = 1 << 22
 """Inputs of one pass: more would leave the cache, or a GPU's memory."""

@@ -8,113 +8,23 @@ do not depend on the company in which it was computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from netsim.compute import optimizers
-from netsim.compute.architecture import Architecture
 from netsim.compute.divergence import Divergences
-from netsim.compute.jobs import Job, Optimizer, Train
+from netsim.compute.jobs import Job, Train
 from netsim.compute.masks import generator, mask_seed
 from netsim.compute.refs import Cell
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked import mixing
 from netsim.compute.stacked.form import Form
-from netsim.compute.stacked.graphs import replayed
-from netsim.compute.stacked.updates import Update
+from netsim.compute.stacked.workspace import Plan, Workspace
 from netsim.rng import Streams
-
-
-class Plan:
-    """What the training jobs of one signature have in common.
-
-    Attributes
-    ----------
-    optimizer : Optimizer
-    anchor_strength : float or None
-    has_state : bool
-        Whether they go on with an optimiser's state.
-    """
-
-    def __init__(self, work: Train) -> None:
-        self.optimizer: Optimizer = work.optimizer
-        self.anchor_strength = work.anchor_strength
-        self.has_state = work.has_state
-
-
-class Workspace:
-    """Room for up to `capacity` lanes that train by one plan.
-
-    Every tensor stays where it is, so that a captured graph can be replayed on it.
-    """
-
-    def __init__(self, form: Form, plan: Plan, shards: Shards, capacity: int) -> None:
-        self.form, self.plan, self.shards = form, plan, shards
-        a, c = form.architecture, plan.optimizer
-        device, dtype, size = a.device, a.dtype, a.num_parameters
-        columns = shards.minibatches.columns
-
-        def room(*shape: int, kind: torch.dtype = dtype) -> Tensor:
-            return torch.zeros(shape, device=device, dtype=kind)
-
-        self.rows = room(capacity, padded(a.num_values))
-        self.state = room(capacity, padded(optimizers.state_size(c.kind, size)))
-        self.gradient = room(capacity, padded(size)) if Update.needs_gradient(c) else None
-        anchored = plan.anchor_strength is not None
-        self.anchor = room(capacity, padded(a.num_values)) if anchored else None
-        self.learning_rate = room(capacity, 1)
-        self.index = room(capacity, columns, kind=torch.int64)
-        self.weight = room(capacity, columns)
-        self.mask = room(capacity, columns)
-        self.counts = room(capacity)
-        self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
-
-    def step(self, width: int, is_ragged: bool) -> None:
-        """One local step of the first `width` lanes, on the minibatches that `index` names."""
-        key, a = (width, is_ragged), self.form.architecture
-        if key not in self._steps:
-            step = self._make(width, is_ragged)
-            if is_captured(a):
-                step = replayed(step, [self.rows[:width], self.state[:width]])
-            self._steps[key] = step
-        self._steps[key]()
-
-    def _make(self, width: int, is_ragged: bool) -> Callable[[], None]:
-        """The step of one width as a function of nothing."""
-        form, c = self.form, self.plan.optimizer
-        a, lanes = form.architecture, form.lanes
-        size = a.num_parameters
-        rows = self.rows[:width, : a.num_values]
-        parameters = rows[:, :size]
-        update = Update(
-            c,
-            parameters,
-            self.learning_rate[:width],
-            self.state[:width, : optimizers.state_size(c.kind, size)],
-            None if self.gradient is None else self.gradient[:width, :size],
-            None if self.anchor is None else self.anchor[:width, :size],
-            self.plan.anchor_strength,
-        )
-        index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
-        mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
-        x, y = self.shards.x, self.shards.y
-
-        def step() -> None:
-            form.bind(rows, update.sinks, training=True)
-            lanes.mask, lanes.counts, lanes.decay = mask, counts, update.decay
-            labels = y.index_select(0, index)
-            form.differentiate(
-                x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
-            )
-            with torch.no_grad():
-                update.step()
-
-        return step
 
 
 class Training:
@@ -284,31 +194,6 @@ class StateAfter(NamedTuple):
         for start in range(0, len(jobs), self.width):
             some = jobs[start : start + self.width]
             self.training.run(some, self.plan_key, self.width, with_states=True)
-
-
-@torch.no_grad()
-def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """Gradient of weighted cross-entropy by the logits: softmax less one at the label.
-
-    Parameters
-    ----------
-    logits : torch.Tensor
-        (n, L)
-    labels : torch.Tensor
-        (n,)
-    weight : torch.Tensor
-        (n, 1) of each sample.
-    """
-    # torch.softmax takes five times as long for few classes.
-    powers = (logits - logits.amax(dim=1, keepdim=True)).exp_()
-    powers.div_(powers.sum(dim=1, keepdim=True))
-    ones = powers.new_full((1, 1), -1.0).expand(len(labels), 1)
-    return powers.scatter_add_(1, labels.unsqueeze(1), ones).mul_(weight)
-
-
-def is_captured(architecture: Architecture) -> bool:
-    """Whether a step is launched as one graph: on a GPU, unless random layers draw anew in it."""
-    return architecture.device.type == "cuda" and not architecture.is_random
 
 
 def space_width(active: int, capacity: int, device: torch.device) -> int:
