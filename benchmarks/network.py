@@ -1,11 +1,12 @@
-"""What a delivery costs, and how the cost grows with the network.
+"""What a delivery costs: whole messages against packets, and how the cost grows with the network.
 
     python benchmarks/network.py [--nodes 100 1000 10000] [--json FILE]
 
 Nodes in a disc, of the same density whatever their number, push 4 MB to each neighbour in range
 whenever their Poisson clock rings: unicasts over Rayleigh-fading radio whose rate follows the SNR,
 packets of 1,448 bytes with up to seven attempts each. Nothing is learned. Every cell is a run of
-its own in this process, in CPU time; the layout of the network is timed apart.
+its own in this process, in CPU time; the layout of the network is timed apart. At the smallest
+number of nodes the same scenario is also played packet by packet.
 """
 
 import argparse
@@ -29,6 +30,7 @@ LEAST_HORIZON_S = 120.0
 
 COLUMNS = {
     "nodes": ",",
+    "fidelity": "s",
     "neighbours": ".1f",
     "horizon s": ",.0f",
     "delivered": ",",
@@ -41,10 +43,10 @@ COLUMNS = {
 }
 
 
-def crowd(nodes: int, horizon_s: float) -> Scenario:
+def crowd(nodes: int, horizon_s: float, fidelity: str) -> Scenario:
     """The scenario: a disc in which a node has `NEIGHBOURS` others within `RANGE_M` on average.
 
-    Near its border they have fewer.
+    Border effects aside: nodes near the rim have fewer.
     """
     radius_m = RANGE_M * math.sqrt(nodes / NEIGHBOURS)
     tables = {
@@ -53,6 +55,7 @@ def crowd(nodes: int, horizon_s: float) -> Scenario:
         "topology": {"kind": "geometric", "radius_m": RANGE_M},
         "exchange": {"schedule": "poisson", "rate_hz": RATE_HZ},
         "radio": {
+            "fidelity": fidelity,
             "control_bits": MESSAGE_BITS,
             "tx_power_dbm": 20.0,
             "ttl_s": 60.0,
@@ -73,10 +76,10 @@ def crowd(nodes: int, horizon_s: float) -> Scenario:
     return scenario.model_copy(update={"data": data})
 
 
-def played(nodes: int, deliveries: int) -> dict[str, Any]:
+def played(nodes: int, deliveries: int, fidelity: str) -> dict[str, Any]:
     """One run that is to deliver about so many messages: what it cost."""
     horizon_s = max(LEAST_HORIZON_S, deliveries / (nodes * RATE_HZ * NEIGHBOURS))
-    scenario = crowd(nodes, horizon_s)
+    scenario = crowd(nodes, horizon_s, fidelity)
     gc.collect()
     start = time.process_time()
     built = world.build(scenario)
@@ -86,6 +89,7 @@ def played(nodes: int, deliveries: int) -> dict[str, Any]:
     delivered, events = found["messages"]["delivered"], found["engine"]["events"]
     return {
         "nodes": nodes,
+        "fidelity": fidelity,
         "neighbours": sum(map(len, built.neighbours)) / nodes,
         "horizon s": horizon_s,
         "delivered": delivered,
@@ -104,18 +108,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--nodes", nargs="+", type=int, default=[100, 1_000, 10_000])
     parser.add_argument("--deliveries", type=int, default=20_000, help="at least, of each run")
+    parser.add_argument("--packets", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args(arguments)
     prepare("cpu")
     sizes = sorted(chosen.nodes)
-    cells = [played(nodes, chosen.deliveries) for nodes in sizes]
+    cells = [played(nodes, chosen.deliveries, "message") for nodes in sizes]
     found: dict[str, Any] = {"cells": cells}
     if len(sizes) > 1:
         ends = [math.log(cell["us/delivery"] * 1e-6) for cell in (cells[0], cells[-1])]
         found["exponent"] = (ends[1] - ends[0]) / math.log(sizes[-1] / sizes[0])
+    if chosen.packets:
+        cells[1:1] = [played(sizes[0], 0, "packet")]
+        found["packets_over_messages"] = cells[1]["us/delivery"] / cells[0]["us/delivery"]
     show(cells, COLUMNS)
     if "exponent" in found:
         print(f"a delivery's cost grows with the number of nodes to the {found['exponent']:.2f}")
+    if chosen.packets:
+        print(f"packet by packet: {found['packets_over_messages']:,.0f} times the cost")
     save(chosen.json, found)
 
 

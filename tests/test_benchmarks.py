@@ -111,13 +111,16 @@ def test_scale_measures_a_process_of_its_own(run):
     assert cell["models a node"] > 1
 
 
-def test_a_delivery_costs_events_and_time_at_every_size(run, monkeypatch):
+def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, monkeypatch):
     import network
 
     monkeypatch.setattr(network, "LEAST_HORIZON_S", 30.0)
+    monkeypatch.setattr(network, "MESSAGE_BITS", 3_200_000)
     found = run("network", "--nodes", 12, 24, "--deliveries", 10)
-    small, large = found["cells"]
+    small, packets, large = found["cells"]
     assert small["delivered"] > 10
+    assert packets["events/delivery"] > 3_200_000 / 11_584
+    assert found["packets_over_messages"] > 1
     assert large["events/delivery"] > 1
-    assert small["delay s"] > 0.5  # 32 Mbit at some 40 Mbit/s
+    assert small["delay s"] > 0.05  # 3.2 Mbit at some 40 Mbit/s
     assert "exponent" in found

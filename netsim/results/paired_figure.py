@@ -48,6 +48,10 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
     if key is None or not shown:
         return None
     groups = _groups(lines, key)
+    inner = _number_inside([line.values[key] for line in lines])
+    path = f"{key}.{inner}" if inner else key
+    values = [line.values[key][inner] if inner else line.values[key] for line in lines]
+    numbers = all(_is_number(value) for value in values)
     columns = _COLUMNS.get(len(shown), 3)
     rows = -(-len(shown) // columns)
     with look.style():
@@ -55,14 +59,18 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
         handles: dict[str, Any] = {}
         for i, name in enumerate(shown):
             panel = figure.add_subplot(rows, columns, i + 1)
-            positions = _horizontal(panel, key, [line.values[key] for line in lines])
+            positions = _horizontal(panel, path, values)
+            at = {id(line): positions(v) for line, v in zip(lines, values, strict=True)}
             for k, (label, group) in enumerate(groups.items()):
-                have = [(positions(line.values[key]), line.cells.get(name)) for line in group]
-                found = _line(panel, name, [(x, c) for x, c in have if c is not None], k)
+                # kinds have no order, so no line joins them; beside each other all bars are seen
+                beside = 0.0 if numbers else 0.1 * (k - (len(groups) - 1) / 2)
+                measured = [line for line in group if name in line.cells]
+                cells = [(at[id(m)] + beside, m.cells[name]) for m in measured]
+                found = _line(panel, name, cells, k, "-" if numbers else "none")
                 handles.setdefault(label, found)
             _vertical(panel, name, lines)
             bottom = panel.get_ylim()[0]
-            panel.update_datalim([(positions(line.values[key]), bottom) for line in lines])
+            panel.update_datalim([(x, bottom) for x in at.values()])
             panel.autoscale_view(scaley=False)  # every panel spans all points
         look.heading(figure, heading)
         look.legend(figure, list(handles.values()), list(handles), "")
@@ -76,12 +84,24 @@ def swept_key(values: Sequence[Mapping[str, Any]]) -> str | None:
     return next((key for key, n in counts.items() if n == most), None) if most > 1 else None
 
 
-def brief(value: Any) -> str:
-    """A swept value in short: a table by its kind."""
+def _number_inside(values: Sequence[Any]) -> str | None:
+    """The key whose numbers tell tables of one kind apart; None for anything else."""
+    if not all(isinstance(v, Mapping) and v.keys() == values[0].keys() for v in values):
+        return None
+    differing = [k for k in values[0] if len({str(v[k]) for v in values}) > 1]
+    if not all(_is_number(v[k]) for k in differing for v in values):
+        return None
+    tables = len({str(v) for v in values})
+    return next((k for k in differing if len({v[k] for v in values}) == tables), None)
+
+
+def brief(value: Any, named: bool = True) -> str:
+    """A swept value in short: a table by its kind and its other keys' values."""
     if isinstance(value, Mapping):
-        kind = value.get("kind", value.get("schedule"))
-        rest = [f"{k} {brief(v)}" for k, v in value.items() if k not in ("kind", "schedule")]
-        return "\n".join([str(kind), *rest]) if kind is not None else ", ".join(rest)
+        kind = [str(value[k]) for k in ("kind", "schedule") if k in value]
+        rest = {k: brief(v) for k, v in value.items() if k not in ("kind", "schedule")}
+        others = ", ".join(f"{k} {text}" if named else text for k, text in rest.items())
+        return (", " if named else "\n").join([*kind, others] if others else kind)
     if isinstance(value, bool):
         return str(value).lower()
     return _tick(value) if isinstance(value, int | float) else str(value)
@@ -100,16 +120,18 @@ def _groups(lines: Sequence[Line], key: str) -> dict[str, list[Line]]:
     found: dict[str, list[Line]] = {}
     for line in lines:
         others = [
-            f"{k.rpartition('.')[2]} = {brief(v)}".replace("\n", ", ")
-            for k, v in line.values.items()
-            if k != key
+            f"{k.rpartition('.')[2]} = {brief(v)}" for k, v in line.values.items() if k != key
         ]
         parts = ([line.algorithm] if several or not others else []) + others
         found.setdefault(", ".join(parts), []).append(line)
     return found
 
 
-def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int) -> Any:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int, joined: str) -> Any:
     scale = 100.0 if MEASURES[name].unit == "%" else 1.0
     x = [position for position, _ in cells]
     y = [scale * cell.mean for _, cell in cells]
@@ -118,6 +140,7 @@ def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int) -
         x,
         y,
         half,
+        linestyle=joined,
         color=look.COLOURS[k % len(look.COLOURS)],
         marker=look.MARKERS[k % len(look.MARKERS)],
         markeredgecolor="white",
@@ -136,13 +159,13 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
     if unit:
         plain = f"{plain.removesuffix(f'_{unit}')} [{_UNITS[unit]}]"
     panel.set_xlabel(plain)
-    if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
-        places = {brief(v): i for i, v in enumerate({brief(v): v for v in values}.values())}
+    if not all(_is_number(v) for v in values):
+        places = {name: i for i, name in enumerate(dict.fromkeys(brief(v, False) for v in values))}
         panel.set_xticks(list(places.values()), list(places))
         if len(places) * max(len(line) for place in places for line in place.split("\n")) > 40:
             panel.tick_params(axis="x", labelsize=7, rotation=20)
         panel.margins(x=0.12)
-        return lambda value: places[brief(value)]
+        return lambda value: places[brief(value, False)]
     positive = [v for v in values if v > 0]
     if positive and min(values) >= 0 and max(positive) >= _WIDE * min(positive):
         if min(values) > 0:

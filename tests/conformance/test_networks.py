@@ -152,6 +152,16 @@ NETWORKS = {
         },
         lambda s: share(s, "outage") > 0.02,
     ),
+    "one channel, interference": Network(
+        {"radio": {**RADIO, "mac": {"kind": "shared"}}}, lambda s: share(s, "delivered") < 0.99
+    ),
+    "carrier sensing": Network(
+        {"radio": {**RADIO, "mac": {"kind": "csma"}}}, lambda s: s["delay"]["p95_s"] > 0.0
+    ),
+    "packet by packet": Network(
+        {"radio": {**RADIO, "packet_payload_bytes": 200, "fidelity": "packet"}},
+        lambda s: share(s, "delivered") > 0.3,
+    ),
 }
 
 

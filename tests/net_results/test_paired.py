@@ -170,7 +170,14 @@ def test_other_axes_are_linear_start_at_nought_or_name_kinds(tmp_path):
     kinds = [{"kind": "none"}, {"kind": "rician", "k_factor_db": 3.0}, True]
     (panel,) = figure(tmp_path / "c", kinds, "radio.fading").axes
     labels = [t.get_text() for t in panel.get_xticklabels()]
-    assert labels == ["none", "rician\nk_factor_db 3", "true"]
+    assert labels == ["none", "rician\n3", "true"]
+
+
+def test_tables_that_differ_in_a_number_are_drawn_over_it(tmp_path):
+    ways = [{"kind": "walk", "low_m_per_s": v, "high_m_per_s": max(v, 2.0)} for v in (0.1, 1, 9.0)]
+    (panel,) = figure(tmp_path, ways, "mobility").axes
+    assert panel.get_xlabel() == "mobility.low [m/s]"
+    assert panel.get_xscale() == "log"
 
 
 def test_without_swept_values_there_is_no_picture(tmp_path):
