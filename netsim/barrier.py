@@ -74,6 +74,8 @@ class Barrier:
         self._past_deadline = False
         self._check_due = False
         self._takes_part: set[int] = set()
+        self._behind: set[int] = set()
+        """Nodes that were off when an exchange or a round went on without them."""
 
     def wakeup(self, node: int) -> simpy.Event:
         """Event: the node's next round starts; until then its current one has ended."""
@@ -133,11 +135,24 @@ class Barrier:
         for key, meeting in list(self._meetings.items()):
             settled = meeting.in_flight == 0 and self._all_in(meeting.joined)
             if meeting.joined and (settled or self._past_deadline):
-                del self._meetings[key]
-                self._end(meeting)
+                self._end(key)
+        self._let_go_on()
         done = self._past_deadline or (self._in_flight() == 0 and self._all_in(()))
         if done and not self._waiting.keys() <= self._off:
             self._start_round_in_time()
+
+    def _let_go_on(self) -> None:
+        """End what a node waits for that was off, where all others wait elsewhere: in another
+        exchange of the round, which it would never reach.
+        """
+        alone = [
+            key
+            for key, meeting in self._meetings.items()
+            if meeting.in_flight == 0 and meeting.joined.keys() & self._behind
+        ]
+        if alone and self._all_in({i for m in self._meetings.values() for i in m.joined}):
+            for key in alone:
+                self._end(key)
 
     def _all_in(self, joined: Collection[int]) -> bool:
         """Whether every node has joined, ended its round, only listens, or is off."""
@@ -146,8 +161,10 @@ class Barrier:
             for i in range(self._nodes)
         )
 
-    def _end(self, meeting: Meeting) -> None:
+    def _end(self, key: tuple[type, int]) -> None:
+        meeting = self._meetings.pop(key)
         meeting.over = True
+        self._behind |= self._off - meeting.joined.keys()
         for node, (event, expect) in sorted(meeting.joined.items()):
             got = meeting.delivered.get(node, {})
             event.succeed({i: s for i, s in sorted(got.items()) if i in expect})
@@ -170,6 +187,7 @@ class Barrier:
 
     def _start_round(self) -> None:
         self.round += 1
+        self._behind |= self._off
         self._earliest_ns = self._env.now + self._interval_ns
         self._past_deadline = False
         waiting = {i: event for i, event in self._waiting.items() if i not in self._off}
@@ -179,6 +197,7 @@ class Barrier:
                 self._skipped(node, self.round)
         for node, event in sorted(waiting.items()):
             wake = Wake(self.round, self._env.now // self._slot_ns)
+            self._behind.discard(node)
             self._started(node, wake)
             event.succeed(wake)
         if self._deadline_ns is not None:

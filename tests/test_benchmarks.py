@@ -117,10 +117,11 @@ def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, 
     monkeypatch.setattr(network, "LEAST_HORIZON_S", 30.0)
     monkeypatch.setattr(network, "MESSAGE_BITS", 3_200_000)
     found = run("network", "--nodes", 12, 24, "--deliveries", 10)
-    small, packets, large = found["cells"]
+    small, large, packets, *fading = found["cells"]
     assert small["delivered"] > 10
     assert packets["events/delivery"] > 3_200_000 / 11_584
-    assert found["packets_over_messages"] > 1
+    assert len(fading) == 3
+    assert all(ratio > 1 for ratio in found["packets_over_messages"].values())
     assert large["events/delivery"] > 1
-    assert small["delay s"] > 0.05  # 3.2 Mbit at some 40 Mbit/s
-    assert "exponent" in found
+    assert small["delay s"] > 0.16  # 3.2 Mbit at 20 Mbit/s
+    assert found["exponents"].keys() == {"still", "fading"}

@@ -266,6 +266,47 @@ def test_the_barrier_waits_for_live_nodes_only(play_source, life):
     assert skipped == played.summary["counts"]["wakeups_skipped"] > 0
 
 
+TWICE = """
+def processes(node, params):
+    return [on_round(node)]
+
+@dataclass(frozen=True)
+class First(Message):
+    pass
+
+@dataclass(frozen=True)
+class Second(Message):
+    pass
+
+def on_round(node):
+    while True:
+        wake = yield node.wakeup()
+        yield node.sleep(0.4)
+        first = yield node.exchange(First())
+        saw(node, "first", (wake.round, sorted(first)))
+        yield node.sleep(0.4)
+        second = yield node.exchange(Second())
+        saw(node, "second", (wake.round, sorted(second)))
+"""
+
+
+def test_who_comes_back_in_the_midst_of_a_round_does_not_wait_for_an_exchange_that_is_over(
+    play_source, life
+):
+    """Node 4 is off from 0.2 s to 0.6 s: the others meet without it at 0.4 s, and go on."""
+    churn = life((4, 0.0, 0.2), (4, 0.6, None))
+    played = play_source(TWICE, ROUNDS, churn=churn, horizon_s=4.0)
+    first = [(s.t_s, *s.value) for s in played.saw("first", 4)]
+    second = [(s.t_s, *s.value) for s in played.saw("second", 4)]
+    # its own first exchange ends when the others wait for it in the second, which it then joins
+    assert first[0] == (0.8, 1, [])
+    assert second[0] == (pytest.approx(1.2), 1, [0, 1, 2, 3])
+    assert played.saw("first", 0)[0].value == (1, [1, 2, 3])
+    assert played.saw("second", 0)[0].value == (1, [1, 2, 3, 4])
+    # and from the next round on all are in step
+    assert first[1][1:] == second[1][1:] == (2, [0, 1, 2, 3])
+
+
 def test_no_round_starts_while_all_are_off_and_the_next_when_one_is_back(play_source, life):
     churn = life(*((i, 0.0, 1.05) for i in range(5)), *((i, 3.0 + i / 8, None) for i in range(5)))
     played = play_source(MEETS, ROUNDS, churn=churn, horizon_s=4.0)

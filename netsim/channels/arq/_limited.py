@@ -191,14 +191,14 @@ class LimitedSending(Sending):
             The lost are last. If it gives up, the packets after the first lost one are not
             counted.
         """
-        limit = self.limit
-        weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
-        all_fail = per**limit
+        every, through, all_fail = _chances(per, self.limit)
         if not self.gives_up:
-            return rng.multinomial(n, np.append((1.0 - per) * weights, all_fail))
+            return rng.multinomial(n, every)
         before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
-        through = rng.multinomial(before, weights / weights.sum())
-        return np.append(through, 1 if before < n else 0)
+        counts = np.empty(self.limit + 1, dtype=np.int64)
+        counts[:-1] = rng.multinomial(before, through)
+        counts[-1] = before < n
+        return counts
 
     def _settle(self, packets: int, lost: int) -> None:
         """Settle the next packets, which fare alike or of which nobody asks which were lost."""
@@ -223,6 +223,14 @@ class LimitedSending(Sending):
 def _costs(limit: int) -> NDArray[np.int64]:
     """Attempts that a packet takes, by its column in the counts: 1, 2, ... limit; limit if lost."""
     return np.append(np.arange(1, limit + 1), limit)
+
+
+@lru_cache(maxsize=1024)
+def _chances(per: float, limit: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Of a packet: through at attempt 1, ..., limit, or lost; the first ones if it is through."""
+    weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
+    all_fail = per**limit
+    return np.append((1.0 - per) * weights, all_fail), weights / weights.sum(), all_fail
 
 
 def _deal(rng: np.random.Generator, counts: NDArray[np.int64], gives_up: bool) -> NDArray[np.int64]:
