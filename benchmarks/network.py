@@ -3,7 +3,7 @@
     python benchmarks/network.py [--nodes 100 1000 10000] [--json FILE]
 
 Nodes in a disc, of the same density whatever their number, push 4 MB to each neighbour in range
-whenever their Poisson clock rings: unicasts of packets of 1,448 bytes with up to seven attempts each.
+whenever their Poisson clock rings: unicasts, packets of 1,448 bytes, up to seven attempts each.
 The channel is `still` (20 Mb/s, a tenth of the attempts lost) or `fading` (Rayleigh, a block every
 100 ms, a rate that follows the SNR: a message is drawn block by block). Nothing is learned. Every
 cell is a run of its own in this process, in CPU time; the layout of the network is timed apart. At

@@ -142,9 +142,7 @@ class Barrier:
             self._start_round_in_time()
 
     def _let_go_on(self) -> None:
-        """End what a node waits for that was off, where all others wait elsewhere: in another
-        exchange of the round, which it would never reach.
-        """
+        """End what only nodes wait for that were off, and so never reach where the others wait."""
         alone = [
             key
             for key, meeting in self._meetings.items()
