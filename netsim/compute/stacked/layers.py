@@ -160,13 +160,14 @@ class StackedLinear(StackedLayer):
     """`torch.nn.Linear` as one batched matrix product."""
 
     replaces = (nn.Linear,)
+    _products: Tensor | None = None
+    """Room for the gradients of as many lanes as there ever were: fresh memory costs time."""
 
     def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
         """Lay the layer over rows; its views of them are made once, not at every step."""
         super().bind(rows, sinks, training)
         self._turned = self.value("weight").transpose(1, 2)
         self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
-        self._products: Tensor | None = None
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         shape = x.shape
@@ -190,9 +191,10 @@ class StackedLinear(StackedLayer):
         else:
             # The sinks of a lane lie side by side, so those of a layer do not, and a CPU would
             # take products that go there one by one.
-            if self._products is None:
+            if self._products is None or len(self._products) < len(sink):
                 self._products = aligned_room(sink, sink.shape[2])
-            add(sink, self._products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
+            products = self._products[: len(sink)]
+            add(sink, products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
         if "bias" in self.slices:
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:
