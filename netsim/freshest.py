@@ -26,13 +26,15 @@ class Freshest:
 
     Attributes
     ----------
+    asked : set of Tag
+        The exchanges in which the node has taken part.
     superseded : int
         Messages that nobody saw before a fresher one of the same sender took their place.
     """
 
     def __init__(self) -> None:
         self._exchanges: defaultdict[Tag, _Exchange] = defaultdict(_Exchange)
-        self._asked: set[Tag] = set()
+        self.asked: set[Tag] = set()
         self.superseded = 0
 
     def put(self, tag: Tag, stored: Stored) -> None:
@@ -50,13 +52,9 @@ class Freshest:
         """The latest message of each of the senders that has sent one."""
         exchange = self._exchanges[tag]
         latest = exchange.latest
-        self._asked.add(tag)
+        self.asked.add(tag)
         exchange.unseen.difference_update(senders)
         return {j: latest[j].handed(now_ns) for j in sorted(senders) if j in latest}
-
-    def asked(self, tag: Tag) -> bool:
-        """Whether the node has taken part in this exchange."""
-        return tag in self._asked
 
     def unseen(self) -> int:
         """Messages that nobody has seen."""

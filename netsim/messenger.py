@@ -234,7 +234,7 @@ class Messenger:
 
     def _only_listens(self, tag: Any) -> bool:
         """Whether the messages of an exchange in which the node takes no part are listened for."""
-        return not self._freshest.asked(tag) and self._mailbox.has_listener(tag[0])
+        return tag not in self._freshest.asked and self._mailbox.has_listener(tag[0])
 
     def unread(self) -> int:
         """Messages delivered that have not been handed to a process."""
