@@ -102,7 +102,9 @@ def open_context(
     ctx.link = _open_link(world, ctx)
     ctx.link.meet(world.meetings)
     mortal = any(joules is not None for joules in world.batteries_j)
-    ctx.power = Power(env, ctx.link, recorder, num_nodes, world.churn, mortal)
+    ctx.power = Power(
+        env, ctx.link.off, ctx.link.switched, recorder, num_nodes, world.churn, mortal
+    )
     ctx.meter = ctx.link.meter = Meter(
         env,
         scenario.energy,

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import simpy
 
 from netsim.clock import BEFORE, Clock, then
-from netsim.links.link import Link
 from netsim.results.log import Recorder
 from netsim.topology.churn import Timeline
 from netsim.units import to_s
@@ -24,8 +23,10 @@ class Power:
     Parameters
     ----------
     env : Clock
-    link : Link
-        Is told of every switch; keeps the set of nodes that are off.
+    off : set of int
+        Nodes that are off, as the link keeps them.
+    switch : callable
+        The link's: told first of every switch, as (node, on).
     recorder : Recorder
     nodes : int
     timeline : Timeline or None
@@ -48,15 +49,16 @@ class Power:
     def __init__(
         self,
         env: Clock,
-        link: Link,
+        off: set[int],
+        switch: Callable[[int, bool], object],
         recorder: Recorder,
         nodes: int,
         timeline: Timeline | None,
         mortal: bool = False,
     ) -> None:
         self.env = env
-        self._link, self._recorder, self._timeline = link, recorder, timeline
-        self.off = link.off
+        self._recorder, self._timeline = recorder, timeline
+        self.off, self._tell_link = off, switch
         self.dead: dict[int, int] = {}
         self.planned = 0
         self.switch_offs = 0
@@ -68,7 +70,7 @@ class Power:
         if timeline is not None:
             for node in range(nodes):
                 if not timeline.is_on(node, 0):
-                    link.switched(node, False)
+                    switch(node, False)
                 self._plan(node)
 
     def tell(self, action: Callable[[int, bool], object]) -> None:
@@ -123,7 +125,7 @@ class Power:
             self._off_since_ns[node] = now
             self.switch_offs += 1
         self._recorder.switched(now, node, on)
-        self._link.switched(node, on)
+        self._tell_link(node, on)
         if on and node in self._back:
             self._back.pop(node).succeed()
         for action in self._told:
