@@ -18,8 +18,8 @@ from _timing import interleaved, options, prepare, save, show
 from netsim import engine, world
 from netsim.world import World
 
-JOBS = {"a": 10_000, "b": 3000, "c": 600, "d": 150}
-"""Trainings of a run, about: enough that the memory it lives in has been touched before."""
+JOBS = {"a": 3000, "b": 3000, "c": 600, "d": 150}
+"""Trainings of a run, about."""
 
 JOBS_PER_NODE_S = 0.83
 """A node trains 0.2 s, on average once in 1.2 s."""

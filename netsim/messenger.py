@@ -198,7 +198,7 @@ class Messenger:
         if self._malice is not None:
             msg = self._malice.sent(msg)
         bits = size_bits(msg, ctx.parameter_bits, ctx.link.control_bits)
-        return msg, bits, any(True for _ in refs_in(msg))
+        return msg, bits, next(refs_in(msg), None) is not None
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended."""

@@ -56,6 +56,7 @@ class Update:
         """Whether the gradient of a step must be there on its own."""
         return constants.kind == "adam" or constants.clip_norm is not None
 
+    @torch.no_grad()
     def step(self) -> None:
         """One step, once the backward pass has filled the sinks."""
         c, sinks, parameters = self.constants, self.sinks, self._parameters

@@ -98,8 +98,7 @@ class Workspace:
             form.differentiate(
                 x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
             )
-            with torch.no_grad():
-                update.step()
+            update.step()
 
         return step
 
