@@ -60,15 +60,20 @@ def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) ->
         console = terminal.out()
         console.print(compared)
         for folder in folders:
-            for warning in _warnings(folder):
+            for warning in _warnings(folder, names_assumptions=folder == folders[0]):
                 terminal.err().print(Text(warning, style="yellow"))
         console.print(Text("results in ") + Text(str(top), style="bold"))
 
 
-def _warnings(folder: Path) -> list[str]:
-    """What of a run its user should know before reading its numbers."""
+def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
+    """What of a run its user should know before reading its numbers.
+
+    What its links assume holds for all algorithms of a scenario, and is told once.
+    """
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    found = [
+    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    found = environment["assumptions"] if names_assumptions else []
+    found += [
         f"{summary['algorithm']}: {subject} ran node after node: {reason}"
         for subject, reason in summary["engine"]["one_by_one"].items()
     ]

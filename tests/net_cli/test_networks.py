@@ -53,3 +53,12 @@ def test_a_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside
     assert result.exit_code == 0, result.output
     assert f'path = "{outside}/g.txt"' in (here / "out" / "scenario.toml").read_text()
     assert "not connected" not in result.stderr
+
+
+def test_what_the_links_assume_is_told_once(netsim, here):
+    text = (here / "s.toml").read_text().replace("[nodes]", '[nodes]\nplacement = "disc"')
+    radio = '[radio]\ntx_power_dbm = 20.0\n[radio.path_loss]\nkind = "umi"\n'
+    (here / "streets.toml").write_text(text + radio)
+    result = netsim("run", "streets.toml", "--out", "out")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("between two devices it is an extrapolation") == 1
