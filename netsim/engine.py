@@ -20,11 +20,10 @@ from netsim.blame import blamed, name_of, named
 from netsim.energy import Energy
 from netsim.evaluation import Evaluator, parameters_sha256
 from netsim.node import Node
-from netsim.provenance import backend_name, environment, node_table
+from netsim.provenance import backend_name, environment, graph_summary, node_table
 from netsim.results import kept, summary
 from netsim.scenario import to_toml
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.topology import component_sizes
 from netsim.units import to_ns, to_s
 from netsim.world import World
 
@@ -227,18 +226,6 @@ class Simulation:
                 )
             )
 
-    def _topology(self) -> dict[str, Any]:
-        """Links and connected components of the graph, of a contact trace of all who ever meet."""
-        neighbours, left_out = self.ctx.neighbours, self.ctx.left_out
-        sizes = component_sizes(neighbours, left_out)
-        return {
-            "links": sum(map(len, neighbours)) // 2,
-            "components": len(sizes),
-            "largest_component": sizes[0],
-            "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
-            "servers_left_out": len(left_out),
-        }
-
     # -- run folder ------------------------------------------------------------------------------
 
     def write_inputs(self, folder: Path) -> None:
@@ -282,7 +269,7 @@ class Simulation:
                 "one_by_one": ctx.scheduler.one_by_one,
                 "device": str(self.world.shards.x.device),
             },
-            "topology": self._topology(),
+            "topology": graph_summary(ctx),
             "diverged": ctx.scheduler.diverged(),
             "parameters_sha256": parameters_sha256(ctx),
         }

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from netsim.context import Context
+from netsim.topology import component_sizes
 from netsim.world import World
 
 
@@ -90,3 +91,16 @@ def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
     if world.tx_power_dbm:
         table["tx_power_dbm"] = list(world.tx_power_dbm)
     return table
+
+
+def graph_summary(ctx: Context) -> dict[str, int]:
+    """Links and connected components of the graph, of a contact trace of all who ever meet."""
+    neighbours, left_out = ctx.neighbours, ctx.left_out
+    sizes = component_sizes(neighbours, left_out)
+    return {
+        "links": sum(map(len, neighbours)) // 2,
+        "components": len(sizes),
+        "largest_component": sizes[0],
+        "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
+        "servers_left_out": len(left_out),
+    }

@@ -119,10 +119,6 @@ class Streams:
         bits: NDArray[np.uint64] = _mix_array(h[:, None] ^ last) >> np.uint64(11)
         return bits.astype(np.float64) * _TO_UNIT
 
-    def exponentials(self, purpose: str, *ids: int, counters: ArrayLike) -> NDArray[np.float64]:
-        """Exponential draws with mean 1, one per counter."""
-        return -np.log1p(-self.uniforms(purpose, *ids, counters=counters))
-
     def permutation(self, purpose: str, *ids: int, n: int) -> NDArray[np.int64]:
         """A uniformly random order of 0 .. n-1."""
         order: NDArray[np.int64] = np.argsort(

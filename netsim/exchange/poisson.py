@@ -17,7 +17,7 @@ class Poisson(Schedule):
 
     def clock(self, streams: Streams, nodes: int) -> Clock:
         def intervals_s(node: int, counts: range) -> list[float]:
-            # Not `exponentials`: NumPy's logarithm differs from the scalar one in the last bit.
+            # NumPy's logarithm differs from the scalar one in the last bit.
             draws = streams.uniforms("wake", node, counters=counts).tolist()
             return [-math.log1p(-u) / self.rate_hz for u in draws]
 

@@ -106,6 +106,11 @@ class Radio(Table):
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
 
+    def packets(self, bits: int) -> tuple[int, int]:
+        """How many packets a message is cut into, and the size of each in bits."""
+        packets = -(-bits // (8 * self.packet_payload_bytes))
+        return packets, -(-bits // packets) + 8 * self.packet_header_bytes
+
     def do_without_places(self) -> None:
         """Raise ScenarioError for what means nothing where nodes have no places."""
         remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from netsim.traces.contacts import Meetings
+
 MS = 1_000_000
 PACKET = 1_000
 """Bits of a packet, which takes a millisecond."""
@@ -121,3 +123,47 @@ def test_nothing_else_changes_when_nobody_goes_off(ether):
         return [vars(x) for x in e.run()]
 
     assert play(True) == play(False)
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_a_message_ends_when_its_ends_lose_contact(ether, fidelity):
+    """Both radios are free from then on, and are charged for what they were on the air."""
+    e = ether({"fidelity": fidelity})
+    e.air.meet(Meetings(2, {(0, 1): [(0, 3_500_000)]}))
+    e.send(0, 1, 10 * PACKET)
+    (ended,) = e.run()
+    assert (ended.outcome, ended.at_ns, ended.attempts) == ("outage", 3_500_000, 4)
+    assert e.air.meter.sending_ns == [3_500_000, 0]
+    assert e.air.meter.receiving_ns == [0, 3_500_000]
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_a_broadcast_goes_on_without_a_receiver_that_loses_contact(ether, fidelity):
+    e = ether({"fidelity": fidelity}, nodes=3)
+    always, for_a_while = [(0, 1000 * MS)], [(0, 4 * MS)]
+    e.air.meet(Meetings(3, {(0, 1): always, (0, 2): for_a_while, (1, 2): always}))
+    e.send(0, [1, 2], 10 * PACKET)
+    e.send(2, 1, PACKET, at_ns=5 * MS)  # node 2 is free, and waits for node 1
+    ended = {(x.src, x.dst): (x.outcome, x.at_ns) for x in e.run()}
+    assert ended[0, 1] == ("delivered", 10 * MS)
+    assert ended[0, 2] == ("outage", 4 * MS)
+    assert ended[2, 1] == ("delivered", 11 * MS)
+    assert e.air.meter.receiving_ns == [0, 11 * MS, 4 * MS]
+
+
+def test_what_ends_with_its_contact_has_arrived(ether):
+    e = ether()
+    e.air.meet(Meetings(2, {(0, 1): [(0, 10 * MS)]}))
+    e.send(0, 1, 10 * PACKET)
+    assert [x.outcome for x in e.run()] == ["delivered"]
+
+
+def test_a_receiver_that_goes_off_before_its_slot_has_not_listened(ether):
+    """Node 1's slot begins at 2 ms, and the next one at 8 ms."""
+    mac = {"kind": "tdma", "slot_s": 2e-3}
+    e = ether({"mac": mac}, nodes=3)
+    e.send(1, [0, 2], PACKET)
+    e.switch(2, False, MS)
+    ended = {x.dst: (x.outcome, x.at_ns) for x in e.run()}
+    assert ended == {0: ("delivered", 5 * MS), 2: ("off", MS)}
+    assert e.air.meter.receiving_ns == [MS, 0, 0]

@@ -75,8 +75,7 @@ class Air(Link):
             self._sharing = Sharing(mac, channel, nodes, distance_m)
         self._distance_m = distance_m if radio.propagation_delay else None
         self._serial: dict[tuple[int, int], int] = {}
-        self._payload_bits = 8 * radio.packet_payload_bytes
-        self._header_bits = 8 * radio.packet_header_bytes
+        self._packets = radio.packets
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
@@ -141,24 +140,15 @@ class Air(Link):
         radios = [src]
         if self._exclusive:
             radios += [r.tx.dst for r in receptions if not r.in_vain]
-        cause, contact_ns = DEADLINE, None if queued.broadcast else self.contact_ns(first)
-        if contact_ns is not None and (deadline_ns is None or now + contact_ns < deadline_ns):
-            cause, deadline_ns = OUTAGE, now + contact_ns
         flight = Flight(
             src, radios, receptions, packets, packet_bits, from_ns, deadline_ns, rate_bps, missed
         )
-        flight.cause = cause
         self._launch(flight)
         if self.meetings is not None:
             for reception in receptions:
                 # Last of its instant: what arrives at that very moment has arrived.
                 left_ns = self.contact_ns(reception.tx) or 0
                 then(self.env.due(left_ns, LAST), partial(self._part, flight, reception))
-
-    def _packets(self, bits: int) -> tuple[int, int]:
-        """How many packets a message is cut into, and the size of each in bits."""
-        packets = -(-bits // self._payload_bits)
-        return packets, -(-bits // packets) + self._header_bits
 
     def _audience(
         self, group: Sequence[Transmission]
@@ -184,10 +174,7 @@ class Air(Link):
                 else:
                     lost = self._packets(tx.bits)[0]
                     fixed = (tx, OUTAGE, 0, lost, linear_to_db(snr), None)
-                reception = Reception(tx, serial, in_vain=False, fixed=fixed)
-                if (contact_ns := self.contact_ns(tx)) is not None:
-                    reception.apart_ns = now + contact_ns
-                receptions.append(reception)
+                receptions.append(Reception(tx, serial, in_vain=False, fixed=fixed))
         return rate_bps, receptions, missed
 
     def _next_serial(self, tx: Transmission) -> int:
@@ -222,11 +209,11 @@ class Air(Link):
     def _end(self, flight: Flight, cut: bool = False) -> None:
         """A flight is off the air: tell what became of it, then free its radios.
 
-        `cut`: because one of its ends is off.
+        `cut`: because one of its ends is off, or they have lost contact.
         """
         del self._flights[flight]
         count_airtime(flight, self.env.now, self.recorder, self.meter)
-        reports = [self._report(flight, r, cut) for r in flight.receptions]
+        reports = [r.fixed or self._draws.report(flight, r, cut) for r in flight.receptions]
         if self.meter.by_bits:
             count_bits(flight, reports, self.meter)
         if self._sharing is not None:
@@ -247,14 +234,6 @@ class Air(Link):
         distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
         self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report)
 
-    def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        if reception.fixed is not None:
-            return reception.fixed
-        report = self._draws.report(flight, reception, cut)
-        if reception.apart_ns is not None and reception.apart_ns < self.env.now:
-            return (report[0], OUTAGE, *report[2:5], None)
-        return report
-
     # -- nodes that go off -----------------------------------------------------------------------
 
     def switched(self, node: int, on: bool) -> None:
@@ -273,10 +252,7 @@ class Air(Link):
                 continue  # what was told of another has ended it
             deaf = [r for r in flight.receptions if r.tx.dst == node and not r.in_vain]
             if flight.src == node or (deaf and not flight.broadcast):
-                count_airtime(flight, self.env.now, self.recorder, self.meter)
-                for reception in flight.receptions:
-                    reception.in_vain = True
-                self._end(flight, cut=True)
+                self._cut(flight)
             elif deaf:
                 self._miss_the_rest(flight, deaf[0])
 
@@ -295,16 +271,26 @@ class Air(Link):
         """The ends of a flight lose contact; the other receivers of a broadcast listen on."""
         if flight not in self._flights or reception not in flight.receptions:
             return
-        reception.in_vain, reception.vain = True, OUTAGE
+        if not reception.in_vain:
+            reception.vain = OUTAGE
         if flight.broadcast:
             self._miss_the_rest(flight, reception)
         else:
-            self._end(flight, cut=True)
+            self._cut(flight)
+
+    # -- flights cut short -----------------------------------------------------------------------
+
+    def _cut(self, flight: Flight) -> None:
+        """A flight ends before its time, in vain; until now its receivers have listened."""
+        count_airtime(flight, self.env.now, self.recorder, self.meter)
+        for reception in flight.receptions:
+            reception.in_vain = True
+        self._end(flight, cut=True)
 
     def _miss_the_rest(self, flight: Flight, reception: Reception) -> None:
         """A receiver of a broadcast is lost; the others listen on."""
         reception.in_vain = True
-        report = self._report(flight, reception, cut=True)
+        report = reception.fixed or self._draws.report(flight, reception, cut=True)
         flight.receptions.remove(reception)
         take_back(flight, reception, self.env.now, self.meter)
         self._tell(report)

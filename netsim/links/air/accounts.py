@@ -29,7 +29,7 @@ def count_airtime(flight: Flight, to_ns: int, recorder: Recorder, meter: Meter) 
 
 def take_back(flight: Flight, reception: Reception, now_ns: int, meter: Meter) -> None:
     """A receiver does not listen to the rest of a flight that has been counted to its end."""
-    too_much_ns = round(flight.on_air * (flight.counted_to_ns - now_ns))
+    too_much_ns = round(flight.on_air * (flight.counted_to_ns - max(now_ns, flight.begins_ns)))
     meter.receives(reception.tx.dst, flight.counted_to_ns, -too_much_ns)
 
 

@@ -67,8 +67,6 @@ class Reception:
         The last stretch of earlier legs.
     first_snr : float or None
         What was met first, linear.
-    apart_ns : int or None
-        When a receiver of a broadcast loses contact.
     attempts, weighted_snr
         Sums over earlier legs.
     hopeless : bool
@@ -82,7 +80,6 @@ class Reception:
     rng: np.random.Generator | None = None
     last: Stretch | None = None
     first_snr: float | None = None
-    apart_ns: int | None = None
     medium = ALONE
     vain = OFF
     attempts = 0
@@ -131,12 +128,10 @@ class Reception:
             outcome = self.vain
         elif delivered == got.packets:
             outcome = DELIVERED
-        elif flight.expired and flight.cause == OUTAGE:  # out of contact
-            outcome = OUTAGE
         elif delivered and tx.message.accepts_partial:
             outcome, mask = PARTIAL, arrived
         elif flight.expired:
-            outcome = flight.cause
+            outcome = DEADLINE
         elif self._failed_of_others(flight, channel):
             outcome = COLLISION
         else:
@@ -187,11 +182,9 @@ class Flight:
     ends_ns : int
         When it ends as things are.
     deadline_ns : int or None
-        When its time to live, or the contact of its ends, ends.
-    cause : str
-        The outcome where that is what ends it.
+        When its time to live ends.
     expired : bool
-        Whether it is.
+        Whether that is what ends it.
     counted_to_ns : int
         Up to when its sender's time on the air has been counted, at `on_air` a unit of time.
     """
@@ -201,7 +194,6 @@ class Flight:
     drawn_under = ALONE
     attempt_ns = 0.0
     on_air = 1.0
-    cause = DEADLINE
     expired = False
     leg = 0
 
