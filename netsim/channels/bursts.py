@@ -17,7 +17,7 @@ from netsim.channels.arq import Arq, Segment, Transfer
 from netsim.registry import Fraction, Table
 
 S = TypeVar("S", bound=Any)
-"""A dataclass with `per`, `attempts`, `attempt_ns` and `length_ns`, as `netsim.links` has it."""
+"""A dataclass like `netsim.links.propagation.Stretch`."""
 
 
 class Bursts(Table):
@@ -64,14 +64,21 @@ class Bursts(Table):
             yield (int(rng.geometric(leaves)) if leaves > 0.0 else None), loss
             bad = not bad
 
-    def within(self, stretches: Iterable[S], rng: np.random.Generator) -> Iterator[S]:
+    def within(
+        self, stretches: Iterable[S], rng: np.random.Generator, made: int = 0
+    ) -> Iterator[S]:
         """The stretches of a radio channel, cut where the chain changes state.
 
         An attempt is lost to the channel or to the bursts, independently. Stretches in which
-        nothing can be sent stay as they are.
+        nothing can be sent stay as they are. A message that has `made` attempts already goes on
+        in the same chain, which the same `rng` makes again.
         """
         stays = self.stays(rng)
         left, loss = next(stays)
+        while left is not None and left <= made:
+            made -= left
+            left, loss = next(stays)
+        left = None if left is None else left - made
         for stretch in stretches:
             room, rest_ns = stretch.attempts, stretch.length_ns
             if room == 0 or stretch.attempt_ns <= 0.0:
@@ -79,15 +86,18 @@ class Bursts(Table):
                 continue
             while room is None or room > 0:
                 per = 1.0 - (1.0 - stretch.per) * (1.0 - loss)
+                ruined = 1.0 - (1.0 - stretch.ruined) * (1.0 - loss)
                 if left is None or (room is not None and room <= left):
-                    yield replace(stretch, per=per, attempts=room, length_ns=rest_ns)
+                    yield replace(stretch, per=per, ruined=ruined, attempts=room, length_ns=rest_ns)
                     if room is None:
                         return
                     left = None if left is None else left - room
                     room = 0
                 else:
                     length_ns = round(left * stretch.attempt_ns)
-                    yield replace(stretch, per=per, attempts=left, length_ns=length_ns)
+                    yield replace(
+                        stretch, per=per, ruined=ruined, attempts=left, length_ns=length_ns
+                    )
                     room = None if room is None else room - left
                     rest_ns = None if rest_ns is None else rest_ns - length_ns
                     left = 0

@@ -69,25 +69,27 @@ class Meter:
 
     # -- what is drawn ---------------------------------------------------------------------------
 
-    def on_air(self, src: int, receivers: Sequence[int], from_ns: int, airtime_ns: int) -> None:
-        """A node sends, and others receive, for a time from an instant on.
+    def on_air(
+        self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
+    ) -> None:
+        """A node sends, and others receive, for a time spread evenly between two instants.
 
-        A negative time takes back what had been told too much, up to that instant. The sender may
-        be among the receivers; it only sends.
+        A negative time takes back what had been told too much; then `to_ns` is the earlier one.
+        The sender may be among the receivers; it only sends.
         """
         watt = self._sending_w[src]
         self._radio_j[src] += watt * airtime_ns / NS_PER_S
         if self._batteries:
-            self._drain(src, watt, from_ns, airtime_ns)
+            self._drain(src, watt, from_ns, to_ns, airtime_ns)
         if self._receiving_w:
             for node in receivers:
                 if node != src:
-                    self.receives(node, from_ns, airtime_ns)
+                    self.receives(node, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node: int, from_ns: int, airtime_ns: int) -> None:
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
         """The same of one receiver alone."""
         self._radio_j[node] += self._receiving_w * airtime_ns / NS_PER_S
-        self._drain(node, self._receiving_w, from_ns, airtime_ns)
+        self._drain(node, self._receiving_w, from_ns, to_ns, airtime_ns)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """A node has sent so many bits, headers and repetitions included.
@@ -124,14 +126,11 @@ class Meter:
         else:
             self._take(node, joules)
 
-    def _drain(self, node: int, watt: float, from_ns: int, airtime_ns: int) -> None:
+    def _drain(self, node: int, watt: float, from_ns: int, to_ns: int, airtime_ns: int) -> None:
         battery = self._batteries.get(node)
         if battery is not None and airtime_ns:
-            to_ns = from_ns + airtime_ns
-            if airtime_ns > 0:
-                battery.draw(from_ns, to_ns, watt)
-            else:
-                battery.draw(to_ns, from_ns, -watt)
+            watt *= airtime_ns / abs(to_ns - from_ns)
+            battery.draw(min(from_ns, to_ns), max(from_ns, to_ns), watt)
             self._plan(node)
 
     def _take(self, node: int, joules: float) -> None:

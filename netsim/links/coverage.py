@@ -25,8 +25,9 @@ _FARTHEST_M = 1e9
 def range_m(radio: Radio, tx_power_dbm: float, threshold: float) -> float:
     """Distance beyond which a peer is in reach, and a packet decoded, less than once in 1e6 times.
 
-    The probability is that of one attempt at the smallest packet, over fading, shadowing and line
-    of sight; the SNR at which a packet is decoded counts to 0.1 dB, on the safe side.
+    The probability is that of one attempt at the smallest packet, or of as many as are combined,
+    over fading, shadowing and line of sight; the SNR at which a packet is decoded counts to 0.1 dB,
+    on the safe side.
 
     Parameters
     ----------
@@ -78,7 +79,8 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
         if rate_bps <= 0:
             return 0.0
         own = rate.needed_snr(rate_bps, radio.bandwidth_hz) if rule.per_rate else None
-        return float(1.0 - rule.probability(snr, bits, threshold if own is None else own))
+        combined = snr * (radio.arq.limit or 1) if radio.arq.combines else snr
+        return float(1.0 - rule.probability(combined, bits, threshold if own is None else own))
 
     found = np.array([decoded(db_to_linear(snr_db)) for snr_db in _SNR_DB])
     found[linear_to_db(threshold) <= _SNR_DB] = 1.0

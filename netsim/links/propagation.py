@@ -58,6 +58,8 @@ class Stretch:
         Linear.
     per : float
         Probability that an attempt at a packet fails.
+    ruined : float
+        Part of it: the probability that it fails whatever the SNR.
     attempt_ns : float
         Time of one attempt; 0 where the rate is 0.
     length_ns, attempts : int or None
@@ -69,6 +71,7 @@ class Stretch:
     attempt_ns: float
     length_ns: int | None
     attempts: int | None
+    ruined: float = 0.0
 
 
 SAMPLES = 64
@@ -137,6 +140,13 @@ class Propagation:
             threshold = threshold if own is None else own
         return float(rule.probability(snr, packet_bits, threshold))
 
+    def attempt_ns(self, packet_bits: int, rate_bps: float, medium: Medium) -> float:
+        """Time of one attempt; 0 where the rate is 0."""
+        if rate_bps <= 0:
+            return 0.0
+        alone_ns = self._radio.attempt_overhead_s * NS_PER_S + packet_bits / rate_bps * NS_PER_S
+        return alone_ns * medium.slowdown + medium.wait_ns
+
     def stretches(
         self,
         src: int,
@@ -145,12 +155,15 @@ class Propagation:
         packet_bits: int,
         rate_bps: float | None = None,
         medium: Medium = ALONE,
+        began_ns: int | None = None,
     ) -> Iterator[Stretch]:
-        """The channel from `time_ns` on, stretch by stretch; at `rate_bps` if that is given."""
-        overhead_ns = self._radio.attempt_overhead_s * NS_PER_S
-        started_ns = time_ns
+        """The channel from `time_ns` on, stretch by stretch; at `rate_bps` if that is given.
+
+        `began_ns` is when the message began, whose fade lasts under `hold = "exchange"`; None: now.
+        """
+        began_ns = time_ns if began_ns is None else began_ns
         while True:
-            fade = self._fade(src, dst, started_ns if self._held else time_ns)
+            fade = self._fade(src, dst, began_ns if self._held else time_ns)
             snr = self._means.pair(src, dst, time_ns) * fade / medium.noise_rise
             rate = rate_bps
             if rate is None:
@@ -161,8 +174,7 @@ class Propagation:
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None
-            attempt_ns = overhead_ns + packet_bits / rate * NS_PER_S if rate > 0 else 0.0
-            attempt_ns = attempt_ns * medium.slowdown + medium.wait_ns if rate > 0 else 0.0
+            attempt_ns = self.attempt_ns(packet_bits, rate, medium)
             until_ns = None if self._constant else self._holds_until_ns(src, dst, time_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
@@ -171,7 +183,7 @@ class Propagation:
                 if rate > 0:  # an attempt belongs to the stretch in which it begins
                     attempts = math.ceil(length_ns / attempt_ns)
                     length_ns = math.ceil(attempts * attempt_ns)
-            yield Stretch(snr, per, attempt_ns, length_ns, attempts)
+            yield Stretch(snr, per, attempt_ns, length_ns, attempts, medium.collision)
             if length_ns is None:
                 return
             time_ns += length_ns

@@ -243,6 +243,12 @@ def test_range_of_a_rate_that_needs_less_than_the_threshold():
     assert cut_m == range_of(fading=STILL)[0]  # in reach by the threshold all the same
 
 
+def test_range_counts_attempts_that_are_combined():
+    alone_m, _ = range_of(fading=STILL, arq={"kind": "hole", "max_attempts": 4})
+    four_m, _ = range_of(fading=STILL, arq={"kind": "harq_chase", "max_attempts": 4})
+    assert four_m == pytest.approx(alone_m * 4 ** (1 / 3), rel=0.01)
+
+
 def test_range_counts_chance_of_sight():
     """UMi: sight has a probability of 18 / d, so that the range is that of sight."""
     far_m, radio = range_of(path_loss={"kind": "umi"}, fading=STILL)

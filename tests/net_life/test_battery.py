@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+from netsim.clock import Clock
+from netsim.energy import Energy
 from netsim.energy.battery import Battery
+from netsim.energy.meter import Meter
+from netsim.power import Power
+from netsim.results.log import Recorder
 
 S = 1_000_000_000
 
@@ -37,6 +42,27 @@ def test_what_is_not_drawn_after_all_is_taken_back():
     assert battery.left_j(99 * S) == 6.0
     battery.take(6.0)
     assert battery.empty_ns(99 * S) == 99 * S
+
+
+def test_what_was_drawn_before_the_last_look_is_drawn_all_the_same():
+    battery = Battery(10.0, standing_w=1.0)
+    assert battery.left_j(5 * S) == 5.0
+    battery.draw(2 * S, 8 * S, 0.5)
+    assert battery.left_j(5 * S) == 3.5
+    assert battery.left_j(8 * S) == -1.0
+
+
+def test_a_sender_that_is_on_the_air_for_part_of_the_time_draws_evenly():
+    """4 s in 10 s at 1 W; after 5 s the other half is taken back."""
+    env = Clock()
+    power = Power(env, set(), lambda node, on: None, Recorder(None), 1, None, mortal=True)
+    meter = Meter(env, Energy(battery_j=10.0), power, [1.0], None, [10.0], 1)
+    meter.on_air(0, [], 0, 10 * S, 4 * S)
+    assert meter.summary(5 * S)["left_j"][0] == 8.0
+    env.run(until=5 * S)
+    meter.on_air(0, [], 10 * S, 5 * S, -2 * S)
+    assert meter.summary(10 * S)["left_j"][0] == 8.0
+    assert meter.spent_j(0, 10 * S) == 2.0
 
 
 def test_the_prediction_is_the_instant_at_which_nothing_is_left():

@@ -124,12 +124,12 @@ class Spent:
         self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes
         self.bits = [0] * nodes
 
-    def on_air(self, src, receivers, from_ns, airtime_ns):
+    def on_air(self, src, receivers, from_ns, to_ns, airtime_ns):
         self.sending_ns[src] += airtime_ns
         for node in receivers:
-            self.receives(node, from_ns, airtime_ns)
+            self.receives(node, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node, from_ns, airtime_ns):
+    def receives(self, node, from_ns, to_ns, airtime_ns):
         self.receiving_ns[node] += airtime_ns
 
     def carried(self, src, to, receivers, bits):
@@ -140,7 +140,7 @@ class Spent:
 def ether():
     """Make an Ether: `ether({radio keys}, mean_snr=matrix or number, nodes=..., seed=...)`."""
 
-    def make(radio=None, mean_snr=100.0, nodes=2, seed=0, distance_m=None):
+    def make(radio=None, mean_snr=100.0, nodes=2, seed=0, distance_m=None, wakes_every_ns=None):
         keys = {
             "fading": {"kind": "none"},
             "rate": {"kind": "fixed", "rate_bps": 1e6},
@@ -152,9 +152,12 @@ def ether():
         threshold = 10 ** (radio.threshold_db / 10)
         budget = Budget(Given(snr), threshold, (1.0,) * nodes)
         env, recorder = Clock(), LastRow()
-        air = Air(
-            radio, budget, lambda node, time_ns: (0, 0), env, recorder, Streams(seed), distance_m
-        )
+
+        def last_wakeup(node, time_ns):
+            number = time_ns // wakes_every_ns if wakes_every_ns else 0
+            return number * (wakes_every_ns or 0), number
+
+        air = Air(radio, budget, last_wakeup, env, recorder, Streams(seed), distance_m)
         air.meter = Spent(nodes)
         return Ether(air, env, recorder)
 

@@ -93,6 +93,34 @@ def test_a_broadcast_goes_on_without_a_receiver_that_goes_off(ether, fidelity):
     assert got[1:4] == [(1, "delivered", 10, end), (3, "delivered", 10, end), (4, "off", 0, end)]
 
 
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("off_ns", [0, 4_500_000])
+def test_a_broadcast_that_nobody_hears_is_sent_to_its_end(ether, off_ns, fidelity):
+    """Its sender does not know, and pays for it."""
+    e = ether({"fidelity": fidelity}, nodes=3)
+    e.switch(1, False, off_ns)
+    e.switch(2, False, off_ns)
+    e.send(0, [1, 2], 10 * PACKET, at_ns=1)
+    assert {x.outcome for x in e.run()} == {"off"}
+    assert e.recorder.airtime_ns == 10 * MS
+    assert e.air.meter.bits == [10 * PACKET, 0, 0]
+    assert e.air.meter.receiving_ns == [0, *[max(0, off_ns - 1)] * 2]
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_attempts_to_a_node_that_is_off_do_not_add_up(ether, fidelity):
+    radio = {
+        "arq": {"kind": "harq_chase", "max_attempts": 4},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 10.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=6.0)
+    e.switch(1, False, 0)
+    e.send(0, 1, 8 * PACKET, at_ns=1)
+    assert [(x.outcome, x.attempts, x.lost) for x in e.run()] == [("off", 32, 8)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_lost_until_a_node_went_off_has_its_mean(ether, kind):
     """At 20.5 of 40 packet times 20 attempts are over: lost 20 p for `none`; p^7 a packet else."""

@@ -80,6 +80,140 @@ def test_an_interferer_costs_the_attempts_that_it_meets(ether, fidelity):
     assert e.recorder.airtime_ns == 15 * MS
 
 
+STRONG_INTERFERER = np.full((4, 4), 100.0)
+STRONG_INTERFERER[0, 3] = 0.0
+"""While 2 sends to 3, the SNR at 1 is 0 dB; 3 does not hear 0."""
+
+
+@FIDELITIES
+@pytest.mark.parametrize(("sent_ns", "end_ms", "attempts"), [(0, 14, 14), (2 * MS, 14, 12)])
+def test_endless_patience_outlasts_an_interferer(ether, sent_ns, end_ms, attempts, fidelity):
+    """From 1.5 to 5.5 ms nothing gets through; the attempt that is cut in at 1 ms fails, too."""
+    radio = {
+        "mac": {"kind": "shared"},
+        "packet_error": {"kind": "outage"},
+        "arq": {"kind": "unlimited"},
+        "ttl_s": 1.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=STRONG_INTERFERER, nodes=4)
+    e.send(0, 1, (9 if sent_ns == 0 else 8) * PACKET, at_ns=sent_ns)
+    e.send(2, 3, 4 * PACKET, at_ns=1_500_000)
+    ended = {x.src: x for x in e.run()}
+    assert ended[0].outcome == "delivered"
+    assert (ended[0].at_ns, ended[0].attempts) == (end_ms * MS, attempts)
+
+
+@FIDELITIES
+def test_endless_patience_with_an_outage_ends_with_the_time_to_live(ether, fidelity):
+    radio = {"packet_error": {"kind": "outage"}, "arq": {"kind": "unlimited"}, "ttl_s": 0.01}
+    e = ether(radio | {"fidelity": fidelity}, mean_snr=0.1)
+    e.send(0, 1, 8 * PACKET)
+    (ended,) = e.run()
+    assert (ended.outcome, ended.attempts, ended.at_ns) == ("deadline", 10, 10 * MS)
+    assert e.recorder.airtime_ns == 10 * MS
+
+
+@FIDELITIES
+def test_what_ends_with_its_time_to_live_has_arrived(ether, fidelity):
+    e = ether({"ttl_s": 0.008, "fidelity": fidelity})
+    e.send(0, 1, 8 * PACKET)
+    assert [(x.outcome, x.attempts, x.at_ns) for x in e.run()] == [("delivered", 8, 8 * MS)]
+
+
+@FIDELITIES
+def test_the_time_to_live_ends_an_attempt_whose_interferer_has_gone(ether, fidelity):
+    """The sixth attempt, from 5 to 6 ms, met the interferer until 5.2 ms; time ends at 5.5 ms."""
+    snr = np.full((4, 4), 100.0)
+    snr[2, 1] = 1.0  # of no harm
+    e = ether({"mac": {"kind": "shared"}, "ttl_s": 0.0055, "fidelity": fidelity}, snr, nodes=4)
+    e.send(0, 1, 10 * PACKET, parts=True)
+    e.send(2, 3, 3 * PACKET, at_ns=2_200_000)
+    ended = {x.src: x for x in e.run()}
+    assert (ended[0].outcome, ended[0].attempts) == ("partial", 6)
+    assert ended[0].arrived.sum() == 5
+
+
+@FIDELITIES
+@pytest.mark.parametrize("snr", [6.0, 11.0])
+def test_a_collision_ruins_an_attempt_that_is_combined_with_others(ether, snr, fidelity):
+    """Both send in every slot. At 6 one attempt is not enough for a threshold of 10, two are."""
+    radio = {
+        "mac": {"kind": "aloha", "slotted": True, "attempt_rate": 1.0},
+        "arq": {"kind": "harq_chase", "max_attempts": 4},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 10.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, snr, nodes=4)
+    e.send(0, 1, 8 * PACKET)
+    e.send(2, 3, 9 * PACKET)
+    first = e.run()[0]
+    assert (first.src, first.attempts, first.lost) == (0, 32, 8)
+
+
+@FIDELITIES
+def test_the_channel_is_not_used_while_the_rate_is_zero(ether, fidelity):
+    """Below 20 Mb/s the link waits for its next fade: 800 kb are on the air for 40 ms at most."""
+    radio = {
+        "fading": {"kind": "rayleigh", "coherence_s": 0.01},
+        "rate": {"kind": "shannon_gap", "min_rate_bps": 2e7},
+        "packet_error": {"kind": "rate_outage"},
+        "bandwidth_hz": 1e7,
+        "fidelity": fidelity,
+    }
+    for seed in range(10):
+        e = ether(radio, mean_snr=10.0, seed=seed)
+        e.send(0, 1, 800 * PACKET)
+        (ended,) = e.run()
+        assert (ended.outcome, ended.attempts) == ("delivered", 800)
+        assert 0 < e.recorder.airtime_ns <= 40 * MS < ended.at_ns
+        assert e.air.meter.sending_ns[0] == e.air.meter.receiving_ns[1] == e.recorder.airtime_ns
+        # what is cut off while it waits has been sent so far and no farther
+        cut = ether(radio, mean_snr=10.0, seed=seed)
+        cut.send(0, 1, 800 * PACKET)
+        cut.switch(0, False, ended.at_ns // 2)
+        (off,) = cut.run()
+        assert 0 <= cut.recorder.airtime_ns <= off.attempts * MS // 20
+        assert cut.air.meter.receiving_ns[1] == cut.recorder.airtime_ns
+
+
+@FIDELITIES
+def test_a_fade_that_is_held_for_an_exchange_lasts_as_long_as_the_message(ether, fidelity):
+    """Nodes wake up every millisecond; a message of ten is decoded as its first packet is."""
+    radio = {
+        "fading": {"kind": "rayleigh", "hold": "exchange"},
+        "packet_error": {"kind": "outage"},
+        "mac": {"kind": "shared"},
+        "arq": {"kind": "none"},
+        "fidelity": fidelity,
+    }
+    snr = np.full((4, 4), 4.0)
+    snr[2, 1] = 1e-3  # an interferer that is noticed and does no harm
+    e = ether(radio, mean_snr=snr, nodes=4, wakes_every_ns=MS)
+    for k in range(30):
+        e.send(0, 1, 10 * PACKET, at_ns=k * 20 * MS)
+        e.send(2, 3, 2 * PACKET, at_ns=k * 20 * MS + 4_300_000)
+    lost = [x.lost for x in e.run() if x.src == 0]
+    assert set(lost) == {0, 10}
+
+
+def test_bursts_go_on_where_a_message_is_interrupted(ether):
+    """A chain that hardly ever changes: of a message all is lost or nothing."""
+    snr = np.full((4, 4), 100.0)
+    radio = {
+        "bursts": {"p_good_to_bad": 1e-9, "p_bad_to_good": 1e-9},
+        "mac": {"kind": "shared"},
+        "arq": {"kind": "none"},
+    }
+    e = ether(radio, mean_snr=snr, nodes=4)
+    for k in range(20):
+        e.send(0, 1, 20 * PACKET, at_ns=k * 30 * MS)
+        for ms in range(1, 20, 4):
+            e.send(2, 3, PACKET, at_ns=k * 30 * MS + ms * MS + 350_000)
+    assert {x.lost for x in e.run() if x.src == 0} == {0, 20}
+
+
 def test_a_full_queue_turns_messages_away_at_once(ether):
     e = ether({"queue_limit": 1}, nodes=3)
     for _ in range(3):
@@ -120,6 +254,11 @@ def scenario(**radio):
 def test_what_needs_places_says_so(radio, key):
     with pytest.raises(ScenarioError, match=key + r".*placement = \"disc\""):
         world.build(from_dict(scenario(**radio)))
+
+
+def test_senders_that_never_wait_are_refused():
+    with pytest.raises(ScenarioError, match="collide for ever; set cw_min to at least 2"):
+        from_dict(scenario(mac={"kind": "csma", "cw_min": 1, "stages": 0}))
 
 
 def test_a_slotted_sender_s_probability_is_at_most_one():

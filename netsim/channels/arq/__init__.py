@@ -86,7 +86,12 @@ class Sending(ABC):
 
     @abstractmethod
     def attempt(
-        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+        self,
+        rng: np.random.Generator,
+        room: int | None,
+        per: float,
+        snr: float = 0.0,
+        ruined: float = 0.0,
     ) -> int:
         """Attempts made in a segment: all there is room for, or the rest.
 
@@ -96,6 +101,9 @@ class Sending(ABC):
             See `Segment`.
         snr : float
             Signal-to-noise ratio of an attempt, linear; read where attempts are combined.
+        ruined : float
+            Probability that an attempt is lost whatever its SNR, of which `per` is made, too;
+            read where attempts are combined.
         """
 
     @abstractmethod

@@ -75,7 +75,12 @@ class LimitedSending(Sending):
         return self.settled == self.packets or (self.gives_up and self._lost > 0)
 
     def attempt(
-        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+        self,
+        rng: np.random.Generator,
+        room: int | None,
+        per: float,
+        snr: float = 0.0,
+        ruined: float = 0.0,
     ) -> int:
         self._before, self._per = (self.settled, self._lost, self.tried), per
         self._head = self._counts = self._order = None

@@ -51,12 +51,15 @@ class _Sending(LimitedSending):
         self._decode = decode
 
     def attempt(
-        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+        self,
+        rng: np.random.Generator,
+        room: int | None,
+        per: float,
+        snr: float = 0.0,
+        ruined: float = 0.0,
     ) -> int:
-        self._energy_before, self._snr = self.energy, snr
-        alone = self._decode(snr)
-        self._ruined = (per - alone) / (1.0 - alone) if alone < 1.0 else 0.0
-        if per == 1.0 == alone:
+        self._energy_before, self._snr, self._ruined = self.energy, snr, ruined
+        if per == 1.0 and ruined < 1.0:
             per = 0.5  # not as hopeless as it looks; what is drawn follows from `_failing` alone
         used = super().attempt(rng, room, per)
         self._gather()

@@ -48,7 +48,12 @@ class _Sending(Sending):
         return self._left == 0
 
     def attempt(
-        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+        self,
+        rng: np.random.Generator,
+        room: int | None,
+        per: float,
+        snr: float = 0.0,
+        ruined: float = 0.0,
     ) -> int:
         n = self._left if room is None else min(self._left, room)
         lost = int(rng.binomial(n, per)) if 0.0 < per < 1.0 else n * int(per)

@@ -53,7 +53,12 @@ class _Sending(Sending):
         return self._left == 0
 
     def attempt(
-        self, rng: np.random.Generator, room: int | None, per: float, snr: float = 0.0
+        self,
+        rng: np.random.Generator,
+        room: int | None,
+        per: float,
+        snr: float = 0.0,
+        ruined: float = 0.0,
     ) -> int:
         left = self._left
         if room is None and left >= (1.0 - per) * _NEVER:

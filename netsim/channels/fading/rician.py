@@ -6,11 +6,11 @@ non-central chi-square with 2 degrees of freedom and non-centrality 2 K. Rayleig
 
 from typing import Literal
 
+from pydantic import Field
 from scipy import special
 
 from netsim.channels import Real
 from netsim.channels.fading import Fading
-from netsim.registry import Finite
 from netsim.units import db_to_linear
 
 
@@ -21,11 +21,12 @@ class Rician(Fading):
     ----------
     k_factor_db : float
         K, power of the dominant path over that of all others [dB]; 9 dB is the mean of TR 38.901
-        for streets with line of sight.
+        for streets with line of sight. At most 60: what varies by less than 1 % is as good as
+        `none`.
     """
 
     kind: Literal["rician"] = "rician"
-    k_factor_db: Finite = 9.0
+    k_factor_db: float = Field(default=9.0, le=60.0, allow_inf_nan=False)
 
     @property
     def dominant(self) -> float:

@@ -17,8 +17,9 @@ sender alone, which does so with probability B = 1/W. ns-3 checks its 802.11 aga
 """
 
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
+from pydantic import model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
@@ -62,6 +63,15 @@ class Csma(Mac):
     stages: Index = 6
     anomalous_slots: bool = False
     carrier_sense_m: Positive | None = None
+
+    @model_validator(mode="after")
+    def _collisions_end(self) -> Self:
+        if self.cw_min == 1 and self.stages == 0:
+            raise ValueError(
+                "cw_min = 1 and stages = 0: nobody ever waits, and two senders collide for ever; "
+                "set cw_min to at least 2"
+            )
+        return self
 
     @property
     def range_m(self) -> float | None:

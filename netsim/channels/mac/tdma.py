@@ -35,7 +35,7 @@ class Tdma(Mac):
         """Until the node's next slot begins: slot i begins i slots after the frame."""
         slots, slot_ns = self._slots(nodes), self.slot_s * NS_PER_S
         frame_ns = round(slots * slot_ns)
-        return (round(node % slots * slot_ns) - time_ns) % frame_ns
+        return (round(node * slot_ns) - time_ns) % frame_ns
 
     def _slots(self, nodes: int) -> int:
         return max(nodes, self.slots or 0)

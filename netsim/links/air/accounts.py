@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from netsim.links.air.flight import Flight, Reception
@@ -15,34 +15,44 @@ if TYPE_CHECKING:
 
 def count_airtime(flight: Flight, to_ns: int, recorder: Recorder, meter: Meter) -> None:
     """Count what a sender has spent on the air up to a time; takes back what was too much."""
-    to_ns = max(to_ns, flight.begins_ns)
-    from_ns = flight.counted_to_ns
-    if to_ns == from_ns:
-        return
-    airtime_ns = to_ns - from_ns
-    if flight.on_air != 1.0:
-        airtime_ns = round(flight.on_air * airtime_ns)
-    flight.counted_to_ns = to_ns
-    recorder.airtime_ns += airtime_ns
-    meter.on_air(flight.src, _listening(flight), from_ns, airtime_ns)
+    from_ns, flight.counted_to_ns = flight.counted_to_ns, max(to_ns, flight.begins_ns)
+    for begin_ns, end_ns, airtime_ns in _airtimes(flight, from_ns, flight.counted_to_ns):
+        recorder.airtime_ns += airtime_ns
+        meter.on_air(flight.src, _listening(flight), begin_ns, end_ns, airtime_ns)
 
 
 def take_back(flight: Flight, reception: Reception, now_ns: int, meter: Meter) -> None:
     """A receiver does not listen to the rest of a flight that has been counted to its end."""
-    too_much_ns = round(flight.on_air * (flight.counted_to_ns - max(now_ns, flight.begins_ns)))
-    meter.receives(reception.tx.dst, flight.counted_to_ns, -too_much_ns)
+    now_ns = max(now_ns, flight.begins_ns)
+    for begin_ns, end_ns, airtime_ns in _airtimes(flight, flight.counted_to_ns, now_ns):
+        meter.receives(reception.tx.dst, begin_ns, end_ns, airtime_ns)
 
 
 def count_bits(flight: Flight, reports: Sequence[Report], meter: Meter) -> None:
     """Tell what a flight that has ended has carried, headers and repetitions included."""
-    meant = [report[0].dst for report in (*reports, *flight.missed)]
     if flight.broadcast:
         attempts = flight.packets if flight.rate_bps else 0
         attempts = max((report[2] for report in reports if report[2]), default=attempts)
     else:
         attempts = reports[0][2]
-    if meant:
-        meter.carried(flight.src, meant, _listening(flight), attempts * flight.packet_bits)
+    meter.carried(flight.src, flight.meant, _listening(flight), attempts * flight.packet_bits)
+
+
+def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, int, int]]:
+    """(from, to, time on the air) where a flight is sent between two instants.
+
+    Backwards in time what is to be taken back: `to` is before `from`, the time negative.
+    """
+    back = to_ns < from_ns
+    at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
+    for silent_ns, resumes_ns in (*flight.silent, (last_ns, last_ns)):
+        end_ns = min(silent_ns, last_ns)
+        if end_ns > at_ns:
+            airtime_ns = end_ns - at_ns
+            if flight.on_air != 1.0:
+                airtime_ns = round(flight.on_air * airtime_ns)
+            yield (end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns)
+        at_ns = max(at_ns, resumes_ns)
 
 
 def _listening(flight: Flight) -> list[int]:

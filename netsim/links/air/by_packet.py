@@ -2,17 +2,20 @@
 
 It says the same as `whole` in the most literal way, and is there to be compared with it. An attempt
 takes the time that it has under the conditions at its beginning, and fails with the probability of
-the worst that it meets.
+the worst that it meets. So the two differ in the attempt under way where others slow it down, or
+where interference grows and the rate follows it: `whole` sends it anew in the time that it takes
+then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.clock import Clock
+from netsim.clock import LAST, Clock, then
 from netsim.links.air.flight import Flight, Reception, on_air
 from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
@@ -67,23 +70,28 @@ class ByPacket:
                 self._ledgers[reception] = _Ledger(flight.packets)
         now = self._env.now
         if flight.deadline_ns is not None:
-            self._env.after(flight.deadline_ns - now, self._expire, flight, flight.leg)
+            # Last of its instant: what arrives at that very moment has arrived.
+            due = self._env.due(flight.deadline_ns - now, LAST)
+            then(due, partial(self._expire, flight, flight.leg))
         wait_ns = flight.from_ns - now
         self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.from_ns))
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Other conditions; `worse`: the attempt under way meets them, too, in the same time."""
+        if not worse or self._env.now - flight.from_ns > flight.attempt_ns - 1.0:
+            return  # it meets the old ones, or is over at this instant
         for reception in flight.receptions:
-            if worse and reception.met:
+            if reception.met:
                 reception.met = [self._stretch(flight, reception)]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """What became of a flight that ends now at a receiver."""
         ledger = self._ledgers.pop(reception)
-        under_way, reception.met = len(reception.met), []
+        under_way = len(reception.met) if self._env.now > flight.from_ns else 0
+        reception.met = []
         return reception.report(flight, under_way, ledger, ledger.arrived(), self._channel)
 
-    def _expire(self, flight: Flight, leg: int) -> None:
+    def _expire(self, flight: Flight, leg: int, _: object) -> None:
         if leg == flight.leg:
             flight.expired = True
             self._over(flight)
@@ -98,9 +106,11 @@ class ByPacket:
                 flight.packet_bits,
                 flight.rate_bps,
                 medium=reception.medium,
+                began_ns=flight.begins_ns,
             )
         )
-        stretch.per = 1.0 if reception.in_vain else stretch.per
+        if reception.in_vain:
+            stretch.per = stretch.ruined = 1.0
         return stretch
 
     def _attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
@@ -110,19 +120,26 @@ class ByPacket:
         flight.from_ns = self._env.now
         heard = [r for r in flight.receptions if r.fixed is None]
         found = [self._stretch(flight, reception) for reception in heard]
-        if not found:
+        if flight.rate_bps == 0.0:
             self._over(flight)
             return
-        attempt_ns, wait_ns = found[0].attempt_ns, found[0].length_ns
+        if flight.rate_bps is None:
+            attempt_ns, wait_ns = found[0].attempt_ns, found[0].length_ns
+        else:  # whoever hears it
+            bits, medium = flight.packet_bits, flight.medium
+            attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
+            flight.silent = [*flight.silent, (flight.from_ns, flight.from_ns + wait_ns)]
             self._env.after(wait_ns, self._attempt, flight, leg, at_ns + wait_ns)
             return
+        for reception, stretch in zip(heard, found, strict=True):
+            reception.met, reception.used = [stretch], [0]
         if attempt_ns == 0.0 and self._radio.arq.limit is None:  # and there is no other
+            heard[0].close_leg()
             self._over(flight)
             return
-        for reception, stretch in zip(heard, found, strict=True):
-            reception.met = [stretch]
         at_ns += attempt_ns
+        flight.attempt_ns = attempt_ns
         flight.on_air = on_air(flight.medium, attempt_ns)
         self._env.after(round(at_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
@@ -131,6 +148,9 @@ class ByPacket:
         if leg != flight.leg:
             return
         over = False
+        if flight.broadcast:
+            flight.left -= 1
+            over = flight.left == 0
         for reception in flight.receptions:
             if not reception.met:
                 continue
@@ -143,7 +163,7 @@ class ByPacket:
                 ledger.fates.append(through)
             else:
                 over = self._count(ledger, through, stretch.snr)
-            over = over or len(ledger.fates) == flight.packets
+                over = over or len(ledger.fates) == flight.packets
         if over:
             self._over(flight)
         else:
@@ -164,8 +184,7 @@ class ByPacket:
         """Probability that an attempt fails, given that those that it is combined with did."""
         if not self._radio.arq.combines or flight.broadcast:
             return stretch.per
-        alone = self._channel.error(stretch.snr, flight.packet_bits)
         before = self._channel.error(ledger.energy, flight.packet_bits) if ledger.energy else 1.0
         after = self._channel.error(ledger.energy + stretch.snr, flight.packet_bits)
-        hit = (stretch.per - alone) / (1.0 - alone) if alone < 1.0 else 0.0
-        return hit + (1.0 - hit) * (after / before if before > 0.0 else 0.0)
+        given = after / before if before > 0.0 else 0.0
+        return stretch.ruined + (1.0 - stretch.ruined) * given

@@ -163,6 +163,8 @@ class Flight:
     ----------
     radios : list of int
         Those it has taken.
+    meant : list of int
+        Whom it is meant for, also those who miss it or leave.
     missed : list of Report
         What is told, at its end, of those receivers that missed it from the start.
     rate_bps : float or None
@@ -176,7 +178,7 @@ class Flight:
     medium, drawn_under : Medium
         What others do to its attempts now, and did when its leg was drawn.
     attempt_ns : float
-        Time of one attempt of a broadcast.
+        Time of one attempt of a broadcast, or of one that is played by itself.
     near : dict
         Flights that it contends with, as an ordered set; kept by `Sharing`.
     ends_ns : int
@@ -186,7 +188,10 @@ class Flight:
     expired : bool
         Whether that is what ends it.
     counted_to_ns : int
-        Up to when its sender's time on the air has been counted, at `on_air` a unit of time.
+        Up to when its sender's time on the air has been counted, at `on_air` a unit of time: the
+        share of the leg's first attempts.
+    silent : sequence of (int, int)
+        From when to when in its leg nothing can be sent, in order: the rate is 0.
     """
 
     near: dict[Flight, None]
@@ -194,6 +199,7 @@ class Flight:
     drawn_under = ALONE
     attempt_ns = 0.0
     on_air = 1.0
+    silent: Sequence[tuple[int, int]] = ()
     expired = False
     leg = 0
 
@@ -218,6 +224,7 @@ class Flight:
         self.deadline_ns = deadline_ns
         self.rate_bps = rate_bps
         self.missed = missed
+        self.meant = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
 
 

@@ -26,10 +26,12 @@ from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
 from netsim.links.radio import Radio
 from netsim.rng import Streams
-from netsim.units import NS_PER_S
 
 MAX_SEGMENTS = 100_000
 """A message that has not got through in so many channel blocks is given up."""
+
+HOPELESS = 1.0 - 1e-9
+"""Where more attempts than this fail, repeating is of no use unless something changes."""
 
 UNREPEATED = NoArq()
 
@@ -86,6 +88,9 @@ class Whole:
         if now > flight.from_ns:
             place = self._place(flight, now)
             if not worse and place.share > 0.0:
+                ends_ns = now + (1.0 - place.share) * place.attempt_ns
+                if flight.deadline_ns is not None and ends_ns > flight.deadline_ns:
+                    return  # nothing that is still to come meets the new conditions
                 place = place._replace(done=place.done + 1, share=place.share - 1.0)
             if self._completes(flight, place):
                 return
@@ -136,19 +141,27 @@ class Whole:
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.from_ns)
-        passed_ns = 0
+        passed_ns, silent = 0, []
         for stretch in islice(self._stretches(flight, reception), MAX_SEGMENTS):
             if reception.in_vain:
-                _nothing_gets_through(stretch, left_ns)
+                stretch.per = stretch.ruined = 1.0
+            if stretch.per > HOPELESS and left_ns is not None:
+                _bound(stretch, left_ns)
             met.append(stretch)
-            used.append(sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr))
+            used.append(_attempt(sending, rng, stretch))
             if sending.over or stretch.length_ns is None:
                 break
+            if stretch.attempt_ns == 0.0:
+                begins_ns = flight.from_ns + passed_ns
+                silent.append((begins_ns, begins_ns + stretch.length_ns))
             passed_ns += stretch.length_ns
             if left_ns is not None and passed_ns > left_ns:
                 flight.expired = True
                 break
-        flight.on_air = on_air(flight.medium, met[0].attempt_ns)
+        flight.silent = silent
+        flight.on_air = on_air(
+            flight.medium, next((s.attempt_ns for s in met if s.attempt_ns), 0.0)
+        )
         duration_ns = sum(s.length_ns or 0 for s in met[:-1]) if len(met) > 1 else 0
         return duration_ns + round(used[-1] * met[-1].attempt_ns)
 
@@ -156,10 +169,7 @@ class Whole:
         """The same for all that listen: one airtime, one draw each, no repetition."""
         if rate_bps <= 0.0:
             return 0
-        medium = flight.medium
-        attempt_ns = self._radio.attempt_overhead_s * NS_PER_S
-        attempt_ns += flight.packet_bits / rate_bps * NS_PER_S
-        flight.attempt_ns = attempt_ns * medium.slowdown + medium.wait_ns
+        flight.attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, flight.medium)
         flight.on_air = on_air(flight.medium, flight.attempt_ns)
         for reception in flight.receptions:
             if reception.fixed is not None:
@@ -168,8 +178,7 @@ class Whole:
             rng = reception.rng = self._rng(flight, reception)
             for stretch in self._stretches(flight, reception, rate_bps):
                 reception.met.append(stretch)
-                n = sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr)
-                reception.used.append(n)
+                reception.used.append(_attempt(sending, rng, stretch))
                 if sending.over:
                     break
         return round(flight.left * flight.attempt_ns)
@@ -186,12 +195,13 @@ class Whole:
             flight.packet_bits,
             rate_bps,
             medium=reception.medium,
+            began_ns=flight.begins_ns,
         )
         bursts = self._radio.bursts
         if bursts is None:
             return found
-        key = (src, dst, reception.serial, flight.leg)
-        return bursts.within(found, self._streams.generator("bursts", *key))
+        rng = self._streams.generator("bursts", src, dst, reception.serial)
+        return bursts.within(found, rng, reception.attempts)
 
     def _begun(self, flight: Flight, reception: Reception) -> Sending:
         """The message as it is where the leg begins."""
@@ -245,7 +255,7 @@ class Whole:
                 at += 1
         sending, rng = self._begun(flight, reception), self._rng(flight, reception)
         for stretch in reception.met[: at + 1]:
-            sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr)
+            _attempt(sending, rng, stretch)
         if done < used[at]:
             sending.rewind(rng, done)
         reception.met, reception.used = reception.met[: at + 1], [*used[:at], done]
@@ -265,9 +275,13 @@ def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> 
     return _Place(stretch, done, share, attempt_ns)
 
 
-def _nothing_gets_through(stretch: Stretch, left_ns: int | None) -> None:
-    """The channel to a receiver that is off; without end only up to the time to live."""
-    stretch.per = 1.0
-    if stretch.attempts is None and left_ns is not None and stretch.attempt_ns > 0.0:
+def _attempt(sending: Sending, rng: np.random.Generator, stretch: Stretch) -> int:
+    """Attempts of a message in a stretch."""
+    return sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr, stretch.ruined)
+
+
+def _bound(stretch: Stretch, left_ns: int) -> None:
+    """End a stretch without end soon after the time to live."""
+    if stretch.attempts is None and stretch.attempt_ns > 0.0:
         stretch.attempts = ceil(left_ns / stretch.attempt_ns) + 1
         stretch.length_ns = ceil(stretch.attempts * stretch.attempt_ns)
