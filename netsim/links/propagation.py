@@ -63,7 +63,8 @@ class Stretch:
     attempt_ns : float
         Time of one attempt; 0 where the rate is 0.
     length_ns, attempts : int or None
-        How long it lasts and how many attempts begin in it; None for one without end.
+        How long it lasts and how many attempts begin in it; None for one without end. No attempt
+        begins where the rate is 0.
     """
 
     snr: float
@@ -173,7 +174,7 @@ class Propagation:
                 rate = self.rate_bps(known)
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
-            length_ns, attempts = None, None
+            length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium)
             until_ns = None if self._constant else self._holds_until_ns(src, dst, time_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all

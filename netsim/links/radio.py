@@ -107,7 +107,10 @@ class Radio(Table):
         return w_to_dbm(thermal_w) + self.noise_figure_db
 
     def packets(self, bits: int) -> tuple[int, int]:
-        """How many packets a message is cut into, and the size of each in bits."""
+        """How many packets a message is cut into, and the size of each in bits: all are alike.
+
+        A last packet that is shorter would make a message of many packets as long.
+        """
         packets = -(-bits // (8 * self.packet_payload_bytes))
         return packets, -(-bits // packets) + 8 * self.packet_header_bytes
 

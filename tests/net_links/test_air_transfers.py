@@ -154,7 +154,7 @@ def test_a_collision_ruins_an_attempt_that_is_combined_with_others(ether, snr, f
 
 @FIDELITIES
 def test_the_channel_is_not_used_while_the_rate_is_zero(ether, fidelity):
-    """Below 20 Mb/s the link waits for its next fade: 800 kb are on the air for 40 ms at most."""
+    """Below 20 Mb/s the link waits for its next fade: 300 kb are on the air for 15 ms at most."""
     radio = {
         "fading": {"kind": "rayleigh", "coherence_s": 0.01},
         "rate": {"kind": "shannon_gap", "min_rate_bps": 2e7},
@@ -162,20 +162,37 @@ def test_the_channel_is_not_used_while_the_rate_is_zero(ether, fidelity):
         "bandwidth_hz": 1e7,
         "fidelity": fidelity,
     }
-    for seed in range(10):
+    for seed in (0, 1, 2, 3):
         e = ether(radio, mean_snr=10.0, seed=seed)
-        e.send(0, 1, 800 * PACKET)
+        e.send(0, 1, 300 * PACKET)
         (ended,) = e.run()
-        assert (ended.outcome, ended.attempts) == ("delivered", 800)
-        assert 0 < e.recorder.airtime_ns <= 40 * MS < ended.at_ns
+        assert (ended.outcome, ended.attempts) == ("delivered", 300)
+        assert 0 < e.recorder.airtime_ns <= 15 * MS < ended.at_ns
         assert e.air.meter.sending_ns[0] == e.air.meter.receiving_ns[1] == e.recorder.airtime_ns
         # what is cut off while it waits has been sent so far and no farther
         cut = ether(radio, mean_snr=10.0, seed=seed)
-        cut.send(0, 1, 800 * PACKET)
+        cut.send(0, 1, 300 * PACKET)
         cut.switch(0, False, ended.at_ns // 2)
         (off,) = cut.run()
         assert 0 <= cut.recorder.airtime_ns <= off.attempts * MS // 20
         assert cut.air.meter.receiving_ns[1] == cut.recorder.airtime_ns
+
+
+@FIDELITIES
+@pytest.mark.parametrize("kind", ["none", "abort", "hole", "unlimited"])
+def test_where_there_never_is_a_rate_nothing_is_sent(ether, kind, fidelity):
+    radio = {
+        "rate": {"kind": "shannon_gap", "min_rate_bps": 1e6},
+        "packet_error": {"kind": "outage"},
+        "arq": {"kind": kind},
+        "ttl_s": 1.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=1e-3)
+    e.send(0, 1, 8 * PACKET)
+    assert [(x.outcome, x.attempts, x.at_ns) for x in e.run()] == [("outage", 0, 0)]
+    assert e.air.bits_sent == [0, 0]
+    assert e.air.meter.bits == [0, 0]
 
 
 @FIDELITIES
@@ -196,6 +213,22 @@ def test_a_fade_that_is_held_for_an_exchange_lasts_as_long_as_the_message(ether,
         e.send(2, 3, 2 * PACKET, at_ns=k * 20 * MS + 4_300_000)
     lost = [x.lost for x in e.run() if x.src == 0]
     assert set(lost) == {0, 10}
+
+
+@FIDELITIES
+def test_the_rate_of_a_broadcast_suits_the_channel_in_its_slot(ether, fidelity):
+    """A frame of 20 ms and fades of 3 ms: the one packet is decoded or, at no rate, never sent."""
+    radio = {
+        "fading": {"kind": "rayleigh", "coherence_s": 0.003},
+        "rate": {"kind": "shannon_gap", "min_rate_bps": 2e7},
+        "packet_error": {"kind": "rate_outage"},
+        "mac": {"kind": "tdma", "slot_s": 0.01},
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=10.0)
+    for k in range(50):
+        e.send(0, [1], PACKET, at_ns=k * 101 * MS + 500_000)
+    assert {(x.outcome, x.attempts) for x in e.run()} == {("delivered", 1), ("outage", 0)}
 
 
 def test_bursts_go_on_where_a_message_is_interrupted(ether):

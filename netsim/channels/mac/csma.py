@@ -48,7 +48,7 @@ class Csma(Mac):
     anomalous_slots : bool
         Whether to count the slot after a success (the second source).
     carrier_sense_m : float or None
-        Who is nearer contends; None: everybody does.
+        Who is nearer contends, as of when the later one starts; None: everybody does.
     """
 
     kind: Literal["csma"] = "csma"

@@ -2,7 +2,8 @@
 
 SINR = S / (N + sum of I), re-evaluated whenever somebody starts or stops to send; an attempt is
 decoded at the lowest SINR that it meets. An interferer's fading is that of the moment at which
-it, or the message that it disturbs, started.
+it, or the message that it disturbs, started. Where it leaves a message no rate at all and nothing
+fades, the message fails at once: it does not wait for an interferer to stop.
 """
 
 from typing import ClassVar, Literal

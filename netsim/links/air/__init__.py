@@ -134,7 +134,7 @@ class Air(Link):
         rate_bps: float | None = None
         missed: list[Report] = []
         if queued.broadcast:
-            rate_bps, receptions, missed = self._audience(group)
+            rate_bps, receptions, missed = self._audience(group, from_ns)
         else:
             receptions = [Reception(first, self._next_serial(first), first.dst in self.off)]
         radios = [src]
@@ -151,12 +151,12 @@ class Air(Link):
                 then(self.env.due(left_ns, LAST), partial(self._part, flight, reception))
 
     def _audience(
-        self, group: Sequence[Transmission]
+        self, group: Sequence[Transmission], from_ns: int
     ) -> tuple[float, list[Reception], list[Report]]:
         """Rate of a broadcast, the lowest among its receivers; who listens, and who misses it."""
-        now, channel = self.env.now, self._channel
-        snrs = [channel.snr(tx.src, tx.dst, now) for tx in group]
-        known = [channel.measured_snr(tx.src, tx.dst, now) for tx in group]
+        channel = self._channel
+        snrs = [channel.snr(tx.src, tx.dst, from_ns) for tx in group]
+        known = [channel.measured_snr(tx.src, tx.dst, from_ns) for tx in group]
         rates = [channel.rate_bps(snr) for snr in known]
         # The sender can't tell who is busy or off.
         rate_bps = min((r for r in rates if r > 0), default=0.0)

@@ -134,7 +134,7 @@ class ByPacket:
             return
         for reception, stretch in zip(heard, found, strict=True):
             reception.met, reception.used = [stretch], [0]
-        if attempt_ns == 0.0 and self._radio.arq.limit is None:  # and there is no other
+        if heard and found[0].attempts == 0:  # and there is no other
             heard[0].close_leg()
             self._over(flight)
             return
