@@ -231,6 +231,25 @@ def test_the_rate_of_a_broadcast_suits_the_channel_in_its_slot(ether, fidelity):
     assert {(x.outcome, x.attempts) for x in e.run()} == {("delivered", 1), ("outage", 0)}
 
 
+def test_a_message_may_outlast_any_number_of_fades_but_not_of_outages(ether, monkeypatch):
+    monkeypatch.setattr("netsim.links.air.whole.MAX_SEGMENTS", 20)
+    radio = {
+        "fading": {"kind": "rayleigh", "coherence_s": 0.005},
+        "rate": {"kind": "shannon_gap", "min_rate_bps": 1e5},
+        "bandwidth_hz": 1e6,
+        "packet_error": {"kind": "rate_outage"},
+    }
+    e = ether(radio, mean_snr=100.0)
+    e.send(0, 1, 1000 * PACKET)
+    (ended,) = e.run()
+    assert ended.outcome == "delivered"
+    assert ended.at_ns > 200 * MS
+    e = ether(radio, mean_snr=1e-6)
+    e.send(0, 1, PACKET)
+    (ended,) = e.run()
+    assert (ended.outcome, ended.attempts, ended.at_ns) == ("outage", 0, 95 * MS)
+
+
 def test_bursts_go_on_where_a_message_is_interrupted(ether):
     """A chain that hardly ever changes: of a message all is lost or nothing."""
     snr = np.full((4, 4), 100.0)

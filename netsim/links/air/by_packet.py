@@ -1,6 +1,7 @@
 """Flights attempt by attempt: an event each, a plain coin for its fate.
 
-It says the same as `whole` in the most literal way, and is there to be compared with it. An attempt
+It says the same as `whole` in the most literal way, and is there to be compared with it; the time
+on the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt
 takes the time that it has under the conditions at its beginning, and fails with the probability of
 the worst that it meets. So the two differ in the attempt under way where others slow it down, or
 where interference grows and the rate follows it: `whole` sends it anew in the time that it takes

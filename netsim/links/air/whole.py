@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from netsim.links.radio import Radio
 from netsim.rng import Streams
 
 MAX_SEGMENTS = 100_000
-"""A message that has not got through in so many channel blocks is given up."""
+"""After so many channel blocks in a row in which nothing gets through a message is given up."""
 
 HOPELESS = 1.0 - 1e-9
 """Where more attempts than this fail, repeating is of no use unless something changes."""
@@ -141,15 +140,16 @@ class Whole:
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.from_ns)
-        passed_ns, silent = 0, []
-        for stretch in islice(self._stretches(flight, reception), MAX_SEGMENTS):
+        passed_ns, barren, silent = 0, 0, []
+        for stretch in self._stretches(flight, reception):
             if reception.in_vain:
                 stretch.per = stretch.ruined = 1.0
             if stretch.per > HOPELESS and left_ns is not None:
                 _bound(stretch, left_ns)
             met.append(stretch)
             used.append(_attempt(sending, rng, stretch))
-            if sending.over or stretch.length_ns is None:
+            barren = barren + 1 if stretch.per > HOPELESS else 0
+            if sending.over or stretch.length_ns is None or barren == MAX_SEGMENTS:
                 break
             if stretch.attempt_ns == 0.0:
                 begins_ns = flight.from_ns + passed_ns
