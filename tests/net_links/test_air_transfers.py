@@ -122,16 +122,17 @@ def test_what_ends_with_its_time_to_live_has_arrived(ether, fidelity):
 
 
 @FIDELITIES
-def test_the_time_to_live_ends_an_attempt_whose_interferer_has_gone(ether, fidelity):
-    """The sixth attempt, from 5 to 6 ms, met the interferer until 5.2 ms; time ends at 5.5 ms."""
-    snr = np.full((4, 4), 100.0)
-    snr[2, 1] = 1.0  # of no harm
-    e = ether({"mac": {"kind": "shared"}, "ttl_s": 0.0055, "fidelity": fidelity}, snr, nodes=4)
-    e.send(0, 1, 10 * PACKET, parts=True)
-    e.send(2, 3, 3 * PACKET, at_ns=2_200_000)
-    ended = {x.src: x for x in e.run()}
-    assert (ended[0].outcome, ended[0].attempts) == ("partial", 6)
-    assert ended[0].arrived.sum() == 5
+def test_an_attempt_keeps_the_worst_that_it_has_met(ether, fidelity):
+    """At 1 the noise is 31 times the usual for 0.2 ms of the only attempt, then up to twice."""
+    snr = np.zeros((6, 6))
+    snr[0, 1] = snr[2, 3] = snr[4, 5] = 100.0
+    snr[2, 1], snr[4, 1] = 30.0, 1.0
+    radio = {"mac": {"kind": "shared"}, "packet_error": {"kind": "outage"}, "arq": {"kind": "none"}}
+    e = ether(radio | {"fidelity": fidelity, "threshold_db": 10.0}, snr, nodes=6)
+    e.send(0, 1, PACKET)
+    e.send(2, 3, 200, at_ns=200_000)
+    e.send(4, 5, 200, at_ns=600_000)
+    assert {x.src: x.lost for x in e.run()} == {0: 1, 2: 0, 4: 0}
 
 
 @FIDELITIES

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +83,9 @@ class ByPacket:
         if not worse or self._env.now - flight.from_ns > flight.attempt_ns - 1.0:
             return  # it meets the old ones, or is over at this instant
         for reception in flight.receptions:
-            if reception.met:
-                reception.met = [self._stretch(flight, reception)]
+            if reception.met:  # a rise after a greater fall is not the worst that it has met
+                met = self._stretch(flight, reception), reception.met[0]
+                reception.met = [min(met, key=attrgetter("snr"))]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """What became of a flight that ends now at a receiver."""

@@ -51,8 +51,8 @@ class Reception:
         The outcome if so.
     fixed : Report or None
         What becomes of it if that is known from the start: nothing is drawn for it.
-    medium : Medium
-        What others do to each attempt now.
+    medium, drawn_under : Medium
+        What others do to each attempt now, and did when its leg was drawn.
     heard : dict
         Interference over noise of each flight that is heard, linear; kept by `Sharing`.
     base : Sending or None
@@ -81,6 +81,7 @@ class Reception:
     last: Stretch | None = None
     first_snr: float | None = None
     medium = ALONE
+    drawn_under = ALONE
     vain = OFF
     attempts = 0
     weighted_snr = 0.0

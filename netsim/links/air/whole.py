@@ -4,8 +4,8 @@ Conditions change when somebody else starts or stops to send. Then what was draw
 stands, exactly as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is drawn
 anew. An attempt belongs to the stretch in which it begins. The one under way when interference
 grows meets the new conditions, when it falls the old ones: each the worst that it meets (but one
-that met a fall does not meet a later rise). Where others slow an attempt down, what was done of it
-stays done.
+that met a fall does not meet a later rise, unless it is the last, and counts as made should the
+time to live end first). Where others slow an attempt down, what was done of it stays done.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ class Whole:
     def begin(self, flight: Flight) -> None:
         """Draw a leg, from `flight.from_ns` on, and plan its end."""
         flight.drawn_under = flight.medium
+        for reception in flight.receptions:
+            reception.drawn_under = reception.medium
         if flight.rate_bps is not None:
             ends_ns = flight.from_ns + self._draw_broadcast(flight, flight.rate_bps)
         else:
@@ -82,14 +84,11 @@ class Whole:
     def change(self, flight: Flight, worse: bool) -> None:
         """Go on under other conditions; `worse`: an attempt under way meets them, too."""
         now = self._env.now
-        if now >= flight.ends_ns:
+        if now >= flight.ends_ns or (worse and _met_worse(flight)):
             return
         if now > flight.from_ns:
             place = self._place(flight, now)
             if not worse and place.share > 0.0:
-                ends_ns = now + (1.0 - place.share) * place.attempt_ns
-                if flight.deadline_ns is not None and ends_ns > flight.deadline_ns:
-                    return  # nothing that is still to come meets the new conditions
                 place = place._replace(done=place.done + 1, share=place.share - 1.0)
             if self._completes(flight, place):
                 return
@@ -262,6 +261,12 @@ class Whole:
         reception.base = reception.sending = sending
         reception.rng = rng
         reception.close_leg()
+
+
+def _met_worse(flight: Flight) -> bool:
+    """Whether the attempt under way met more noise than there is now: it is the last one."""
+    heard = flight.receptions
+    return bool(heard) and all(r.medium.noise_rise < r.drawn_under.noise_rise for r in heard)
 
 
 def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> _Place:
