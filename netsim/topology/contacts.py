@@ -8,9 +8,7 @@ from netsim.registry import Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text
-from netsim.units import to_ns
-
-FOREVER_NS = 1 << 62
+from netsim.units import FOREVER_NS, to_ns
 
 
 class Contacts(Topology):

@@ -28,6 +28,8 @@ def refused(netsim, written):
         ("horizon_ms=5000", "horizon_ms = 5000: is not a key that netsim knows; the unit of this quantity is s: write horizon_s = 5"),
         ("horizon_s=long", 'horizon_s = "long": must be a number'),
         ("horizon_s=-1", "horizon_s = -1: must be greater than 0"),
+        ("horizon_s=1e-12", "horizon_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
+        ("exchange={schedule='star', slot_s=1e-12}", "[exchange] slot_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
         ("horizon_s=nan", "horizon_s = nan: must be a finite number"),
         ("nodes.count=0", "[nodes] count = 0: must be at least 1"),
         ("algorithm.kind=alon", 'did you mean "alone"?'),

@@ -5,11 +5,11 @@ import pytest
 
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
-from netsim.topology.churn import NEVER_NS, Timeline, timeline
+from netsim.topology.churn import Timeline, timeline
 from netsim.topology.churn.exponential import Exponential
 from netsim.topology.churn.none import NoChurn
 from netsim.topology.churn.trace import Trace
-from netsim.units import to_ns
+from netsim.units import FOREVER_NS, to_ns
 
 LAW = Exponential(mean_on_s=60.0, mean_off_s=20.0)
 
@@ -54,7 +54,7 @@ def test_work_ends_after_so_much_time_on():
     assert trace.work_ends(0, 12, 9) == 31
     assert trace.work_ends(0, 0, 0) == 10  # not before it is on
     assert trace.work_ends(0, 12, 18) == 40
-    assert trace.work_ends(0, 12, 19) == NEVER_NS
+    assert trace.work_ends(0, 12, 19) == FOREVER_NS
 
 
 def timeline_of(intervals):

@@ -34,6 +34,8 @@ def errors(write, algorithms):
         ("[training]\nlearning_rate = -0.1", "[training] learning_rate = -0.1: must be greater than 0"),
         ("[training]\nlearning_rate = nan", "[training] learning_rate = nan: must be a finite number"),
         ("[training]\nlearning_rate = inf", "[training] learning_rate = inf: must be a finite number"),
+        ("[metrics]\nevery_s = 1e-12", "[metrics] every_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
+        ("[mobility]\nkind = 'gauss_markov'\nstep_s = 1e-10", "[mobility] step_s = 1e-10: must be at least 1e-9: the clock counts nanoseconds"),
         ("[training]\nmomentum = 1.0", "[training] momentum = 1.0: must be less than 1"),
         ("[training]\noptimizer = 'adamw'", '[training] optimizer = "adamw": must be "sgd" or "adam"; did you mean "adam"?'),
         ("[training]\ncommon_initial = 1", "[training] common_initial = 1: must be true or false"),
