@@ -27,7 +27,7 @@ from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
 from netsim.scenario.draft import TAGS, Draft
-from netsim.scenario.problems import shown
+from netsim.scenario.problems import short_path, shown
 from netsim.scenario.sweep import Sweep
 
 COMMAND_LINE = "command line"
@@ -112,7 +112,7 @@ def _short(value: Any, others: Sequence[Any] = ()) -> str:
     if isinstance(value, float):
         return f"{value:.6g}".replace("e+", "e")
     if not isinstance(value, dict):
-        return str(value)
+        return short_path(str(value))
     tag = next((t for t in TAGS if t in value), None)
     if tag is None:
         return shown(value)

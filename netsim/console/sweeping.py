@@ -23,6 +23,7 @@ from netsim.scenario.problems import shown
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""
+_ALREADY = "its key is there already; list all its values at once"
 
 
 def options(
@@ -45,9 +46,13 @@ def options(
         key, _, values = text.partition("=")
         if not values:
             problems.append(f"--over {text}: is not of the form key.path=value,value")
+        if key in table.get("over", {}):
+            problems.append(f"--over {text}: {_ALREADY}")
         table.setdefault("over", {})[key] = split_values(values)
     for text in draw:
         key, _, span = text.partition("=")
+        if key in table.get("draw", {}):
+            problems.append(f"--draw {text}: {_ALREADY}")
         low, _, rest = span.partition(":")
         high, _, log = rest.partition(":")
         if "," in span:
@@ -144,8 +149,11 @@ def play(
         runner.release(top)  # only if nothing was written
     failed = [outcome for outcome in told.outcomes if outcome.problem]
     played = len(told.outcomes) > len(failed)
-    if played:
-        _conclude(scenario, told.outcomes, top, quiet)
+    try:
+        if played:
+            _conclude(scenario, told.outcomes, top, quiet)
+    except KeyboardInterrupt as stop:
+        stopped = stop
     if stopped is not None:
         raise _with_what_is_missing(stopped, jobs, told.outcomes, top)
     if not played:

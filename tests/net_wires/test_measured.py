@@ -240,9 +240,19 @@ def test_nodes_are_spread_over_the_routers(write):
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 "x", not a number'),
-        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 "-1"'),
-        ("a b 0\n", {"rate_attribute": "3"}, "line 1: the line a - b has 3 0: nothing would ever"),
+        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 = "x", not a number'),
+        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 = "-1"'),
+        (
+            "a b 0\n",
+            {"rate_attribute": "3"},
+            "the line a - b has 3 = 0: nothing would ever",
+        ),
+        (
+            "a b 1\n",
+            {"rate_attribute": "4"},
+            'no line has the rate_attribute "4"; what they ha',
+        ),
+        ("a b 1\n", {"latency_attribute": "lat"}, 'no line has the latency_attribute "lat"'),
         ("a b\nc d\n", {"routers": ["a", "d"]}, 'are not connected; set component = "largest"'),
         (
             "a b\nb c\nd e\n",
