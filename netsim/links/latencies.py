@@ -72,4 +72,5 @@ class LatencyMatrix(Table):
         hosts = hosts[:nodes]
         scale_ns = (1e6 if self.unit == "ms" else 1e9) / (2 if self.round_trip else 1)
         found = np.minimum(np.array(rows)[np.ix_(hosts, hosts)], FOREVER_NS / scale_ns)
-        return np.rint(found * scale_ns).astype(np.int64)
+        found_ns: NDArray[np.int64] = np.rint(found * scale_ns).astype(np.int64)
+        return found_ns
