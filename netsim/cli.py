@@ -221,6 +221,8 @@ def compare(
         from netsim.results.compare import table
         from netsim.results.summary import run_folders
 
+        if csv is not None and csv.exists():
+            raise ScenarioError(f"--csv {csv}: is there already; name another file")
         if len(runs) == 1 and sweeping.is_sweep(runs[0]):
             terminal.out().print(sweeping.compared(runs[0], target, show, csv))
             return

@@ -213,6 +213,15 @@ def test_a_sweep_among_runs_to_compare(netsim, here):
     assert result.stderr == "swept: is the folder of a sweep; compare it by itself\n"
 
 
+@pytest.mark.parametrize("there", ["s.toml", "algorithms"])
+def test_a_table_never_takes_the_place_of_a_file(netsim, here, there):
+    before = (here / "s.toml").read_text()
+    result = netsim("compare", "runs/x", "--csv", there, algorithms=False)
+    assert result.exit_code == 2
+    assert result.stderr == f"--csv {there}: is there already; name another file\n"
+    assert (here / "s.toml").read_text() == before
+
+
 def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):
     text = (here / "s.toml").read_text() + '[sweep.over]\n"nodes.count" = [3, 0]\n'
     (here / "s.toml").write_text(text)
