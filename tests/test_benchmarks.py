@@ -26,6 +26,7 @@ def run(monkeypatch, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_local_sgd_tells_backend_and_ratio(run):
     cells = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0)["cells"]
     (cell,) = cells
@@ -41,6 +42,7 @@ def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
     assert found["cells"][0]["backend"] == "sequential"
 
 
+@pytest.mark.slow
 def test_a_cell_that_does_not_fit_is_left_out_with_its_reason(run, monkeypatch):
     import _timing
     import local_sgd
@@ -92,6 +94,7 @@ def test_gossip_counts_the_same_jobs_on_both_sides(run):
     assert cell["ratio"] > 0
 
 
+@pytest.mark.slow
 def test_time_is_split_into_parts_that_make_a_whole(run, monkeypatch, tmp_path):
     import where_time_goes
 
@@ -111,6 +114,7 @@ def test_scale_measures_a_process_of_its_own(run):
     assert cell["models a node"] > 1
 
 
+@pytest.mark.slow
 def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, monkeypatch):
     import network
 
