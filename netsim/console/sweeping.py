@@ -23,7 +23,6 @@ from netsim.scenario.problems import shown
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""
-_ALREADY = "its key is there already; list all its values at once"
 
 
 def options(
@@ -47,12 +46,12 @@ def options(
         if not values:
             problems.append(f"--over {text}: is not of the form key.path=value,value")
         if key in table.get("over", {}):
-            problems.append(f"--over {text}: {_ALREADY}")
+            problems.append(f"--over {text}: {key} is there already; list all its values at once")
         table.setdefault("over", {})[key] = split_values(values)
     for text in draw:
         key, _, span = text.partition("=")
         if key in table.get("draw", {}):
-            problems.append(f"--draw {text}: {_ALREADY}")
+            problems.append(f"--draw {text}: {key} is there already; say all of it at once")
         low, _, rest = span.partition(":")
         high, _, log = rest.partition(":")
         if "," in span:
@@ -208,8 +207,7 @@ def _conclude(
                 look.save(figure, top / "sweep.png")
     if quiet:
         return
-    console = terminal.out()
-    console.print(_table(lines, swept))
+    (console := terminal.out()).print(_table(lines, swept))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
         line = f"  {scenario.sweep.select} {found['score']:.4g} at {found['point']}: {options}"
