@@ -25,7 +25,17 @@ from netsim.exchange import Schedule
 from netsim.links.radio import Radio
 from netsim.links.wire import Wire
 from netsim.models import ModelKind
-from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
+from netsim.registry import (
+    Count,
+    Duration,
+    Finite,
+    Index,
+    NonNegative,
+    Positive,
+    Table,
+    choice,
+    family,
+)
 from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
 from netsim.topology.churn import Churn
@@ -114,7 +124,7 @@ class Metrics(Table):
     same for all nodes, show how models do on every class.
     """
 
-    every_s: Positive | None = None
+    every_s: Duration | None = None
     common_test_samples: Count = 1000
     stages: tuple[str, ...] = ()
     weights: bool = True
@@ -237,7 +247,7 @@ class Scenario(Table):
 
     name: Label
     seed: Index = 0
-    horizon_s: Positive
+    horizon_s: Duration
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
     churn: ChurnChoice = _default("none")
