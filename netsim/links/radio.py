@@ -24,7 +24,7 @@ class Radio(Table):
     `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
     `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
     plays every attempt as an event: slow, with the same distribution. `bursts` lose attempts
-    whatever the SNR.
+    whatever the SNR; while a receiver sleeps (`sleep`) all are lost.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -53,6 +53,7 @@ class Radio(Table):
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
 
     @model_validator(mode="after")
