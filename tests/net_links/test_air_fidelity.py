@@ -46,8 +46,14 @@ def watched(ended, packets):
 
 def play(ether, replicas, seed, radio, packets, interference, broadcast, rhythm=None):
     """Messages 0 -> 1 one after the other; 2 -> 3 begins 2.35 ms and ends 6.35 ms after each."""
-    rhythms = (None, rhythm, None, None)
-    e = ether(SOFT | radio, mean_snr=SNR, nodes=4, seed=seed, rhythms=rhythms)
+    e = ether(
+        SOFT | radio,
+        mean_snr=SNR,
+        nodes=4,
+        seed=seed,
+        distance_m=lambda i, j, t: 100.0,
+        rhythms=(None, rhythm, None, None),
+    )
     for k in range(replicas):
         at_ns = 1 + k * 400 * MS
         e.send(0, [1] if broadcast else 1, 1_000 * packets, at_ns=at_ns, parts=True)
@@ -101,6 +107,12 @@ def test_so_are_messages_that_outlast_their_fade(ether, arq):
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
+
+
+@pytest.mark.parametrize("arq", ARQS)
+def test_so_are_messages_with_a_hidden_sender(ether, arq):
+    hidden = {"mac": {"kind": "csma", "carrier_sense_m": 50.0}}
+    assert_alike(ether, REPLICAS, ARQS[arq] | hidden, 8, [(2.35, 4)])
 
 
 NAPS = Rhythm(period_ns=7_370_001, awake_ns=2_500_000, offset_ns=0)

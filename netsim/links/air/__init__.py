@@ -24,7 +24,7 @@ from netsim.links.air.admission import Admission, Queued
 from netsim.links.air.by_packet import ByPacket
 from netsim.links.air.flight import Flight, Reception
 from netsim.links.air.listening import Listening
-from netsim.links.air.sharing import Sharing
+from netsim.links.air.sharing import Changed, Sharing
 from netsim.links.air.whole import Whole
 from netsim.links.link import ARRIVED, BUSY, DEADLINE, OFF, OUTAGE, Link, Report, Transmission
 from netsim.links.propagation import Budget, Propagation
@@ -159,7 +159,7 @@ class Air(Link):
     def _launch(self, flight: Flight) -> None:
         for radio in flight.radios:
             self._admission.free[radio] = False
-        changed: Sequence[Flight] = ()
+        changed: Changed | None = None
         if self._sharing is not None:
             changed = self._sharing.join(flight, self._flights, self.env.now)
         elif self._medium != ALONE:
@@ -169,8 +169,12 @@ class Air(Link):
         self._flights[flight] = None
         self._draws.begin(flight)
         count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
-        if changed:
-            self._change(changed, worse=True)
+        if changed is not None:
+            self._change_all(changed)
+
+    def _change_all(self, changed: Changed) -> None:
+        self._change(changed.at_once, worse=True)
+        self._change(changed.after, worse=False)
 
     def _change(self, flights: Sequence[Flight], worse: bool) -> None:
         """Go on with flights under the conditions that they meet from now on."""
@@ -190,9 +194,7 @@ class Air(Link):
         if self.meter.by_bits:
             count_bits(flight, reports, self.meter)
         if self._sharing is not None:
-            # Where noise falls, an attempt under way keeps the worst that it has met.
-            changed = self._sharing.leave(flight, self._flights)
-            self._change(changed, worse=not self._mac.interferes)
+            self._change_all(self._sharing.leave(flight, self._flights))
         flight.leg += 1
         for report in (*reports, *flight.missed):
             self._tell(report)

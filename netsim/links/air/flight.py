@@ -196,6 +196,8 @@ class Flight:
         Time of one attempt of a broadcast.
     near : dict
         Flights that it contends with, as an ordered set; kept by `Sharing`.
+    share : float
+        For how much of the time those whom it contends with let it send; kept by `Sharing`.
     ends_ns : int
         When it ends as things are.
     deadline_ns : int or None
@@ -207,6 +209,7 @@ class Flight:
     """
 
     near: dict[Flight, None]
+    share = 1.0
     medium = ALONE
     drawn_under = ALONE
     attempt_ns = 0.0
