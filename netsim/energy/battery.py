@@ -34,7 +34,13 @@ class Battery:
         self._loads: list[tuple[int, int, float]] = []
 
     def draw(self, from_ns: int, to_ns: int, watt: float) -> None:
-        """Draw so much in an interval to come; a negative power takes back what was to be drawn."""
+        """Draw so much in an interval; a negative power takes back what was to be drawn.
+
+        What has passed when it is told is drawn at once.
+        """
+        past_ns = min(to_ns, self._at_ns) - from_ns
+        if past_ns > 0:
+            self._joules -= watt * past_ns / NS_PER_S
         self._loads.append((from_ns, to_ns, watt))
 
     def take(self, joules: float) -> None:

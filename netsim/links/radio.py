@@ -18,7 +18,8 @@ class Radio(Table):
     """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
-    called mean. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
+    called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
+    backoff, its acknowledgement. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
     `reachable` sets the threshold or the transmit power such that a node reaches that many others
     on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
     `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With

@@ -152,6 +152,36 @@ def test_sleeping_radios_by_hand(play_source, fidelity):
     assert played.summary["messages"]["lost"] == 1
 
 
+@pytest.mark.parametrize("mac", ["orthogonal", "shared", "csma", "tdma"])
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_what_a_sleeper_draws_leaves_its_battery(play, mac, fidelity):
+    """Also where transmissions are interrupted, slowed down and taken back."""
+    energy = {"radio": STATES, "compute": {"kind": "per_step", "joules": 0.1}, "battery_j": 1e4}
+    radio = RADIO | {
+        "sleep": NAPS | {"phase": "random", "period_s": 0.05},
+        "fading": {"kind": "rayleigh", "coherence_s": 0.01},
+        "packet_payload_bytes": 50,
+        "arq": {"kind": "unlimited"},
+        "ttl_s": 0.3,
+        "mac": {"kind": mac},
+        "fidelity": fidelity,
+    }
+    churn = {"kind": "exponential", "mean_on_s": 1.0, "mean_off_s": 0.3}
+    played = play(
+        "toy_gossip",
+        "poisson",
+        nodes=PLACES,
+        radio=radio,
+        energy=energy,
+        churn=churn,
+        horizon_s=9.0,
+    )
+    assert {"off", "deadline", "delivered"} <= set(played.log.outcome)
+    found = played.summary["energy"]
+    left = [1e4 - found["left_j"][str(node)] for node in range(5)]
+    assert left == pytest.approx(found["per_node_j"], rel=1e-6)
+
+
 def test_batteries_of_sleeping_radios_by_hand(play_source, tmp_path):
     """A period takes .3 * .7 + .7 * .1 = .28 J; node 2 is off from 0.1 to 2.2 s."""
     (tmp_path / "on.csv").write_text("node,on_s,off_s\n2,0,0.1\n2,2.2,\n")

@@ -28,6 +28,16 @@ def test_loads_overlap():
     assert battery.empty_ns(4 * S) == 5 * S
 
 
+def test_what_is_told_when_it_has_passed_is_drawn():
+    """As of an attempt by attempt transmission, whose end nobody knew."""
+    battery = Battery(10.0, standing_w=1.0)
+    assert battery.left_j(4 * S) == 6.0
+    battery.draw(1 * S, 3 * S, 0.5)
+    battery.draw(3 * S, 6 * S, 1.0)
+    assert battery.left_j(4 * S) == 4.0
+    assert battery.left_j(6 * S) == 0.0
+
+
 def test_what_is_not_drawn_after_all_is_taken_back():
     battery = Battery(10.0, standing_w=0.0)
     battery.draw(0, 10 * S, 2.0)

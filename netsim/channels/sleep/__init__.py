@@ -14,7 +14,9 @@ What is sent to one that sleeps:
 - A reply is heard: who has asked listens until it comes.
 
 The state of a radio is a function of (seed, node, time). One that stays awake to the end of a
-message hears by it no other that begins beyond its schedule.
+message hears by it no other that begins beyond its schedule. Where messages take radios
+(`netsim.channels.mac`), one to a sleeper takes that one's, too: it sends when that is over.
+`discovery = "oracle"` does not know who sleeps.
 """
 
 from abc import abstractmethod
