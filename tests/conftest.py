@@ -1,6 +1,20 @@
 """What holds for every test: none reads or writes what belongs to whoever runs them."""
 
+from collections import Counter
+
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a grid of cases the fast suite plays one in so many: the others become slow."""
+    seen = Counter()
+    for item in items:
+        if thinned := item.get_closest_marker("thinned"):
+            case = (item.path, item.originalname)
+            if seen[case] % thinned.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[case] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,7 @@ def run(monkeypatch, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_local_sgd_tells_backend_and_ratio(run):
     cells = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0)["cells"]
     (cell,) = cells
@@ -111,6 +112,7 @@ def test_scale_measures_a_process_of_its_own(run):
     assert cell["models a node"] > 1
 
 
+@pytest.mark.slow
 def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, monkeypatch):
     import network
 

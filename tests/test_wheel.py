@@ -28,6 +28,7 @@ def test_the_wheel_holds_both_packages_and_the_scenarios(wheel: Path):
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
 
 
+@pytest.mark.slow
 def test_netsim_runs_from_an_empty_folder_without_the_checkout(wheel: Path, tmp_path: Path):
     # Unpacking is what installing a pure wheel does; the dependencies are those of this Python.
     site, empty = tmp_path / "site", tmp_path / "empty"

@@ -229,6 +229,7 @@ def who_heard_whom(folder: Path):
     return exchanges
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize(
     ("params", "reading"),

@@ -132,6 +132,7 @@ def test_without_rounds_nodes_average_their_neighbours_encoders(play, tmp_path):
     assert np.ptp(encoders(run), axis=0).max() < 1.0
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize(("schedule", "absent"), [
     ({"schedule": "rounds", "interval_s": 60.0, "deadline_s": 90.0}, "self"),

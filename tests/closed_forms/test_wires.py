@@ -13,6 +13,7 @@ from .wire_checks import BPS, exponential_sizes, same_sizes, two_sizes
 pytestmark = pytest.mark.closed_forms
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("wire", "sizes", "mean_s"),
     [

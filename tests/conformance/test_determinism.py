@@ -74,6 +74,7 @@ dropping.uniforms = 10
     assert quiet.summary["parameters_sha256"] != other.summary["parameters_sha256"]
 
 
+@pytest.mark.slow
 def test_a_second_process_plays_the_same_events_to_the_same_models(play):
     pairs = [("toy_fetch", "poisson"), ("toy_learner", "rounds"), ("toy_gossip", "star")]
     here = [h for pair in pairs for h in hashes(play(*pair, **FADING).summary)]

@@ -55,13 +55,20 @@ PICKY = ALONE.replace("Alone: trains", "Picky: trains") + (
 )
 
 
+@pytest.fixture(scope="session")
+def algorithms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("algorithms")
+    (folder / "alone.py").write_text(ALONE)
+    (folder / "picky.py").write_text(PICKY)
+    return folder
+
+
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, algorithms: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with `s.toml` and `algorithms/` in it and nothing else."""
     folder = tmp_path / "here"
-    (folder / "algorithms").mkdir(parents=True)
-    (folder / "algorithms" / "alone.py").write_text(ALONE)
-    (folder / "algorithms" / "picky.py").write_text(PICKY)
+    folder.mkdir()
+    (folder / "algorithms").symlink_to(algorithms)
     (folder / "s.toml").write_text(BASE)
     monkeypatch.chdir(folder)
     monkeypatch.delenv("NETSIM_DATA", raising=False)

@@ -108,6 +108,7 @@ def test_an_interrupted_run_ends_with_130_and_says_what_remains(netsim, here):
     assert json.loads((here / "runs/s/status.json").read_text())["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_every_point_and_seed(ok, netsim, here):
     result = ok(
         "sweep", "s.toml", "--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "2",
@@ -250,7 +251,7 @@ def test_the_schema_knows_every_table_and_the_users_algorithms(ok):
 def test_python_m_netsim_is_the_command(here):
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
-    for arguments, code in ((["--help"], 0), (["run", "nowhere.toml"], 2), (["fly"], 2)):
+    for arguments, code in ((["--help"], 0), (["fly"], 2)):
         done = subprocess.run(
             [sys.executable, "-m", "netsim", *arguments],
             capture_output=True,

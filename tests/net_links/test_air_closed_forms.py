@@ -26,6 +26,7 @@ def binomial_sd(p, n):
 # -- transfers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_chase_combining_in_new_fades_has_the_incomplete_gamma_outage(ether, fidelity):
     """P(3, 1) = .0803014: L = 3, threshold = mean SNR; a fade lasts as long as an attempt."""
@@ -47,6 +48,7 @@ def test_chase_combining_in_new_fades_has_the_incomplete_gamma_outage(ether, fid
 # -- interference ------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_two_interferers_leave_the_share_of_the_formula(ether, fidelity):
     """exp(-t N/S) / ((1 + t I1/S)(1 + t I2/S)) = .663479: S=20, N=1, I=3 and .5, t=3 dB."""
@@ -151,6 +153,7 @@ class Fair(Mac):
         return Medium(slowdown=float(contenders))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", ["exponential", "constant"])
 def test_senders_that_share_the_medium_are_an_m_g_1_ps_queue(ether, sizes):
     """1.6 / (1 - .7) s whatever the sizes; shares change in the middle of packets of 0.1 s."""
@@ -187,6 +190,7 @@ def test_the_age_of_what_an_m_m_1_queue_delivers(ether):
     assert abs(np.mean(parts) - 3.5) < 4 * np.std(parts, ddof=1) / math.sqrt(len(parts))
 
 
+@pytest.mark.slow
 def test_the_age_of_periodic_news_that_half_of_the_time_gets_lost(ether):
     """T (1 / q - 1 / 2) = 1.5 T at q = .5: news every T, each delivered with probability q."""
     n = 40_000

@@ -58,6 +58,7 @@ def test_the_whole_state_is_real(kind):
     assert all(v.is_floating_point() for v in FAMILY[kind]().build(MNIST, 7).state_dict().values())
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 @pytest.mark.parametrize("training", [False, True])
 def test_stacked_models_give_what_each_gives_alone(kind, training):

@@ -1,5 +1,6 @@
 """A small scenario, two small algorithms, and a way to write variants of them."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,14 +36,19 @@ def processes(node, params):
 PICKY = PLAIN.replace("Plain: runs anywhere.", "Picky: rounds only.") + 'SCHEDULES = ("rounds",)\n'
 
 
-@pytest.fixture
-def algorithms(tmp_path: Path) -> Path:
-    folder = tmp_path / "algorithms"
-    folder.mkdir()
+@pytest.fixture(scope="session")
+def algorithms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("algorithms")
     (folder / "plain.py").write_text(PLAIN)
     (folder / "picky.py").write_text(PICKY)
     (folder / "_helper.py").write_text("raise RuntimeError('not an algorithm')\n")
     return folder
+
+
+@pytest.fixture
+def own_algorithms(algorithms: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, for tests that change it."""
+    return shutil.copytree(algorithms, tmp_path / "algorithms")
 
 
 @pytest.fixture

@@ -233,10 +233,11 @@ def test_a_folder_is_no_scenario_but_may_hold_one(write, tmp_path, algorithms):
         ("clash", "from netsim.registry import Table\nclass Params(Table):\n    name: str = 'x'\ndef processes(n, p): ...\n", "Params.name is taken by the scenario; rename it"),
     ],
 )  # fmt: skip
-def test_a_faulty_algorithm_file_is_named(errors, base, algorithms, name, text, expected):
-    (algorithms / f"{name}_x.py").write_text(text)
-    [line] = errors(base)
-    assert line.startswith(f"{algorithms / name}_x.py: {expected}")
+def test_a_faulty_algorithm_file_is_named(write, own_algorithms, name, text, expected):
+    (own_algorithms / f"{name}_x.py").write_text(text)
+    with pytest.raises(ScenarioError) as caught:
+        load(write(), (), own_algorithms)
+    assert str(caught.value).startswith(f"{own_algorithms / name}_x.py: {expected}")
 
 
 def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):

@@ -218,10 +218,11 @@ def test_tables_given_as_a_dict_are_checked_alike(algorithms):
         from_dict({**tables, "nodes": {"count": 0}}, algorithms_folder=algorithms)
 
 
-def test_user_algorithms_may_import_helpers_beside_them(get, write, base, algorithms):
-    (algorithms / "_helper.py").write_text("DEFAULT = 0.25\n")
-    text = (algorithms / "plain.py").read_text()
+def test_user_algorithms_may_import_helpers_beside_them(write, base, own_algorithms):
+    (own_algorithms / "_helper.py").write_text("DEFAULT = 0.25\n")
+    text = (own_algorithms / "plain.py").read_text()
     text = "from ._helper import DEFAULT\n" + text.replace("= 0.1", "= DEFAULT")
-    (algorithms / "third.py").write_text(text)
-    assert get(write(base.replace("plain", "third"))).algorithm[0].params.mu1 == 0.25
-    shutil.rmtree(algorithms)
+    (own_algorithms / "third.py").write_text(text)
+    scenario = load(write(base.replace("plain", "third")), (), own_algorithms)
+    assert scenario.algorithm[0].params.mu1 == 0.25
+    shutil.rmtree(own_algorithms)

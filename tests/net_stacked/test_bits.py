@@ -123,14 +123,12 @@ MODULES = {"convolutions": Convolutions, "smooth": Smooth}
 
 QUICK = {("mlp", "float32"), ("normalised", "float64"), ("convolutions", "float32")}
 
-ONE_THREAD = {(n, "float32") for n in [*MODELS, *MODULES]} | {("smooth", "float64")}
-
 CASES = [
     pytest.param(name, dtype, threads, marks=[] if quick else [pytest.mark.slow])
     for name in [*MODELS, *MODULES]
     for dtype in ("float32", "float64")
     for threads in (1, 2)
-    for quick in [threads == 1 and (name, dtype) in ONE_THREAD]
+    for quick in [threads == 1 and (name, dtype) in QUICK]
 ]
 
 

@@ -23,7 +23,7 @@ RUNS = {
 }
 """Shipped scenarios and what makes them short, or lets them do without files."""
 
-SLOW = {"small_mapl", "small_pfedgraph", "async_dpfl"}
+SLOW = {*RUNS} - {"kd_pdfl_iot"}
 
 
 def play(name, sets, backend):
