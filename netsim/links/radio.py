@@ -19,13 +19,14 @@ class Radio(Table):
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
     called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
-    backoff, its acknowledgement. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
-    `reachable` sets the threshold or the transmit power such that a node reaches that many others
-    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
-    `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
-    `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
-    plays every attempt as an event: slow, with the same distribution. `bursts` lose attempts
-    whatever the SNR; while a receiver sleeps (`sleep`) all are lost.
+    backoff, its acknowledgement. `threshold_db` says who is reachable, and what
+    `packet_error = "outage"` decodes. `reachable` sets the threshold or the transmit power such
+    that a node reaches that many others on average. `mean_snr_db` holds for every pair under
+    `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
+    number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
+    was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
+    distribution. `bursts` lose attempts whatever the SNR; while a receiver sleeps (`sleep`) all
+    are lost.
     """
 
     carrier_hz: Positive = 2.4e9

@@ -130,5 +130,6 @@ def test_so_are_messages_whose_receiver_wakes_meanwhile(ether, arq, blocks):
 @pytest.mark.slow
 @pytest.mark.parametrize("arq", ARQS)
 @pytest.mark.parametrize("blocks", [{}, BLOCKS], ids=["still", "fading"])
-def test_20000_messages_are_as_if_every_attempt_were_played(ether, arq, blocks):
-    assert_alike(ether, 20_000, ARQS[arq] | blocks, 8, [(2.35, 4)])
+@pytest.mark.parametrize("rhythm", [None, NAPS], ids=["awake", "naps"])
+def test_20000_messages_are_as_if_every_attempt_were_played(ether, arq, blocks, rhythm):
+    assert_alike(ether, 20_000, ARQS[arq] | blocks, 8, [(2.35, 4)], rhythm=rhythm)
