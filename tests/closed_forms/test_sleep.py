@@ -23,7 +23,7 @@ pytestmark = pytest.mark.closed_forms
 
 MS, S = 1_000_000, 1_000_000_000
 LAW = DutyCycle(period_s=0.1, awake_fraction=0.3)
-PAIRS = 6_000
+PAIRS = 3_000
 
 
 class Free:
