@@ -42,6 +42,7 @@ def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
     assert found["cells"][0]["backend"] == "sequential"
 
 
+@pytest.mark.slow
 def test_a_cell_that_does_not_fit_is_left_out_with_its_reason(run, monkeypatch):
     import _timing
     import local_sgd
@@ -93,6 +94,7 @@ def test_gossip_counts_the_same_jobs_on_both_sides(run):
     assert cell["ratio"] > 0
 
 
+@pytest.mark.slow
 def test_time_is_split_into_parts_that_make_a_whole(run, monkeypatch, tmp_path):
     import where_time_goes
 

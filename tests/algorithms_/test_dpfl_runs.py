@@ -198,6 +198,7 @@ def assert_same(simulation, expected, models):
             np.testing.assert_allclose(mine.numpy(), rows[k].numpy(), rtol=0, atol=1e-9)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("params", "budgets", "reading"),
     [
@@ -299,6 +300,7 @@ PATIENT = {"timeout_s": 0.4, "tries": 4, "candidates": "peers"}
 SLOW = {"link": {"latency_s": 0.003, "rate_bps": 1e4, "loss": 0.1}}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("budget", "counts_self"), [(2, False), (3, True)])
 @pytest.mark.parametrize("network", [LOSSY, SLOW, RADIO], ids=["lossy", "late", "radio"])
 def test_no_node_holds_or_downloads_more_than_its_budget(
@@ -336,6 +338,7 @@ def test_the_passes_download_each_candidate_twice_at_most(run):
 # -- networks that lose, delay and sleep -------------------------------------------------------
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize(
     "network",

@@ -253,6 +253,7 @@ NEUTRAL = {
 }  # fmt: skip
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("tables", "params", "reading"),
     [
@@ -342,6 +343,7 @@ STAR = {"exchange": {"schedule": "star", "slot_s": 0.03, "slots_per_exchange": 4
 RING = {"topology": {"kind": "ring"}}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("tables", "absent"),
     [

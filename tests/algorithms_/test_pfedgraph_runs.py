@@ -275,6 +275,7 @@ def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
             assert set(down.bits) == {32 * (values + buffers) + extra}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
@@ -312,6 +313,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     assert sum(node._mailbox.unread() for node in run.ctx.nodes) == 0
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
 @pytest.mark.parametrize("schedule", ["poisson", "star"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.closed_forms
 NODES, ROUNDS = 10, 3000
 
 
+@pytest.mark.slow
 def test_a_round_of_ten_takes_the_longest_of_ten_shifted_exponentials():
     """1 + 0.5 H10 = 2.464484 s; its variance is 0.25 times the sum of 1 / k^2."""
     ks = np.arange(1, NODES + 1)

@@ -46,6 +46,7 @@ def test_ring_of_16_as_tabulated():
     assert lambda_2(Ring(), 16) == pytest.approx(0.949253, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("c", "connected"), [(2.0, 0.83)])
 def test_a_random_geometric_graph_on_the_torus_is_connected(c, connected):
     """pi r^2 n = ln n + c: exp(-exp(-c)) = .8734 in the limit, .83 simulated at n = 1000."""

@@ -101,7 +101,7 @@ def shortest(params):
     return {key: 1.0 for key, field in params.items() if field.is_required()} | few
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(("name", "schedule", "where"), PLAYS)
 def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, where):
     changed = tables(

@@ -167,6 +167,7 @@ class Thing:
         assert "toy.py, line " in str(caught.value)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("call", "problem"),
     [

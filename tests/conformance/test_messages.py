@@ -169,6 +169,7 @@ def on_start(node):
 """
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "use",
     [

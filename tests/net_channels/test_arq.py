@@ -143,6 +143,7 @@ CHANGING = [
 CUT_OFF = [Segment(5, 0.2), Segment(2, 0.8), Segment(6, 0.5)]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "segments"),
@@ -189,6 +190,7 @@ CUT = [Segment(7, 0.4), Segment(5, 0.7), Segment(0, 0.9), Segment(3, 0.3), Segme
 CERTAIN = [Segment(4, 0.0), Segment(2, 0.5), Segment(3, 0.97), Segment(ENDLESS, 0.1)]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "cuts"),

@@ -123,6 +123,7 @@ def by_size():
         yield pytest.param(kind, id=name, marks=[pytest.mark.slow] if large else [])
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", list(by_size()))
 def test_every_model_of_the_family_has_a_form_that_is_the_model(kind):
     module, shape = small(kind)
@@ -168,6 +169,7 @@ def has_patches(layer):
 PATCHES = [n for n, layers in LAYERS.items() if any(map(has_patches, layers))]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("counts", [None, COUNTS], ids=["full", "ragged"])
 @pytest.mark.parametrize(
     ("name", "by_patches"), [(n, False) for n in LAYERS] + [(n, True) for n in PATCHES]
