@@ -62,6 +62,8 @@ class Stretch:
         Time of one attempt; 0 where the rate is 0.
     length_ns, attempts : int or None
         How long it lasts and how many attempts begin in it; None for one without end.
+    asleep : bool
+        Whether the receiver sleeps.
     """
 
     snr: float
@@ -69,6 +71,12 @@ class Stretch:
     attempt_ns: float
     length_ns: int | None
     attempts: int | None
+    asleep: bool = False
+
+    @property
+    def heard_snr(self) -> float:
+        """The SNR of what reaches the receiver's decoder, linear."""
+        return 0.0 if self.asleep else self.snr
 
 
 SAMPLES = 64

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from netsim.attacks import Attack
+from netsim.channels.sleep import Sleep
 from netsim.compute.route import Route
 from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
@@ -52,8 +53,10 @@ def _default(kind: str) -> Any:
 
 if TYPE_CHECKING:
     ChurnChoice = Churn
+    SleepChoice = Sleep
 else:
     ChurnChoice = choice("netsim.topology.churn")
+    SleepChoice = choice("netsim.channels.sleep")
 
 
 class Group(Table):
@@ -67,6 +70,7 @@ class Group(Table):
     uplink_bps: Positive | None = None
     downlink_bps: Positive | None = None
     churn: ChurnChoice | None = None
+    sleep: SleepChoice | None = None
     battery_j: Positive | None = None
 
 

@@ -25,6 +25,10 @@ def count_airtime(flight: Flight, to_ns: int, recorder: Recorder, meter: Meter) 
     flight.counted_to_ns = to_ns
     recorder.airtime_ns += airtime_ns
     meter.on_air(flight.src, _listening(flight), from_ns, airtime_ns)
+    for reception in _late(flight):
+        wakes_ns = reception.wakes_ns
+        heard_ns = round(flight.on_air * (max(to_ns, wakes_ns) - max(from_ns, wakes_ns)))
+        meter.receives(reception.tx.dst, max(from_ns, wakes_ns), heard_ns)
 
 
 def take_back(flight: Flight, reception: Reception, now_ns: int, meter: Meter) -> None:
@@ -43,7 +47,18 @@ def count_bits(flight: Flight, reports: Sequence[Report], meter: Meter) -> None:
         attempts = reports[0][2]
     if meant:
         meter.carried(flight.src, meant, _listening(flight), attempts * flight.packet_bits)
+    for reception in _late(flight):
+        if reception.wakes_ns <= flight.counted_to_ns:
+            heard = attempts - reception.slept
+            meter.hears(reception.tx.dst, heard * flight.packet_bits)
 
 
 def _listening(flight: Flight) -> list[int]:
-    return [r.tx.dst for r in flight.receptions if not r.in_vain]
+    """Who listens from the beginning of a flight on."""
+    begins_ns = flight.begins_ns
+    return [r.tx.dst for r in flight.receptions if not r.in_vain and r.wakes_ns <= begins_ns]
+
+
+def _late(flight: Flight) -> list[Reception]:
+    """Who listens from some time on, having slept before."""
+    return [r for r in flight.receptions if not r.in_vain and r.wakes_ns > flight.begins_ns]

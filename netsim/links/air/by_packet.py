@@ -81,7 +81,8 @@ class ByPacket:
         """What became of a flight that ends now at a receiver."""
         ledger = self._ledgers.pop(reception)
         under_way, reception.met = len(reception.met), []
-        return reception.report(flight, under_way, ledger, ledger.arrived(), self._channel)
+        channel, limit = self._channel, self._radio.arq.limit
+        return reception.report(flight, under_way, ledger, ledger.arrived(), channel, limit)
 
     def _expire(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:
@@ -100,7 +101,9 @@ class ByPacket:
                 medium=reception.medium,
             )
         )
-        stretch.per = 1.0 if reception.in_vain else stretch.per
+        stretch.asleep = flight.from_ns < reception.wakes_ns
+        if reception.in_vain or stretch.asleep:
+            stretch.per = 1.0
         return stretch
 
     def _attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
@@ -142,7 +145,7 @@ class ByPacket:
             if flight.broadcast:
                 ledger.fates.append(through)
             else:
-                over = self._count(ledger, through, stretch.snr)
+                over = self._count(ledger, through, stretch.heard_snr)
             over = over or len(ledger.fates) == flight.packets
         if over:
             self._over(flight)
@@ -164,8 +167,8 @@ class ByPacket:
         """Probability that an attempt fails, given that those that it is combined with did."""
         if not self._radio.arq.combines or flight.broadcast:
             return stretch.per
-        alone = self._channel.error(stretch.snr, flight.packet_bits)
+        alone = self._channel.error(stretch.heard_snr, flight.packet_bits)
         before = self._channel.error(ledger.energy, flight.packet_bits) if ledger.energy else 1.0
-        after = self._channel.error(ledger.energy + stretch.snr, flight.packet_bits)
+        after = self._channel.error(ledger.energy + stretch.heard_snr, flight.packet_bits)
         hit = (stretch.per - alone) / (1.0 - alone) if alone < 1.0 else 0.0
         return hit + (1.0 - hit) * (after / before if before > 0.0 else 0.0)

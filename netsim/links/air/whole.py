@@ -10,7 +10,8 @@ stays done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -120,7 +121,8 @@ class Whole:
         assert reception.rng is not None
         if reception.tx.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
-        return reception.report(flight, under_way, sending, arrived, self._channel)
+        limit = self._radio.arq.limit
+        return reception.report(flight, under_way, sending, arrived, self._channel, limit)
 
     def _end(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:
@@ -141,7 +143,7 @@ class Whole:
             if reception.in_vain:
                 _nothing_gets_through(stretch, left_ns)
             met.append(stretch)
-            used.append(sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr))
+            used.append(sending.attempt(rng, stretch.attempts, stretch.per, stretch.heard_snr))
             if sending.over or stretch.length_ns is None:
                 break
             passed_ns += stretch.length_ns
@@ -187,6 +189,8 @@ class Whole:
             rate_bps,
             medium=reception.medium,
         )
+        if reception.wakes_ns > flight.from_ns:
+            found = _slept_through(found, reception.wakes_ns - max(0, flight.from_ns))
         bursts = self._radio.bursts
         if bursts is None:
             return found
@@ -245,7 +249,7 @@ class Whole:
                 at += 1
         sending, rng = self._begun(flight, reception), self._rng(flight, reception)
         for stretch in reception.met[: at + 1]:
-            sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr)
+            sending.attempt(rng, stretch.attempts, stretch.per, stretch.heard_snr)
         if done < used[at]:
             sending.rewind(rng, done)
         reception.met, reception.used = reception.met[: at + 1], [*used[:at], done]
@@ -263,6 +267,26 @@ def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> 
     if done >= attempts or share * attempt_ns < 0.5:
         return _Place(stretch, min(done, attempts), 0.0, attempt_ns)
     return _Place(stretch, done, share, attempt_ns)
+
+
+def _slept_through(stretches: Iterable[Stretch], nap_ns: int) -> Iterator[Stretch]:
+    """Stretches whose first attempts are lost: those that begin within so long."""
+    for stretch in stretches:
+        room, length_ns, attempt_ns = stretch.attempts, stretch.length_ns, stretch.attempt_ns
+        if nap_ns > 0 and attempt_ns > 0.0:
+            asleep = ceil(nap_ns / attempt_ns)
+            missed = replace(stretch, per=1.0, asleep=True)
+            if room is not None and room <= asleep:
+                yield missed
+            else:
+                missed.attempts, missed.length_ns = asleep, round(asleep * attempt_ns)
+                yield missed
+                rest = None if room is None else room - asleep
+                rest_ns = None if length_ns is None else length_ns - missed.length_ns
+                yield replace(stretch, attempts=rest, length_ns=rest_ns)
+        else:
+            yield stretch
+        nap_ns -= length_ns or 0
 
 
 def _nothing_gets_through(stretch: Stretch, left_ns: int | None) -> None:
