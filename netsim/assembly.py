@@ -113,6 +113,7 @@ def open_context(
         distances(world.positions_m, world.track),
         world.batteries_j,
         training.batch_size,
+        world.rhythms,
     )
     return ctx
 
@@ -206,4 +207,13 @@ def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
     places = distances(world.positions_m, world.track)
-    return Air(radio, budget, last_wakeup, ctx.env, ctx.recorder, world.streams, places)
+    return Air(
+        radio,
+        budget,
+        last_wakeup,
+        ctx.env,
+        ctx.recorder,
+        world.streams,
+        places,
+        world.rhythms,
+    )

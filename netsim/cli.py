@@ -25,7 +25,9 @@ Sets = Annotated[
     typer.Option("--set", metavar="A.B=V", help="Change one key; may be repeated."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's seed.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results [runs/NAME].")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
+]
 Device = Annotated[
     str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
 ]
@@ -110,7 +112,7 @@ def sweep(
         str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
     ] = None,
     select: Annotated[str | None, typer.Option(help="Metric that chooses the best trial.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time [one a core].")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
     show: Show = None,
     target: Target = None,
     sets: Sets = None,
@@ -219,11 +221,16 @@ def compare(
         from netsim.results.compare import table
         from netsim.results.summary import run_folders
 
+        if csv is not None and csv.exists():
+            raise ScenarioError(f"--csv {csv}: is there already; name another file")
         if len(runs) == 1 and sweeping.is_sweep(runs[0]):
             terminal.out().print(sweeping.compared(runs[0], target, show, csv))
             return
         if show is not None:
             raise ScenarioError("--show is for the folder of a sweep")
+        for path in runs:
+            if sweeping.is_sweep(path):
+                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
         folders = [folder for path in runs for folder in run_folders(path)]
         terminal.out().print(table(folders, csv, target))
 

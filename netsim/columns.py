@@ -11,11 +11,11 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from netsim.registry import did_you_mean
-from netsim.traces.files import read_text
+from netsim.traces.files import is_comment, read_text
 
 
 class Columns:
-    """The columns of one CSV file, which must have at least `names`.
+    """The columns of one CSV file, which must have at least `names`; `#` starts a comment line.
 
     Parameters
     ----------
@@ -31,18 +31,26 @@ class Columns:
 
     def __init__(self, table: str, path: str, folder: Path | None, names: Sequence[str]) -> None:
         self._text = read_text(path, folder, table)
+        lines = enumerate(self._text.content.splitlines(), start=1)
+        said = [(at, line) for at, line in lines if not is_comment(line)]
+        self._lines = [at for at, _ in said[1:]]
         try:
             # one thread: the files are small, and threads are for the tensors
             alone = pa.csv.ReadOptions(use_threads=False)
-            self._table = pa.csv.read_csv(io.BytesIO(self._text.content.encode()), alone)
+            content = "".join(f"{line}\n" for _, line in said)
+            read = pa.csv.read_csv(io.BytesIO(content.encode()), alone)
         except pa.ArrowException as error:
             raise self._text.wrong(f"can't be read as CSV ({error})") from error
+        known = [name.strip() for name in read.column_names]
         for name in names:
-            if name not in self._table.column_names:
+            if name not in known:
                 self._fail(
-                    f"no column {name}; it has {', '.join(self._table.column_names)}, "
-                    f"and needs {', '.join(names)}" + did_you_mean(name, self._table.column_names)
+                    f"no column {name}; it has {', '.join(known)}, "
+                    f"and needs {', '.join(names)}" + did_you_mean(name, known)
                 )
+        if len(set(known)) < len(known):
+            self._fail(f"two columns are called {next(n for n in known if known.count(n) > 1)}")
+        self._table = read.rename_columns(known)
         if self._table.num_rows == 0:
             self._fail("has no rows")
 
@@ -55,8 +63,7 @@ class Columns:
     def require(self, ok: NDArray[np.bool_], what: str) -> None:
         """Every row must be ok, or the first that is not is named."""
         if not ok.all():
-            # the header is line 1
-            self._fail(what, int(np.argmin(ok)) + 2)
+            self._fail(what, self._lines[int(np.argmin(ok))])
 
     def numbers(self, name: str, empty: float | None = None) -> NDArray[np.float64]:
         """A column of finite numbers, (n,); what stands for an empty cell, if one may be."""
@@ -74,5 +81,8 @@ class Columns:
     def ids(self, name: str) -> NDArray[np.int64]:
         """A column of node ids, (n,)."""
         found = self.numbers(name)
-        self.require((found >= 0) & (found % 1 == 0), f"{name} must be a node's number, 0, 1, ...")
+        self.require(
+            (found >= 0) & (found % 1 == 0) & (found < 2**53),
+            f"{name} must be a node's number, 0, 1, ...",
+        )
         return found.astype(np.int64)

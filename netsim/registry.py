@@ -12,9 +12,18 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, Any, Union
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _lasting(seconds: float) -> float:
+    if seconds < 1e-9:
+        raise ValueError("must be at least 1e-9: the clock counts nanoseconds")
+    return seconds
+
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Duration = Annotated[Positive, AfterValidator(_lasting)]
+"""Seconds after which something happens again: time would stand still if they were no tick."""
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

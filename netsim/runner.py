@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from netsim import plugins
 from netsim.errors import NetsimError, ScenarioError
 from netsim.scenario import AlgorithmEntry, Scenario
+from netsim.traces.files import spelt_out
 
 if TYPE_CHECKING:
     from netsim.engine import Progress
@@ -137,7 +138,7 @@ def build(scenario: Scenario, path: str) -> "World":
 
     elsewhere = os.environ.get(DATA_VARIABLE)
     try:
-        return world.build(scenario, Path(elsewhere).expanduser() if elsewhere else None)
+        return world.build(scenario, spelt_out(elsewhere) if elsewhere else None)
     except ScenarioError as error:
         lines = str(error).splitlines()
         located = [f"{path}: {text}" if text.startswith("[") else text for text in lines]

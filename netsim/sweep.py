@@ -27,7 +27,7 @@ from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
 from netsim.scenario.draft import TAGS, Draft
-from netsim.scenario.problems import shown
+from netsim.scenario.problems import short_path, shown
 from netsim.scenario.sweep import Sweep
 
 COMMAND_LINE = "command line"
@@ -112,7 +112,7 @@ def _short(value: Any, others: Sequence[Any] = ()) -> str:
     if isinstance(value, float):
         return f"{value:.6g}".replace("e+", "e")
     if not isinstance(value, dict):
-        return str(value)
+        return short_path(str(value))
     tag = next((t for t in TAGS if t in value), None)
     if tag is None:
         return shown(value)
@@ -203,6 +203,21 @@ def run_job(job: Job) -> Outcome:
     return Outcome(job, tuple(folders))
 
 
+_interrupted: list[Job] = []
+"""The run of this process that Ctrl-C has ended; a pool would hand it the next one."""
+
+
+def run_in_worker(job: Job) -> Outcome:
+    """`run_job` in a process of a pool, which plays nothing more once it has been interrupted."""
+    if _interrupted:
+        raise KeyboardInterrupt
+    try:
+        return run_job(job)
+    except KeyboardInterrupt:
+        _interrupted.append(job)
+        raise
+
+
 def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
     """Play all runs, `workers` at a time (one: in this process), telling of each that ends."""
     if workers == 1:
@@ -212,7 +227,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None])
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context)
     try:
-        waiting = {pool.submit(run_job, job): job for job in jobs}
+        waiting = {pool.submit(run_in_worker, job): job for job in jobs}
         for future in as_completed(waiting):
             job = waiting[future]
             try:

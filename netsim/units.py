@@ -10,13 +10,18 @@ import math
 NS_PER_S = 1_000_000_000
 BITS_PER_MEGABYTE = 8e6
 BOLTZMANN_J_PER_K = 1.380649e-23
+FOREVER_NS = 1 << 62
+"""Beyond any horizon: 146 years."""
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 _LARGEST_DB = 3080.0
 
 
 def to_ns(seconds: float) -> int:
-    """Seconds as whole nanoseconds, rounded to the nearest."""
-    return round(seconds * NS_PER_S)
+    """Seconds as whole nanoseconds, rounded to the nearest; at most `FOREVER_NS` either way."""
+    ns = seconds * NS_PER_S
+    if -FOREVER_NS < ns < FOREVER_NS:
+        return round(ns)
+    return FOREVER_NS if ns > 0 else -FOREVER_NS
 
 
 def to_s(nanoseconds: int) -> float:

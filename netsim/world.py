@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from netsim.budget import open_budget
+from netsim.channels.sleep import Rhythm, rhythms
 from netsim.compute.architecture import Architecture, build_architecture
 from netsim.compute.shards import NodeRows, Shards
 from netsim.data.sets import Samples
@@ -60,6 +61,8 @@ class World:
         How nodes move; None: nobody does.
     batteries_j : tuple of float or None
         What each node's battery holds; None: no end of it.
+    rhythms : tuple of Rhythm or None
+        When each node's radio is awake; empty: all of them always.
     """
 
     scenario: Scenario
@@ -81,6 +84,7 @@ class World:
     churn: Timeline | None = None
     track: Track | None = None
     batteries_j: tuple[float | None, ...] = ()
+    rhythms: tuple[Rhythm | None, ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -124,7 +128,10 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     budget: Budget | None = None
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
+    sleeping: tuple[Rhythm | None, ...] = ()
     if scenario.radio is not None:
+        law = scenario.radio.sleep
+        sleeping = rhythms([g.sleep or law for g in groups] + [law] * plain, streams)
         if positions is None:
             scenario.radio.do_without_places()
         given = tuple(g.tx_power_dbm for g in groups) + (None,) * plain
@@ -154,6 +161,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         timeline(churn, streams, folder),
         track,
         batteries_j,
+        sleeping,
     )
 
 

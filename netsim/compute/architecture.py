@@ -80,6 +80,14 @@ class Architecture:
         """The named tensors in row order."""
         return tuple(self._slices)
 
+    def parameters_in(self, rows: Tensor) -> dict[str, Tensor]:
+        """Views (W, *shape) of the parameters in rows (W, num_parameters or more), by name."""
+        return {
+            s.name: rows[:, s.start : s.stop].view(len(rows), *s.shape)
+            for s in self._slices
+            if s.stop <= self.num_parameters
+        }
+
     def columns(self, name: str) -> tuple[int, int]:
         """The column range of a named part.
 

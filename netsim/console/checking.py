@@ -9,6 +9,7 @@ from netsim import runner
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
+from netsim.scenario.file import anchored
 from netsim.sweep import COMMAND_LINE
 
 
@@ -47,11 +48,24 @@ def checked(
     try:
         draft = draft_of(name, sets)
         if sweep:
-            draft.lay_over({"sweep": sweep}, COMMAND_LINE)
+            draft.lay_over(anchored({"sweep": sweep}, Path()), COMMAND_LINE)
         scenario = check(draft, modules)
         problems += runner.machine_problems(scenario, draft.path, modules, timing_only)
+        problems += _seed_problems(draft, scenario)
     except ScenarioError as error:
         raise ScenarioError("\n".join([*str(error).splitlines(), *problems])) from None
     if problems:
         raise ScenarioError("\n".join(problems))
     return draft, scenario
+
+
+def _seed_problems(draft: Draft, scenario: Scenario) -> list[str]:
+    """A seed of the command line that the scenario's sweep would not play."""
+    sweep, said = scenario.sweep, draft.source(("seed",))
+    if sweep is None or not sweep.seeds or sweep.trials or not said.startswith("--set"):
+        return []
+    return [
+        f"{said}: seed = {scenario.seed}: changes nothing beside the seeds of [sweep]: "
+        f"{', '.join(map(str, sweep.seeds))}; change those, as in netsim sweep {draft.path} "
+        f"--seeds {scenario.seed}"
+    ]

@@ -41,7 +41,11 @@ def run(
 
     with progress.watched(console, quiet) as watch:
         folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
-    _conclude(made[0], folders, figures, quiet)
+    try:
+        _conclude(made[0], folders, figures, quiet)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"all runs had ended; their results are in {made[0]}")
+        raise
 
 
 def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) -> None:

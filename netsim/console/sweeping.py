@@ -45,9 +45,13 @@ def options(
         key, _, values = text.partition("=")
         if not values:
             problems.append(f"--over {text}: is not of the form key.path=value,value")
+        if key in table.get("over", {}):
+            problems.append(f"--over {text}: {key} is there already; list all its values at once")
         table.setdefault("over", {})[key] = split_values(values)
     for text in draw:
         key, _, span = text.partition("=")
+        if key in table.get("draw", {}):
+            problems.append(f"--draw {text}: {key} is there already; say all of it at once")
         low, _, rest = span.partition(":")
         high, _, log = rest.partition(":")
         if "," in span:
@@ -144,8 +148,11 @@ def play(
         runner.release(top)  # only if nothing was written
     failed = [outcome for outcome in told.outcomes if outcome.problem]
     played = len(told.outcomes) > len(failed)
-    if played:
-        _conclude(scenario, told.outcomes, top, quiet)
+    try:
+        if played:
+            _conclude(scenario, told.outcomes, top, quiet)
+    except KeyboardInterrupt as stop:
+        stopped = stop
     if stopped is not None:
         raise _with_what_is_missing(stopped, jobs, told.outcomes, top)
     if not played:
@@ -200,8 +207,7 @@ def _conclude(
                 look.save(figure, top / "sweep.png")
     if quiet:
         return
-    console = terminal.out()
-    console.print(_table(lines, swept))
+    (console := terminal.out()).print(_table(lines, swept))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
         line = f"  {scenario.sweep.select} {found['score']:.4g} at {found['point']}: {options}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
 from netsim.energy import Energy
 from netsim.energy.battery import Battery
@@ -27,6 +28,9 @@ class Meter:
         What each node's battery holds; None: no end of it.
     batch_size : int
         Samples of a local step.
+    rhythms : sequence of Rhythm or None
+        When each node's radio is awake; empty: all of them always. One that sends or receives
+        beyond that is awake; one that only waits for its turn or for a reply counts as asleep.
 
     Attributes
     ----------
@@ -45,9 +49,18 @@ class Meter:
         distance_m: Callable[[int, int, int], float] | None,
         batteries_j: Sequence[float | None],
         batch_size: int,
+        rhythms: Sequence[Rhythm | None] = (),
     ) -> None:
         self._env, self._power, self._radio = env, power, energy.radio
         self._standing_w: float = energy.radio.standing_w()
+        self._saved_w: float = self._standing_w - energy.radio.sleeping_w()
+        self._rhythms = {
+            node: rhythm
+            for node, rhythm in enumerate(rhythms)
+            if rhythm is not None and self._saved_w
+        }
+        self._slept_ns = [0] * len(batteries_j)
+        self._on_since_ns = [0] * len(batteries_j)
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
         self._step_j = energy.compute.step_j(batch_size)
@@ -56,7 +69,7 @@ class Meter:
         self._radio_j = [0.0] * len(batteries_j)
         self._compute_j = [0.0] * len(batteries_j)
         self._batteries = {
-            node: Battery(joules, self._standing_w * (node not in power.off))
+            node: self._battery(node, joules)
             for node, joules in enumerate(batteries_j)
             if joules is not None
         }
@@ -64,7 +77,7 @@ class Meter:
         self.planned = 0
         for node in self._batteries:
             self._plan(node)
-        if self._batteries:
+        if self._batteries or self._rhythms:
             power.tell(self._switched)
 
     # -- what is drawn ---------------------------------------------------------------------------
@@ -77,19 +90,27 @@ class Meter:
         A negative time takes back what had been told too much; then `to_ns` is the earlier one.
         The sender may be among the receivers; it only sends.
         """
-        watt = self._sending_w[src]
+        watt = self._sending_w[src] + self._woken_w(src, from_ns, to_ns)
         self._radio_j[src] += watt * airtime_ns / NS_PER_S
         if self._batteries:
             self._drain(src, watt, from_ns, to_ns, airtime_ns)
-        if self._receiving_w:
+        if self._receiving_w or self._rhythms:
             for node in receivers:
                 if node != src:
                     self.receives(node, from_ns, to_ns, airtime_ns)
 
     def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
         """The same of one receiver alone."""
-        self._radio_j[node] += self._receiving_w * airtime_ns / NS_PER_S
-        self._drain(node, self._receiving_w, from_ns, to_ns, airtime_ns)
+        watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
+        self._radio_j[node] += watt * airtime_ns / NS_PER_S
+        self._drain(node, watt, from_ns, to_ns, airtime_ns)
+
+    def _woken_w(self, node: int, from_ns: int, to_ns: int) -> float:
+        """Drawn beside on average, since the radio would sleep during some of that time."""
+        rhythm = self._rhythms.get(node)
+        if rhythm is None or from_ns == to_ns:
+            return 0.0
+        return self._saved_w * rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """A node has sent so many bits, headers and repetitions included.
@@ -108,8 +129,12 @@ class Meter:
         self._radio_j[src] += (joules := self._radio.sent_j(bits, farthest_m))
         self._take(src, joules)
         for node in receivers:
-            self._radio_j[node] += (joules := self._radio.received_j(bits))
-            self._take(node, joules)
+            self.hears(node, bits)
+
+    def hears(self, node: int, bits: int) -> None:
+        """A node has received so many bits."""
+        self._radio_j[node] += (joules := self._radio.received_j(bits))
+        self._take(node, joules)
 
     def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
         """A node trains for so many steps, from an instant to another one."""
@@ -154,11 +179,21 @@ class Meter:
         if plan == self._plans[node] and node not in self._power.dead:
             self._power.die(node)
 
+    def _battery(self, node: int, joules: float) -> Battery:
+        on = node not in self._power.off
+        rhythm = self._rhythms.get(node)
+        return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
+
     def _switched(self, node: int, on: bool) -> None:
+        now, rhythm = self._env.now, self._rhythms.get(node)
+        if on:
+            self._on_since_ns[node] = now
+        elif rhythm is not None:
+            self._slept_ns[node] += rhythm.asleep_ns(self._on_since_ns[node], now)
         battery = self._batteries.get(node)
         if battery is not None:
-            battery.left_j(self._env.now)
-            battery.switched(self._standing_w if on else 0.0)
+            battery.left_j(now)
+            battery.switched(self._standing_w * on, self._saved_w * on)
             self._plan(node)
 
     # -- what it comes to ------------------------------------------------------------------------
@@ -166,10 +201,22 @@ class Meter:
     def spent_j(self, node: int, now_ns: int) -> float:
         """What a node has drawn; all of a transmission or a training counts from its start."""
         spent = self._radio_j[node] + self._compute_j[node]
-        return spent + self._idle_j(node, now_ns) if self._standing_w else spent
+        stands = self._standing_w or self._rhythms
+        return spent + self._idle_j(node, now_ns) if stands else spent
 
     def _idle_j(self, node: int, now_ns: int) -> float:
-        return self._standing_w * self._power.on_s(node, now_ns)
+        joules = self._standing_w * self._power.on_s(node, now_ns)
+        rhythm = self._rhythms.get(node)
+        if rhythm is not None:
+            joules -= self._saved_w * to_s(self._asleep_ns(node, rhythm, now_ns))
+        return joules
+
+    def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
+        """For how long a radio has slept while its node was on, by its schedule."""
+        slept_ns = self._slept_ns[node]
+        if node not in self._power.off:
+            slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)
+        return slept_ns
 
     def total_j(self, now_ns: int) -> float:
         """What all nodes have drawn."""
@@ -181,8 +228,8 @@ class Meter:
         Returns
         -------
         dict
-            `radio_j` what sending and receiving drew beside idling, `idle_j`, `compute_j`,
-            `per_node_j`; with batteries `died` [{node t_s}] and `left_j` {node: joules}.
+            `radio_j` what sending and receiving drew beside idling, `idle_j` (sleep included),
+            `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules}.
         """
         nodes = range(len(self._radio_j))
         found: dict[str, Any] = {

@@ -7,7 +7,7 @@ under `rounds`, whose barrier the engine keeps.
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple, Protocol
 
-from netsim.registry import Component, Positive
+from netsim.registry import Component, Duration
 from netsim.rng import Streams
 
 
@@ -47,7 +47,7 @@ class Schedule(Component):
     """
 
     barrier: ClassVar[bool] = False
-    slot_s: Positive | None = None
+    slot_s: Duration | None = None
 
     @abstractmethod
     def clock(self, streams: Streams, nodes: int) -> Clock:

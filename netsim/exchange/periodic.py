@@ -4,7 +4,7 @@ from typing import Literal
 
 from netsim.exchange import Clock, Schedule
 from netsim.exchange._own_clock import OwnClock
-from netsim.registry import Fraction, Positive
+from netsim.registry import Duration, Fraction
 from netsim.rng import Streams
 
 
@@ -15,7 +15,7 @@ class Periodic(Schedule):
     """
 
     schedule: Literal["periodic"] = "periodic"
-    period_s: Positive
+    period_s: Duration
     drift: Fraction = 0.0
 
     def clock(self, streams: Streams, nodes: int) -> Clock:

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from netsim.errors import ProtocolError
 from netsim.exchange import Clock, Schedule
-from netsim.registry import Positive
+from netsim.registry import Duration
 from netsim.rng import Streams
 
 
@@ -17,8 +17,8 @@ class Rounds(Schedule):
 
     barrier: ClassVar[bool] = True
     schedule: Literal["rounds"] = "rounds"
-    interval_s: Positive = 1.0
-    deadline_s: Positive | None = None
+    interval_s: Duration = 1.0
+    deadline_s: Duration | None = None
 
     def clock(self, streams: Streams, nodes: int) -> Clock:
         raise ProtocolError("rounds start when nodes are ready, not by a clock")

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.exchange import Clock, Schedule
-from netsim.registry import Count, Positive
+from netsim.registry import Count, Duration
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -20,7 +20,7 @@ class Star(Schedule):
     """
 
     schedule: Literal["star"] = "star"
-    slot_s: Positive = 1.0
+    slot_s: Duration = 1.0
     slots_per_exchange: Count = 20
 
     @property

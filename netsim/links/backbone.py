@@ -114,6 +114,7 @@ class Backbone(Table):
         """
         text = read_text(self.path, folder, "link.backbone", member=self.member)
         read = read_graph(text, self.drop_self_loops)
+        self._require_attributes(read)
         graph = nx.Graph()
         graph.add_nodes_from(read.nodes)
         for edge in read.edges:
@@ -135,6 +136,17 @@ class Backbone(Table):
             )
         return Routes(graph, routers)
 
+    def _require_attributes(self, graph: Graph) -> None:
+        """An attribute that the user names must be there; those by default need not."""
+        there = list(dict.fromkeys(name for edge in graph.edges for name in edge.values))
+        for key in ("rate_attribute", "latency_attribute"):
+            name: str = getattr(self, key)
+            if name != type(self).model_fields[key].default and name not in there:
+                raise graph.text.wrong(
+                    f'no line has the {key} "{name}"; what they have: '
+                    f"{', '.join(there) or 'nothing'}" + did_you_mean(name, there)
+                )
+
     def _latency_ns(self, graph: Graph, edge: Edge) -> int:
         value = self._value(graph, edge, self.latency_attribute)
         if value is not None:
@@ -146,7 +158,7 @@ class Backbone(Table):
         value = self._value(graph, edge, self.rate_attribute)
         if value == 0:
             raise graph.text.wrong(
-                f"the line {edge.a} - {edge.b} has {self.rate_attribute} 0: nothing would ever "
+                f"the line {edge.a} - {edge.b} has {self.rate_attribute} = 0: nothing would ever "
                 "cross it",
                 edge.line,
             )
@@ -159,7 +171,7 @@ class Backbone(Table):
         value = number(word)
         if value is None or not 0 <= value < math.inf:
             raise graph.text.wrong(
-                f'the line {edge.a} - {edge.b} has {name} "{word}", not a number of at least 0',
+                f'the line {edge.a} - {edge.b} has {name} = "{word}", not a number of at least 0',
                 edge.line,
             )
         return value

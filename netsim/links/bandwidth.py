@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import model_validator
 
 from netsim.links.capacity import Varying
-from netsim.registry import Positive, Table
+from netsim.registry import Duration, Positive, Table
 from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
 from netsim.traces.files import Text, read_text
@@ -45,7 +45,7 @@ class BandwidthTrace(Table):
     after: Literal["loop", "hold"] = "loop"
     start: Literal["first", "random"] = "first"
     scale: Positive = 1.0
-    bin_s: Positive = 0.1
+    bin_s: Duration = 0.1
 
     @model_validator(mode="after")
     def _names_a_file(self) -> Self:

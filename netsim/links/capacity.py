@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from netsim.units import NS_PER_S
+from netsim.units import FOREVER_NS, NS_PER_S, to_ns
 
 
 class Steady(NamedTuple):
@@ -24,7 +24,7 @@ class Steady(NamedTuple):
 
     def finish_ns(self, time_ns: int, bits: float) -> int:
         """When so many bits are through that start at an instant and have it all to themselves."""
-        return time_ns + round(bits / self.bps * NS_PER_S)
+        return time_ns + to_ns(bits / self.bps)
 
 
 class Varying:
@@ -72,15 +72,19 @@ class Varying:
     def finish_ns(self, time_ns: int, bits: float) -> int:
         """As of `Steady`: when the integral of the capacity reaches the bits."""
         if self._period_ns is not None and self._period_bits > 0:
-            whole = max(0, math.floor(bits / self._period_bits) - 1)
+            periods = bits / self._period_bits
+            if periods * self._period_ns >= FOREVER_NS:
+                return FOREVER_NS
+            whole = max(0, math.floor(periods) - 1)
             bits -= whole * self._period_bits
             time_ns += whole * self._period_ns
-        while True:
+        while time_ns < FOREVER_NS:
             rate, change_ns = self.at(time_ns)
             if change_ns is None or bits <= rate * (change_ns - time_ns) / NS_PER_S:
-                return time_ns + (round(bits / rate * NS_PER_S) if bits > 0 else 0)
+                return time_ns + (to_ns(bits / rate) if bits > 0 else 0)
             bits -= rate * (change_ns - time_ns) / NS_PER_S
             time_ns = change_ns
+        return FOREVER_NS
 
 
 Capacity = Steady | Varying

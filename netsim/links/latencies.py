@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from netsim.registry import Table
 from netsim.rng import Streams
 from netsim.traces.files import is_comment, number, read_text
+from netsim.units import FOREVER_NS
 
 
 class LatencyMatrix(Table):
@@ -70,7 +71,6 @@ class LatencyMatrix(Table):
             hosts = streams.permutation("latency matrix", n=len(rows))
         hosts = hosts[:nodes]
         scale_ns = (1e6 if self.unit == "ms" else 1e9) / (2 if self.round_trip else 1)
-        found: NDArray[np.int64] = np.rint(np.array(rows)[np.ix_(hosts, hosts)] * scale_ns).astype(
-            np.int64
-        )
-        return found
+        found = np.minimum(np.array(rows)[np.ix_(hosts, hosts)], FOREVER_NS / scale_ns)
+        found_ns: NDArray[np.int64] = np.rint(found * scale_ns).astype(np.int64)
+        return found_ns

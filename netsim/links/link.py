@@ -28,6 +28,7 @@ DEADLINE = "deadline"
 BUSY = "busy"
 COLLISION = "collision"
 OFF = "off"
+ASLEEP = "asleep"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
 
 

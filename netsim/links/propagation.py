@@ -65,6 +65,8 @@ class Stretch:
     length_ns, attempts : int or None
         How long it lasts and how many attempts begin in it; None for one without end. No attempt
         begins where the rate is 0.
+    asleep : bool
+        Whether the receiver sleeps.
     """
 
     snr: float
@@ -73,6 +75,12 @@ class Stretch:
     length_ns: int | None
     attempts: int | None
     ruined: float = 0.0
+    asleep: bool = False
+
+    @property
+    def heard_snr(self) -> float:
+        """The SNR of what reaches the receiver's decoder, linear."""
+        return 0.0 if self.asleep else self.snr
 
 
 SAMPLES = 64

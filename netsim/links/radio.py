@@ -18,13 +18,15 @@ class Radio(Table):
     """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
-    called mean. `threshold_db` says who is reachable, and what `packet_error = "outage"` decodes.
-    `reachable` sets the threshold or the transmit power such that a node reaches that many others
-    on average. `mean_snr_db` holds for every pair under `placement = "iid_links"`. At most
-    `queue_limit` messages wait at a sender (absent: any number); one more is `busy`. With
-    `propagation_delay` a message arrives distance / c after it was sent. `fidelity = "packet"`
-    plays every attempt as an event: slow, with the same distribution. `bursts` lose attempts
-    whatever the SNR.
+    called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
+    backoff, its acknowledgement. `threshold_db` says who is reachable, and what
+    `packet_error = "outage"` decodes. `reachable` sets the threshold or the transmit power such
+    that a node reaches that many others on average. `mean_snr_db` holds for every pair under
+    `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
+    number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
+    was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
+    distribution. `bursts` lose attempts whatever the SNR; while a receiver sleeps (`sleep`) all
+    are lost.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -53,6 +55,7 @@ class Radio(Table):
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from netsim.clock import Clock
 from netsim.links.capacity import Capacity
 from netsim.links.sharing import max_min
-from netsim.units import NS_PER_S
+from netsim.units import NS_PER_S, to_ns
 
 
 @dataclass(slots=True, eq=False)
@@ -126,7 +126,7 @@ class MaxMin(Service):
             flow.rate, flow.since_ns = rate, now
             flow.version += 1
             if rate > 0.0:
-                end_ns = now + round(flow.left / rate * NS_PER_S)
+                end_ns = now + to_ns(flow.left / rate)
                 self._order += 1
                 heapq.heappush(self._ends, (end_ns, self._order, flow.version, flow))
         self._wait_for_the_first()

@@ -4,6 +4,7 @@ Serialisation occupies the direction, propagation does not: the next message may
 last one is still on its way.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -100,25 +101,29 @@ class WiredLink(Link):
         self.unicasts(group)
 
     def unicast(self, tx: Transmission) -> None:
-        wait_ns, report = self._fate(tx)
-        self.env.after(wait_ns, self.finish, *report)
+        wait_ns, airtime_ns, report = self._fate(tx)
+        self.env.after(wait_ns, self._end, airtime_ns, report)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: it takes the place of events that would follow
         # each other anyway, for the end of a message that asks nothing starts nothing at once.
-        together: dict[int, list[Report]] = {}
+        together: dict[int, list[tuple[int, Report]]] = {}
         for tx in group:
-            wait_ns, report = self._fate(tx)
-            together.setdefault(wait_ns, []).append(report)
-        for wait_ns, reports in together.items():
-            self.env.after(wait_ns, self._finish_all, reports)
+            wait_ns, airtime_ns, report = self._fate(tx)
+            together.setdefault(wait_ns, []).append((airtime_ns, report))
+        for wait_ns, ends in together.items():
+            self.env.after(wait_ns, self._end_all, ends)
 
-    def _finish_all(self, reports: Sequence[Report]) -> None:
-        for report in reports:
-            self.finish(*report)
+    def _end_all(self, ends: Sequence[tuple[int, Report]]) -> None:
+        for end in ends:
+            self._end(*end)
 
-    def _fate(self, tx: Transmission) -> tuple[int, Report]:
-        """In how many nanoseconds a message that is sent now ends, and how."""
+    def _end(self, airtime_ns: int, report: Report) -> None:
+        self.recorder.airtime_ns += airtime_ns
+        self.finish(*report)
+
+    def _fate(self, tx: Transmission) -> tuple[int, int, Report]:
+        """In how many nanoseconds a message that is sent now ends, its airtime, and how it ends."""
         self.in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
@@ -130,16 +135,18 @@ class WiredLink(Link):
             queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
             longest_ns = self.longest_wait_ns(tx)
             if longest_ns is not None and 0 < queued_ns >= longest_ns:
-                return longest_ns, (tx, DEADLINE, 0, 0, None, None)
+                return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None)
             busy_ns = to_ns(tx.bits / self._rate_bps * attempts / packets)
         wait_ns = queued_ns + busy_ns + self._latency_ns
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
-            busy_ns = min(busy_ns, self.ttl_ns - queued_ns)
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
+            sent_ns = min(busy_ns, self.ttl_ns - queued_ns)
+            if sent_ns < busy_ns:
+                attempts = math.ceil(attempts * (sent_ns / busy_ns))
+                lost, busy_ns = min(lost, attempts), sent_ns
         if self._rate_bps is not None:
             self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
-            self.recorder.airtime_ns += busy_ns
-        return wait_ns, (tx, outcome, attempts, lost, None, arrived)
+        return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived)
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
         """What loss makes of a message: attempts, packets lost, outcome, mask."""

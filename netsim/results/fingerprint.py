@@ -1,11 +1,11 @@
 """The fingerprint of a table of events, independent of where the table was cut into parts."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from netsim.results.parts import Column, Rows, Words
+from netsim.results.parts import Column, Rows
 
 _SNR_DECIMALS = 6  # in the fingerprint: machines' log10 may differ in the last bit
 
@@ -35,12 +35,12 @@ class Fingerprint:
             else:
                 column_hash.update(cells.astype("<i8").data)
 
-    def digest(self, words: Mapping[str, Words]) -> bytes:
+    def digest(self, words: Mapping[str, Collection[str]]) -> bytes:
         """Hash of everything fed so far.
 
         Parameters
         ----------
-        words : mapping of str to Words
+        words : mapping of str to collection of str
             The strings that the codes of word columns stand for.
         """
         total = hashlib.sha256()

@@ -21,6 +21,7 @@ from netsim.errors import ProtocolError
 from netsim.results.fingerprint import Fingerprint
 from netsim.results.parts import Column, Parts, Rows, join, read, write_table
 from netsim.results.tables import (
+    ADDED_OUTCOMES,
     GRAPH_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
@@ -276,10 +277,14 @@ class Recorder:
         self._messages.write(rows)
 
     def _count(self) -> dict[str, Any]:
-        fingerprint = hashlib.sha256(self._message_hash.digest(self._messages.words))
+        totals = self.traffic.totals(list(self._messages.words["kind"]), to_s(self.airtime_ns))
+        occurred = {outcome for counts in totals["outcomes"].values() for outcome in counts}
+        outcomes = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
+        words = {**self._messages.words, "outcome": outcomes}
+        fingerprint = hashlib.sha256(self._message_hash.digest(words))
         fingerprint.update(self._mark_hash.digest(self._marks.words))
         return {
-            **self.traffic.totals(list(self._messages.words["kind"]), to_s(self.airtime_ns)),
+            **totals,
             "staleness": self.ages.summary(),
             "wakes": dict.fromkeys(WAKES, 0) | self._wakes,
             "local_steps": self.local_steps,

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from netsim.results import look
 from netsim.results.measures import MEASURES
 from netsim.results.paired import Cell, Line
+from netsim.scenario.problems import short_path
 
 _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",
@@ -104,7 +105,7 @@ def brief(value: Any, named: bool = True) -> str:
         return (", " if named else "\n").join([*kind, others] if others else kind)
     if isinstance(value, bool):
         return str(value).lower()
-    return _tick(value) if isinstance(value, int | float) else str(value)
+    return _tick(value) if isinstance(value, int | float) else short_path(str(value))
 
 
 def _tick(x: float) -> str:
@@ -160,21 +161,25 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
         plain = f"{plain.removesuffix(f'_{unit}')} [{_UNITS[unit]}]"
     panel.set_xlabel(plain)
     if not all(_is_number(v) for v in values):
-        places = {name: i for i, name in enumerate(dict.fromkeys(brief(v, False) for v in values))}
-        panel.set_xticks(list(places.values()), list(places))
-        if len(places) * max(len(line) for place in places for line in place.split("\n")) > 40:
+        different = {str(v): v for v in values}
+        ticks = [brief(v, named=False) for v in different.values()]
+        if len(set(ticks)) < len(ticks):  # only the names of keys tell some apart
+            ticks = [brief(v) for v in different.values()]
+        panel.set_xticks(range(len(ticks)), ticks)
+        if len(ticks) * max(len(line) for tick in ticks for line in tick.split("\n")) > 40:
             panel.tick_params(axis="x", labelsize=7, rotation=20)
         panel.margins(x=0.12)
-        return lambda value: places[brief(value, False)]
+        places = {text: i for i, text in enumerate(different)}
+        return lambda value: places[str(value)]
     positive = [v for v in values if v > 0]
     if positive and min(values) >= 0 and max(positive) >= _WIDE * min(positive):
         if min(values) > 0:
             panel.set_xscale("log")
         else:  # a key that may be nought, such as a latency: linear up to its first step
             panel.set_xscale("symlog", linthresh=min(positive), linscale=0.5)
-    ticks = sorted(set(values))
-    if len(ticks) <= 7:
-        panel.set_xticks(ticks, [_tick(v) for v in ticks])
+    numbers = sorted(set(values))
+    if len(numbers) <= 7:
+        panel.set_xticks(numbers, [_tick(v) for v in numbers])
         panel.xaxis.set_minor_formatter(NullFormatter())
         panel.minorticks_off()
     return float

@@ -2,8 +2,21 @@
 
 from netsim.results.parts import Column
 
-OUTCOMES = ("delivered", "partial", "outage", "retries", "deadline", "collision", "busy", "off")
+OUTCOMES = (
+    "delivered",
+    "partial",
+    "outage",
+    "retries",
+    "deadline",
+    "collision",
+    "busy",
+    "off",
+    "asleep",
+)
 """How a message can end. All but the first two and `deadline` count as lost."""
+
+ADDED_OUTCOMES = frozenset({"asleep"})
+"""Those that a fingerprint knows only of where they occur: older ones had been taken without."""
 
 WAKES = ("woke", "skipped")
 """What becomes of a wake-up."""

@@ -76,12 +76,12 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
     if addressed and isinstance(layer, dict) and path:
         if isinstance(base, list):
             return _merge_entry(draft, base, layer, path, label)
-        if path in LISTS and isinstance(base, dict) and next(iter(layer)) in (*_names(base), "0"):
-            [inner] = layer.values()  # one table is a list of one: algorithm.kd_pdfl.mu1
-            if isinstance(inner, dict):
-                layer = inner
+        if path in LISTS and isinstance(base, dict) and len(layer) == 1:
+            [(address, inner)] = layer.items()
+            if address in (*_names(base), "0") and isinstance(inner, dict):
+                layer = inner  # one table is a list of one: algorithm.kd_pdfl.mu1
     if not isinstance(layer, dict) or not isinstance(base, dict):
-        if addressed and isinstance(layer, dict) and base is not None:
+        if addressed and isinstance(layer, dict) and layer and base is not None:
             raise ScenarioError(
                 f"{label}: {_dotted(path)} is a value, not a table; "
                 f"it has no key {next(iter(layer))}"
@@ -103,6 +103,8 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
 def _merge_entry(
     draft: Draft, entries: list[Any], layer: dict[str, Any], path: KeyPath, label: str
 ) -> list[Any]:
+    if len(layer) != 1:
+        raise ScenarioError(f"{label}: {_dotted(path)} is a list; give a list of tables")
     [(address, inner)] = layer.items()
     names = [(_names(entry) or [str(i)])[0] for i, entry in enumerate(entries)]
     found = [i for i, name in enumerate(names) if name == address]

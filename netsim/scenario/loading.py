@@ -71,7 +71,10 @@ def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
     assignments = []
     for text in sets:
         try:
-            assignments.append((text, *parse_assignment(text)))
+            key, value = parse_assignment(text)
+            assignments.append(
+                (text, key, scenario_file.anchored(value, Path(), tuple(key.split("."))))
+            )
         except ScenarioError as error:
             problems.append(str(error))
     # A kind replaces its table, so it goes first: --set order then does not matter.
@@ -227,10 +230,11 @@ def _across_tables(
             f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
             '"server", which it would be for; leave one out'
         )
+    needs = {"uplink_bps": "link", "downlink_bps": "link", "tx_power_dbm": "radio"}
     problems += [
-        line(draft, ("nodes", "groups"), f"{key} is read only with a [link]; leave it out")
-        for key in ("uplink_bps", "downlink_bps")
-        if raw.get("link") is None and any(key in group for group in groups)
+        line(draft, ("nodes", "groups"), f"{key} is read only with a [{table}]; leave it out")
+        for key, table in needs.items()
+        if raw.get(table) is None and any(key in group for group in groups)
     ]
     entries = raw.get("algorithm")
     exchange = raw.get("exchange")

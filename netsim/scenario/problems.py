@@ -7,6 +7,7 @@ pydantic finds the errors; here each becomes one line
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import ErrorDetails
@@ -136,6 +137,12 @@ def shown(value: Any) -> str:
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def short_path(text: str) -> str:
+    """Of an absolute path its last two parts; another text as it is."""
+    path = Path(text)
+    return "/".join(path.parts[-2:]) if path.is_absolute() else text
 
 
 def _where(raw: Any, path: KeyPath) -> str:

@@ -69,6 +69,19 @@ class Sweep(Table):
     def _agree(self) -> "Sweep":
         if bool(self.draw) != (self.trials is not None):
             raise ValueError("trials (how many) and draw (of what) go together")
+        for key in (*self.over, *self.draw):
+            if key == "seed":
+                raise ValueError(
+                    '"seed" is not varied like other keys; list seeds, as in --seeds 0:5 or '
+                    "seeds = [0, 1]"
+                )
+            if key.partition(".")[0] == "sweep":
+                raise ValueError(f'"{key}" is the sweep\'s own, which cannot vary itself')
+        for key, values in self.over.items():
+            texts = [repr(value) for value in values]
+            twice = [v for v, text in zip(values, texts, strict=True) if texts.count(text) > 1]
+            if twice:
+                raise ValueError(f"over {key} has {twice[0]} twice")
         both = sorted(self.over.keys() & self.draw.keys())
         if both:
             raise ValueError(f'"{both[0]}" is both in over and in draw')

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from netsim.attacks import Attack
+from netsim.channels.sleep import Sleep
 from netsim.compute.route import Route
 from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
@@ -25,7 +26,17 @@ from netsim.exchange import Schedule
 from netsim.links.radio import Radio
 from netsim.links.wire import Wire
 from netsim.models import ModelKind
-from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice, family
+from netsim.registry import (
+    Count,
+    Duration,
+    Finite,
+    Index,
+    NonNegative,
+    Positive,
+    Table,
+    choice,
+    family,
+)
 from netsim.scenario.sweep import Sweep
 from netsim.topology import Topology
 from netsim.topology.churn import Churn
@@ -42,8 +53,10 @@ def _default(kind: str) -> Any:
 
 if TYPE_CHECKING:
     ChurnChoice = Churn
+    SleepChoice = Sleep
 else:
     ChurnChoice = choice("netsim.topology.churn")
+    SleepChoice = choice("netsim.channels.sleep")
 
 
 class Group(Table):
@@ -57,6 +70,7 @@ class Group(Table):
     uplink_bps: Positive | None = None
     downlink_bps: Positive | None = None
     churn: ChurnChoice | None = None
+    sleep: SleepChoice | None = None
     battery_j: Positive | None = None
 
 
@@ -114,7 +128,7 @@ class Metrics(Table):
     same for all nodes, show how models do on every class.
     """
 
-    every_s: Positive | None = None
+    every_s: Duration | None = None
     common_test_samples: Count = 1000
     stages: tuple[str, ...] = ()
     weights: bool = True
@@ -237,7 +251,7 @@ class Scenario(Table):
 
     name: Label
     seed: Index = 0
-    horizon_s: Positive
+    horizon_s: Duration
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
     churn: ChurnChoice = _default("none")

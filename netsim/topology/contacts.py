@@ -7,10 +7,8 @@ from pydantic import Field, model_validator
 from netsim.registry import Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
-from netsim.traces.files import Text, read_text
-from netsim.units import to_ns
-
-FOREVER_NS = 1 << 62
+from netsim.traces.files import Text, read_text, whole_number
+from netsim.units import FOREVER_NS, to_ns
 
 
 class Contacts(Topology):
@@ -114,4 +112,5 @@ class Contacts(Topology):
 
 
 def _by_number(name: str) -> tuple[int, str]:
-    return (int(name) if name.isascii() and name.isdecimal() else -1, name)
+    number = whole_number(name)
+    return (-1 if number is None else number, name)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from netsim.errors import ScenarioError
 from netsim.topology import Site, Topology
-from netsim.traces.files import read_text
+from netsim.traces.files import read_text, whole_number
 from netsim.traces.graphs import Graph, components, read_graph
 
 
@@ -52,7 +52,7 @@ class GraphFile(Topology):
     def _numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
         """Which node each id of the file is."""
         names = list(graph.nodes)
-        whole = all(name.isascii() and name.isdecimal() for name in names)
+        whole = all(whole_number(name) is not None for name in names)
         if whole:
             names.sort(key=int)
         if self.nodes == "largest_component":

@@ -10,6 +10,7 @@ from netsim.units import to_ns
 
 OPPORTUNITY_BITS = 12_000
 """A Mahimahi line lets one packet of 1,500 bytes go (Netravali et al., USENIX ATC 2015)."""
+_MOST_BINS = 1e7
 
 
 class Pieces(NamedTuple):
@@ -69,7 +70,13 @@ def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float) -> Pi
             raise text.wrong(f"{word} ms comes after {last:g} ms; times must not fall", at)
         last = value
         times.append(value)
-    bins = max(1, math.ceil((times[-1] + 1.0) / 1e3 / bin_s))
+    needed = (times[-1] + 1.0) / 1e3 / bin_s
+    if needed > _MOST_BINS:
+        raise text.wrong(
+            f"needs {needed:.4g} bins of bin_s = {bin_s:g}, at most {_MOST_BINS:g} are possible; "
+            "set a longer bin_s"
+        )
+    bins = max(1, math.ceil(needed))
     counts = np.bincount((np.array(times) / 1e3 / bin_s).astype(np.int64), minlength=bins)
     starts = [to_ns(k * bin_s) for k in range(len(counts))]
     bps = [float(count) * OPPORTUNITY_BITS / bin_s for count in counts]
@@ -102,7 +109,7 @@ def _rates(text: Text, lines: list[tuple[int, str]]) -> dict[str, Pieces]:
                 at,
             )
         times, rates = found.setdefault(words[place["trace"]] if "trace" in place else "", ([], []))
-        if times and time_s <= times[-1]:
+        if times and to_ns(time_s - times[0]) <= to_ns(times[-1] - times[0]):
             raise text.wrong(
                 f"column time_s is {time_s:g}, after {times[-1]:g}; sort the rows of a trace by "
                 "time, one a time",

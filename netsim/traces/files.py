@@ -71,11 +71,27 @@ def read_text(
         raise DataError(f"{where}: can't be read ({error}); fetch the file again") from error
 
 
+def spelt_out(path: str) -> Path:
+    """A path with the home folder for `~`, where there is one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; nothing is no name to ask for."""
+    try:
+        return path.is_file()
+    except OSError:  # a name too long
+        return False
+
+
 def _locate(path: str, folder: Path | None, where: str) -> Path:
-    given = Path(path).expanduser()
+    given = spelt_out(path)
     places = [given] if folder is None or given.is_absolute() else [given, folder / given]
     for place in places:
-        if place.is_file():
+        if is_file(place):
             return place
     looked = ", ".join(str(place) for place in places)
     remedy = _HOW_TO_POINT if folder is None else "check the name"
@@ -105,15 +121,21 @@ def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[
 
 
 def fields(line: str) -> list[str]:
-    """The columns of one line, separated by white space or, where there is none, by commas."""
+    """The columns of one line: separated by commas if the first two are, else by white space."""
     found = line.split()
-    return [part.strip() for part in line.split(",")] if len(found) == 1 else found
+    by_commas = len(found) == 1 or found[0][-1:] == "," or found[1][:1] == ","
+    return [part.strip() for part in line.split(",")] if by_commas else found
 
 
 def is_comment(line: str) -> bool:
     """Whether a line says nothing: empty, or a comment with `#` or `%`."""
     stripped = line.strip()
     return not stripped or stripped[0] in "#%"
+
+
+def whole_number(word: str) -> int | None:
+    """A word of digits as the number of a node or person, or None; longer ones are names."""
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else None
 
 
 def number(word: str) -> float | None:

@@ -105,6 +105,106 @@ def test_idling_is_free_while_off(play_source, tmp_path):
     assert found["per_node_j"] == pytest.approx([4.0] * 4 + [2.0])
 
 
+NAPS = {"kind": "duty_cycle", "period_s": 1.0, "awake_fraction": 0.3, "phase": "aligned"}
+STATES = {"kind": "radio_state", "tx_w": 1.3, "rx_w": 0.9, "idle_w": 0.7, "sleep_w": 0.1}
+NO_SENDS = "def processes(node, params):\n    return []\n"
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_sleeping_radios_by_hand(play_source, fidelity):
+    """Awake to 0.3 s: 0 sends to 1 from 0.2 to 0.4 s, and from 0.6 s in vain, 7 times 8 ms.
+
+    Node 3 is always awake. Packet by packet it is the same.
+    """
+    nodes = PLACES | {
+        "groups": [
+            {"name": "battery", "count": 3},
+            {"name": "mains", "count": 1, "sleep": {"kind": "none"}},
+        ]
+    }
+    radio = RADIO | {"sleep": NAPS, "packet_header_bytes": 0, "fidelity": fidelity}
+    played = play_source(
+        "@dataclass(frozen=True)\nclass Parcel(Message):\n    payload: tuple = ()\n\n"
+        "def processes(node, params):\n    return [on_start(node)] if node.id == 0 else []\n\n"
+        "def on_start(node):\n"
+        "    yield node.sleep(0.2)\n"
+        "    yield node.send(1, Parcel((0.0,) * 6250))\n"
+        "    yield node.sleep(0.2)\n"
+        "    yield node.send(1, Parcel((0.0,) * 250))\n",
+        "poisson",
+        nodes=nodes,
+        radio=radio,
+        energy={"radio": STATES},
+        horizon_s=1.0,
+    )
+    assert played.log.outcome.tolist() == ["delivered", "asleep"]
+    found = played.summary["energy"]
+    idle_j = 0.3 * 0.7 + 0.7 * 0.1
+    by_hand = [
+        0.256 * 1.3 + 0.2 * 0.7 + 0.544 * 0.1,
+        0.2 * 0.9 + 0.2 * 0.7 + 0.6 * 0.1,
+        idle_j,
+        0.7,
+        idle_j,
+    ]
+    assert found["per_node_j"] == pytest.approx(by_hand)
+    assert found["idle_j"] == pytest.approx(4 * idle_j + 0.7)
+    assert played.summary["messages"]["lost"] == 1
+
+
+@pytest.mark.parametrize("mac", ["orthogonal", "shared", "csma", "tdma"])
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_what_a_sleeper_draws_leaves_its_battery(play, mac, fidelity):
+    """Also where transmissions are interrupted, slowed down and taken back."""
+    energy = {"radio": STATES, "compute": {"kind": "per_step", "joules": 0.1}, "battery_j": 1e4}
+    radio = RADIO | {
+        "sleep": NAPS | {"phase": "random", "period_s": 0.05},
+        "fading": {"kind": "rayleigh", "coherence_s": 0.01},
+        "packet_payload_bytes": 50,
+        "arq": {"kind": "unlimited"},
+        "ttl_s": 0.3,
+        "mac": {"kind": mac},
+        "fidelity": fidelity,
+    }
+    churn = {"kind": "exponential", "mean_on_s": 1.0, "mean_off_s": 0.3}
+    played = play(
+        "toy_gossip",
+        "poisson",
+        nodes=PLACES,
+        radio=radio,
+        energy=energy,
+        churn=churn,
+        horizon_s=9.0,
+    )
+    assert {"off", "deadline", "delivered"} <= set(played.log.outcome)
+    found = played.summary["energy"]
+    left = [1e4 - found["left_j"][str(node)] for node in range(5)]
+    assert left == pytest.approx(found["per_node_j"], rel=1e-6)
+
+
+def test_batteries_of_sleeping_radios_by_hand(play_source, tmp_path):
+    """A period takes .3 * .7 + .7 * .1 = .28 J; node 2 is off from 0.1 to 2.2 s."""
+    (tmp_path / "on.csv").write_text("node,on_s,off_s\n2,0,0.1\n2,2.2,\n")
+    groups = [
+        {"name": str(j), "count": 1, "battery_j": j}
+        for j in (3 * 0.28 + 0.14, 3 * 0.28 + 0.23, 0.14 + 0.28)
+    ]
+    played = play_source(
+        NO_SENDS,
+        nodes=PLACES | {"groups": groups},
+        radio=RADIO | {"sleep": NAPS},
+        energy={"radio": STATES},
+        churn={"kind": "trace", "path": str(tmp_path / "on.csv")},
+        horizon_s=5.0,
+    )
+    found = played.summary["energy"]
+    died = {one["node"]: one["t_s"] for one in found["died"]}
+    # 0 while awake, 1 in a nap; 2 has drawn .07 by 0.1 s, twice as much from 2.2 to 3 s, then .21
+    assert died == pytest.approx({0: 3.2, 1: 3.5, 2: 3.3}, abs=1e-7)
+    assert found["per_node_j"][:3] == pytest.approx([0.98, 1.07, 0.42], abs=1e-6)
+    assert found["per_node_j"][3:] == pytest.approx([5 * 0.28] * 2)
+
+
 def test_a_node_dies_when_its_battery_is_empty_and_stays_dead(play_source):
     energy = {
         "radio": {"kind": "radio_state", "tx_w": 10.7, "rx_w": 0.7, "idle_w": 0.7},

@@ -158,6 +158,27 @@ NETWORKS = {
     "carrier sensing": Network(
         {"radio": {**RADIO, "mac": {"kind": "csma"}}}, lambda s: s["delay"]["p95_s"] > 0.0
     ),
+    "radios that sleep": Network(
+        {
+            "radio": {
+                **RADIO,
+                "sleep": {"kind": "duty_cycle", "period_s": 0.5, "awake_fraction": 0.6},
+            }
+        },
+        lambda s: share(s, "asleep") > 0.1,
+    ),
+    "carrier sensing, some are hidden": Network(
+        {
+            **PLACED,
+            "radio": {
+                "reachable": 4.0,
+                "calibrate": "power",
+                "rate": {"kind": "fixed", "rate_bps": 1e6},
+                "mac": {"kind": "csma", "carrier_sense_m": 50.0},
+            },
+        },
+        lambda s: share(s, "delivered") > 0.3,
+    ),
     "packet by packet": Network(
         {"radio": {**RADIO, "packet_payload_bytes": 200, "fidelity": "packet"}},
         lambda s: share(s, "delivered") > 0.3,

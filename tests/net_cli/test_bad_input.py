@@ -28,6 +28,8 @@ def refused(netsim, written):
         ("horizon_ms=5000", "horizon_ms = 5000: is not a key that netsim knows; the unit of this quantity is s: write horizon_s = 5"),
         ("horizon_s=long", 'horizon_s = "long": must be a number'),
         ("horizon_s=-1", "horizon_s = -1: must be greater than 0"),
+        ("horizon_s=1e-12", "horizon_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
+        ("exchange={schedule='star', slot_s=1e-12}", "[exchange] slot_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
         ("horizon_s=nan", "horizon_s = nan: must be a finite number"),
         ("nodes.count=0", "[nodes] count = 0: must be at least 1"),
         ("algorithm.kind=alon", 'did you mean "alone"?'),
@@ -172,6 +174,13 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
         (("--over", "nodes.cont=1,2"), '--over nodes.cont=1: [nodes] cont = 1: is not a key of this table; did you mean "count"?'),
         (("--over", "nodes.count=3,0"), "--over nodes.count=0: [nodes] count = 0: must be at least 1"),
         (("--over", "radio.fading={kind=\"rayleigh\",coherence_s=-1}"), '--over radio.fading={kind = "rayleigh", coherence_s = -1}: [radio.fading] coherence_s = -1: must be greater than 0'),
+        (("--over", "seed=1,2"), 'command line: [sweep]: "seed" is not varied like other keys; list seeds, as in --seeds 0:5 or seeds = [0, 1]'),
+        (("--trials", "2", "--draw", "seed=1,2"), 'command line: [sweep]: "seed" is not varied like other keys; list seeds, as in --seeds 0:5 or seeds = [0, 1]'),
+        (("--over", "sweep.jobs=1,2"), 'command line: [sweep]: "sweep.jobs" is the sweep\'s own, which cannot vary itself'),
+        (("--over", "horizon_s=1,2.5,1"), "command line: [sweep]: over horizon_s has 1 twice"),
+        (("--over", "horizon_s=1", "--over", "horizon_s=2"), "--over horizon_s=2: horizon_s is there already; list all its values at once"),
+        (("--trials", "1", "--draw", "horizon_s=1:2", "--draw", "horizon_s=2:3"), "--draw horizon_s=2:3: horizon_s is there already; say all of it at once"),
+        (("--seeds", "0:2", "--set", "seed=3"), "--set seed=3: seed = 3: changes nothing beside the seeds of [sweep]: 0, 1; change those, as in netsim sweep s.toml --seeds 3"),
         (("--seeds", "0:2", "--show", "enery_j"), '--show enery_j: "enery_j" is not a number that runs are compared by; did you mean "energy_j"?'),
         (("--seeds", "0:2", "--show", "time_to_target"), "command line: [sweep]: show has time_to_target_s: needs target, an accuracy such as 0.8"),
         (("--seeds", "0:2", "--show", "accuracy", "--timing-only"), 's.toml: [sweep] show = "accuracy": takes learning, so --timing-only does not tell'),
@@ -181,6 +190,36 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
 def test_a_sweep_that_makes_no_sense(refused, arguments, expected):
     if expected is not None:
         assert expected in refused("sweep", "s.toml", *arguments)
+
+
+def test_a_seed_beside_a_sweeps_own_seeds(refused, here):
+    (here / "s.toml").write_text((here / "s.toml").read_text() + "[sweep]\nseeds = [5, 6]\n")
+    [line] = refused("run", "s.toml", "--seed", "3")
+    assert line.startswith("--set seed=3: seed = 3: changes nothing beside the seeds of [sweep]: 5")
+
+
+def test_a_transmit_power_without_a_radio(refused, here):
+    group = "[[nodes.groups]]\nname = 'a'\ncount = 1\ntx_power_dbm = 3.0\n[link]\n"
+    (here / "s.toml").write_text((here / "s.toml").read_text() + group)
+    [line] = refused("run", "s.toml")
+    assert line.endswith("tx_power_dbm is read only with a [radio]; leave it out")
+
+
+def test_a_sweep_among_runs_to_compare(netsim, here):
+    (here / "swept").mkdir()
+    (here / "swept" / "scenario.toml").write_text("[sweep]\n")
+    result = netsim("compare", "swept", "runs/x", algorithms=False)
+    assert result.exit_code == 2
+    assert result.stderr == "swept: is the folder of a sweep; compare it by itself\n"
+
+
+@pytest.mark.parametrize("there", ["s.toml", "algorithms"])
+def test_a_table_never_takes_the_place_of_a_file(netsim, here, there):
+    before = (here / "s.toml").read_text()
+    result = netsim("compare", "runs/x", "--csv", there, algorithms=False)
+    assert result.exit_code == 2
+    assert result.stderr == f"--csv {there}: is there already; name another file\n"
+    assert (here / "s.toml").read_text() == before
 
 
 def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -106,6 +107,39 @@ def test_an_interrupted_run_ends_with_130_and_says_what_remains(netsim, here):
     assert result.exit_code == 130
     assert "interrupted: what was written stays readable: runs/s" in result.stderr
     assert json.loads((here / "runs/s/status.json").read_text())["state"] == "interrupted"
+
+
+def interrupted(*_, **__):
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
+    netsim, here, monkeypatch
+):
+    from netsim.results import figures, paired_figure
+
+    monkeypatch.setattr(figures, "draw", interrupted)
+    monkeypatch.setattr(paired_figure, "draw", interrupted)
+    result = netsim("run", "s.toml", "--out", "one")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted: all runs had ended; their results are in one\n")
+    result = netsim("sweep", "s.toml", "--seeds", "0:2", "--jobs", "1", "--out", "swept")
+    assert result.exit_code == 130
+    assert "interrupted: 2 of 2 runs had ended; their results are in swept" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("run", "Folder of the results [runs/NAME]."),
+        ("sweep", "Runs at a time [one a core]."),
+        ("tune", "The table [$NETSIM_ROUTES or ~/.config/netsim]."),
+    ],
+)
+def test_help_shows_what_stands_in_brackets(netsim, command, says):
+    shown = netsim(command, "--help", algorithms=False).stdout
+    words = [word for line in shown.splitlines() for word in line.strip("│ ").split()]
+    assert says in " ".join(words)
 
 
 @pytest.mark.slow

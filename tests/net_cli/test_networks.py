@@ -62,3 +62,63 @@ def test_what_the_links_assume_is_told_once(netsim, here):
     result = netsim("run", "streets.toml", "--out", "out")
     assert result.exit_code == 0, result.output
     assert result.stderr.count("between two devices it is an extrapolation") == 1
+
+
+OWN = """
+[topology]
+kind = "file"
+path = "nets/ring.txt"
+[[nodes.groups]]
+name = "few"
+count = 2
+churn = { kind = "trace", path = "nets/on.csv" }
+[sweep.over]
+"topology.path" = ["nets/ring.txt", "nets/path.txt"]
+churn = [{ kind = "none" }, { kind = "trace", path = "nets/on.csv" }]
+"""
+
+
+@pytest.fixture
+def nets(outside):
+    """Files that a scenario may name, below a folder that is not the working one."""
+    (outside / "nets").mkdir()
+    (outside / "nets" / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
+    (outside / "nets" / "path.txt").write_text("0 1\n1 2\n2 3\n")
+    (outside / "nets" / "on.csv").write_text("node,on_s,off_s\n0,1,3\n")
+    return outside / "nets"
+
+
+def test_every_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside, nets):
+    (outside / "own.toml").write_text((here / "s.toml").read_text() + OWN)
+    result = netsim("sweep", str(outside / "own.toml"), "--jobs", "1", "--out", "out", "-q")
+    assert result.exit_code == 0, result.output
+    points = sorted(p.name for p in (here / "out").iterdir() if p.is_dir())
+    assert points == [
+        "path=nets_path.txt,churn=none", "path=nets_path.txt,churn=trace",
+        "path=nets_ring.txt,churn=none", "path=nets_ring.txt,churn=trace",
+    ]  # fmt: skip
+    written = (here / "out" / points[0] / "seed-0" / "alone" / "scenario.toml").read_text()
+    for name in ("path.txt", "on.csv"):
+        assert f'path = "{nets}/{name}"' in written
+
+
+def test_files_on_the_command_line_lie_where_it_was_typed(netsim, here, nets, monkeypatch):
+    nets.rename(here / "nets")
+    how = ("--set", "topology.kind=file", "--set", "topology.path=nets/ring.txt")
+    over = ("--over", "topology.path=nets/ring.txt,nets/path.txt")
+    result = netsim("sweep", "s.toml", *how, *over, "--out", "out", "--jobs", "1", "-q")
+    assert result.exit_code == 0, result.output
+    monkeypatch.chdir(nets.parent)
+    again = str(here / "out" / "path=nets_ring.txt" / "seed-0" / "alone" / "scenario.toml")
+    own = ("--algorithms", str(here / "algorithms"))
+    result = netsim("run", again, "--out", "again", *own, algorithms=False)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "~nobody-here/x", "a\\u0000b"])
+def test_a_path_that_no_file_has(netsim, written, path):
+    sets = ("--set", "topology.kind=file", "--set", f'topology.path="{path}"')
+    result = netsim("run", "s.toml", *sets)
+    assert result.exit_code == 2, result.output
+    assert "no such file" in result.stderr
+    assert written() == set()

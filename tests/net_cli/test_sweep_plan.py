@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
+from netsim import sweep
 from netsim.console.progress import duration, short, watched
 from netsim.scenario import Sweep
 from netsim.sweep import points, score
@@ -67,6 +68,21 @@ def test_a_grid_and_trials_are_crossed():
         "a=1,trial-000", "a=1,trial-001", "a=2,trial-000", "a=2,trial-001",
     ]  # fmt: skip
     assert found[0].values["b"] == found[2].values["b"]
+
+
+def test_an_interrupted_process_plays_no_further_run(monkeypatch):
+    played = []
+
+    def interrupted(job):
+        played.append(job)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "_interrupted", [])
+    monkeypatch.setattr(sweep, "run_job", interrupted)
+    for job in ("first", "second"):
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run_in_worker(job)
+    assert played == ["first"]
 
 
 def test_a_score_is_a_metrics_mean_or_any_number_by_its_path():

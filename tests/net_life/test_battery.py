@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
 from netsim.energy import Energy
 from netsim.energy.battery import Battery
@@ -30,6 +31,16 @@ def test_loads_overlap():
     assert battery.empty_ns(0) == 5 * S
     assert [battery.left_j(k * S) for k in range(5)] == pytest.approx([10, 9, 6, 2.5, 1])
     assert battery.empty_ns(4 * S) == 5 * S
+
+
+def test_what_is_told_when_it_has_passed_is_drawn():
+    """As of an attempt by attempt transmission, whose end nobody knew."""
+    battery = Battery(10.0, standing_w=1.0)
+    assert battery.left_j(4 * S) == 6.0
+    battery.draw(1 * S, 3 * S, 0.5)
+    battery.draw(3 * S, 6 * S, 1.0)
+    assert battery.left_j(4 * S) == 4.0
+    assert battery.left_j(6 * S) == 0.0
 
 
 def test_what_is_not_drawn_after_all_is_taken_back():
@@ -72,6 +83,36 @@ def test_the_prediction_is_the_instant_at_which_nothing_is_left():
         for _ in range(6):
             begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
             watt = float(rng.uniform(0.1, 2))
+            battery.draw(begin, begin + length, watt)
+            again.draw(begin, begin + length, watt)
+        empty_ns = battery.empty_ns(0)
+        assert again.left_j(empty_ns - 10) > 0
+        assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)
+
+
+def test_a_radio_that_sleeps_by_hand():
+    """Awake for a quarter of every 4 s: 2 + 3 / 2 = 3.5 J a period."""
+    battery = Battery(9.25, 2.0, 1.5, Rhythm(4 * S, S, 0))
+    assert battery.empty_ns(0) == 9 * S + S // 2
+    battery.draw(0, 2 * S, 1.0)
+    assert battery.empty_ns(0) == 8 * S + S // 8
+    assert [battery.left_j(t * S) for t in (1, 2, 4)] == [6.25, 4.75, 3.75]
+    battery.switched(0.0)
+    assert battery.empty_ns(5 * S) is None
+    saves_all = Battery(3.0, 1.0, 1.0, Rhythm(4 * S, S, 0))
+    assert saves_all.empty_ns(0) == 9 * S
+
+
+def test_the_prediction_holds_for_radios_that_sleep():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        period, awake, offset = rng.integers([S, 1, 0], [2 * S, S, S]).tolist()
+        standing_w, sleeping_w = rng.uniform(0, 0.5, 2).tolist()
+        naps = standing_w, standing_w - sleeping_w, Rhythm(period, awake, offset)
+        battery, again = Battery(5.0, *naps), Battery(5.0, *naps)
+        for _ in range(4):
+            begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
+            watt = float(rng.uniform(0.1, 1))
             battery.draw(begin, begin + length, watt)
             again.draw(begin, begin + length, watt)
         empty_ns = battery.empty_ns(0)

@@ -5,11 +5,11 @@ import pytest
 
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
-from netsim.topology.churn import NEVER_NS, Timeline, timeline
+from netsim.topology.churn import Timeline, timeline
 from netsim.topology.churn.exponential import Exponential
 from netsim.topology.churn.none import NoChurn
 from netsim.topology.churn.trace import Trace
-from netsim.units import to_ns
+from netsim.units import FOREVER_NS, to_ns
 
 LAW = Exponential(mean_on_s=60.0, mean_off_s=20.0)
 
@@ -54,7 +54,7 @@ def test_work_ends_after_so_much_time_on():
     assert trace.work_ends(0, 12, 9) == 31
     assert trace.work_ends(0, 0, 0) == 10  # not before it is on
     assert trace.work_ends(0, 12, 18) == 40
-    assert trace.work_ends(0, 12, 19) == NEVER_NS
+    assert trace.work_ends(0, 12, 19) == FOREVER_NS
 
 
 def timeline_of(intervals):
@@ -92,7 +92,11 @@ def test_a_trace_says_when_nodes_are_on(tmp_path):
         ("node,on_s,off_s\n0,2,2\n", "line 2: off_s must be later than on_s"),
         ("node,on_s,off_s\n0,5,8\n1,1,3\n0,1,6\n", "line 2: the interval begins before"),
         ("node,on_s,off_s\n7,1,2\n", "line 2: node must be one of 0 to 2"),
-        ("\x00\xff", "can't be read as CSV"),
+        ("node,on_s,on_s,off_s\n0,1,1,2\n", "two columns are called on_s"),
+        ("# mine\nnode,on_s,off_s\n\n0,1,2\n# his\n0,-1,2\n", "line 6: on_s must be at least 0"),
+        ("node, on_s, off_s\n0, 1, 0\n", "line 2: off_s must be later than on_s"),
+        ("node,on_s,off_s\n1e300,1,2\n", "line 2: node must be a node's number"),
+        ("node,on_s,off_s\n0,1\n", "can't be read as CSV"),
     ],
 )
 def test_a_bad_trace_is_told_with_its_line(tmp_path, text, problem):

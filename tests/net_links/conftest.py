@@ -53,18 +53,18 @@ class Ether:
     recorder: Recorder
     ended: list[Ended] = field(default_factory=list)
 
-    def send(self, src, dst, bits, *, at_ns=None, parts=False, patience_ns=None):
+    def send(self, src, dst, bits, *, at_ns=None, parts=False, patience_ns=None, reply=False):
         """Send now or at a time; `dst` may be several nodes: then it is a broadcast."""
         if at_ns is not None and at_ns > self.env.now:
             wait_ns = at_ns - self.env.now
-            self.env.after(wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns))
+            self.env.after(wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply))
         else:
-            self._send(src, dst, bits, parts, patience_ns)
+            self._send(src, dst, bits, parts, patience_ns, reply)
 
-    def _send(self, src, dst, bits, parts, patience_ns):
+    def _send(self, src, dst, bits, parts, patience_ns, reply):
         message = Parts() if parts else Whole()
         group = [
-            Transmission(src, j, message, bits, False, 0, self.env.now, self._done, None, False)
+            Transmission(src, j, message, bits, False, 0, self.env.now, self._done, None, reply)
             for j in ([dst] if isinstance(dst, int) else dst)
         ]
         for tx in group:
@@ -122,7 +122,7 @@ class Spent:
 
     def __init__(self, nodes):
         self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes
-        self.bits = [0] * nodes
+        self.bits, self.heard_bits = [0] * nodes, [0] * nodes
 
     def on_air(self, src, receivers, from_ns, to_ns, airtime_ns):
         self.sending_ns[src] += airtime_ns
@@ -134,13 +134,26 @@ class Spent:
 
     def carried(self, src, to, receivers, bits):
         self.bits[src] += bits
+        for node in receivers:
+            self.hears(node, bits)
+
+    def hears(self, node, bits):
+        self.heard_bits[node] += bits
 
 
 @pytest.fixture
 def ether():
     """Make an Ether: `ether({radio keys}, mean_snr=matrix or number, nodes=..., seed=...)`."""
 
-    def make(radio=None, mean_snr=100.0, nodes=2, seed=0, distance_m=None, wakes_every_ns=None):
+    def make(
+        radio=None,
+        mean_snr=100.0,
+        nodes=2,
+        seed=0,
+        distance_m=None,
+        rhythms=(),
+        wakes_every_ns=None,
+    ):
         keys = {
             "fading": {"kind": "none"},
             "rate": {"kind": "fixed", "rate_bps": 1e6},
@@ -157,7 +170,8 @@ def ether():
             number = time_ns // wakes_every_ns if wakes_every_ns else 0
             return number * (wakes_every_ns or 0), number
 
-        air = Air(radio, budget, last_wakeup, env, recorder, Streams(seed), distance_m)
+        streams = Streams(seed)
+        air = Air(radio, budget, last_wakeup, env, recorder, streams, distance_m, rhythms)
         air.meter = Spent(nodes)
         return Ether(air, env, recorder)
 

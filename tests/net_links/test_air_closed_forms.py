@@ -362,3 +362,70 @@ def test_only_who_is_in_carrier_sense_range_contends(ether):
     alone = FHSS.medium(1, 4)
     assert ends[0] == pytest.approx(50 * (MS + alone.wait_ns), rel=1e-6)
     assert ends[2] == ends[3] > 1.6 * ends[0]
+
+
+HIDDEN = FHSS.model_dump() | {"carrier_sense_m": 100.0}
+
+
+def from_two_sides(ether, at_m, fidelity, **radio):
+    """0 and 2 send ten packets to 1, between them, where both are equally strong."""
+    keys = {"mac": HIDDEN, "packet_error": {"kind": "outage"}, "fidelity": fidelity}
+    e = ether(keys | radio, nodes=3, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    for src in (0, 2):
+        e.send(src, 1, 10 * PACKET)
+    return [x.outcome for x in e.run()]
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_senders_that_do_not_hear_each_other_collide(ether, fidelity):
+    assert from_two_sides(ether, [0.0, 45.0, 90.0], fidelity) == ["delivered"] * 2
+    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity)[0] == "collision"
+    # at SNR 100 each, one of 20 dB is heard beside the other at -0.05 dB
+    soft = {"threshold_db": -0.1}
+    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity, **soft) == ["delivered"] * 2
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_a_hidden_sender_leaves_the_share_of_the_formula(ether, fidelity):
+    """exp(-t N/S) / (1 + t I/S) over Rayleigh fading: S = 20, I = 3, t = 3 dB: .69657."""
+    n, snr = 4_000, np.zeros((4, 4))
+    snr[0, 1], snr[2, 1] = 20.0, 3.0
+    radio = {
+        "mac": HIDDEN,
+        "fading": {"kind": "rayleigh", "coherence_s": 0.1},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 3.0,
+        "arq": {"kind": "none"},
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=snr, nodes=4, distance_m=lambda i, j, t: 150.0)
+    for k in range(n):
+        e.send(2, 3, 3 * PACKET, at_ns=k * 100 * MS)
+        e.send(0, 1, PACKET, at_ns=k * 100 * MS + 10)
+    got = sum(x.outcome == "delivered" for x in e.run() if x.src == 0) / n
+    t = 10**0.3
+    want = math.exp(-t / 20) / (1 + t * 3 / 20)
+    assert want == pytest.approx(0.69657, abs=5e-6)
+    assert abs(got - want) < 4 * binomial_sd(want, n)
+
+
+def test_hidden_senders_that_contend_count_with_their_mean_power(ether):
+    """1 hears 0; 2 and 4 hear each other and interfere: half of the time each while both send."""
+    at_m = [0.0, 75.0, 150.0, 160.0, 170.0, 180.0]
+    snr = np.full((6, 6), 100.0)
+    snr[2, 1], snr[4, 1] = 3.0, 5.0
+    keys = {"mac": HIDDEN, "ttl_s": 60.0}
+    e = ether(keys, snr, nodes=6, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    rises, right = [], e.air._draws.change
+
+    def change(flight, worse):
+        right(flight, worse)
+        if flight.src == 0:
+            rises.append((flight.receptions[0].medium.noise_rise, worse))
+
+    e.air._draws.change = change
+    e.send(0, 1, 100 * PACKET)
+    e.send(2, 3, 20 * PACKET, at_ns=10 * MS)
+    e.send(4, 5, 5 * PACKET, at_ns=20 * MS)
+    assert len(e.run()) == 3
+    assert rises == [(4.0, True), (5.0, True), (4.0, False), (1.0, False)]

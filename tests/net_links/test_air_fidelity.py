@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from netsim.channels.sleep import Rhythm
+
 MS = 1_000_000
 REPLICAS = 400
 """Of the quick tests; the slow ones have 20,000."""
@@ -42,9 +44,16 @@ def watched(ended, packets):
     )
 
 
-def play(ether, replicas, seed, radio, packets, interference, broadcast):
+def play(ether, replicas, seed, radio, packets, interference, broadcast, rhythm=None):
     """Messages 0 -> 1 one after the other; 2 -> 3 begins 2.35 ms and ends 6.35 ms after each."""
-    e = ether(SOFT | radio, mean_snr=SNR, nodes=4, seed=seed)
+    e = ether(
+        SOFT | radio,
+        mean_snr=SNR,
+        nodes=4,
+        seed=seed,
+        distance_m=lambda i, j, t: 100.0,
+        rhythms=(None, rhythm, None, None),
+    )
     for k in range(replicas):
         at_ns = 1 + k * 400 * MS
         e.send(0, [1] if broadcast else 1, 1_000 * packets, at_ns=at_ns, parts=True)
@@ -64,8 +73,8 @@ def differing(ether, replicas, seed, radio, *how):
     return found
 
 
-def assert_alike(ether, replicas, radio, packets, interference=(), broadcast=False):
-    how = packets, interference, broadcast
+def assert_alike(ether, replicas, radio, packets, interference=(), broadcast=False, rhythm=None):
+    how = packets, interference, broadcast, rhythm
     found = differing(ether, replicas, 10, radio, *how)
     if found:
         found &= differing(ether, replicas, 20, radio, *how)
@@ -102,8 +111,24 @@ def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
 
 
+@pytest.mark.parametrize("arq", ARQS)
+def test_so_are_messages_with_a_hidden_sender(ether, arq):
+    hidden = {"mac": {"kind": "csma", "carrier_sense_m": 50.0}}
+    assert_alike(ether, REPLICAS, ARQS[arq] | hidden, 8, [(2.35, 4)])
+
+
+NAPS = Rhythm(period_ns=7_370_001, awake_ns=2_500_000, offset_ns=0)
+"""Messages come at all times of a period."""
+
+
+@pytest.mark.parametrize("arq", ARQS)
+def test_so_are_messages_whose_receiver_wakes_meanwhile(ether, arq):
+    assert_alike(ether, REPLICAS, ARQS[arq] | BLOCKS, 8, [(2.35, 4)], rhythm=NAPS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arq", ARQS)
 @pytest.mark.parametrize("blocks", [{}, BLOCKS], ids=["still", "fading"])
-def test_20000_messages_are_as_if_every_attempt_were_played(ether, arq, blocks):
-    assert_alike(ether, 20_000, ARQS[arq] | blocks, 8, [(2.35, 4)])
+@pytest.mark.parametrize("rhythm", [None, NAPS], ids=["awake", "naps"])
+def test_20000_messages_are_as_if_every_attempt_were_played(ether, arq, blocks, rhythm):
+    assert_alike(ether, 20_000, ARQS[arq] | blocks, 8, [(2.35, 4)], rhythm=rhythm)

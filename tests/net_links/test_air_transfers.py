@@ -317,3 +317,9 @@ def test_senders_that_never_wait_are_refused():
 def test_a_slotted_sender_s_probability_is_at_most_one():
     with pytest.raises(ScenarioError, match="attempt_rate = 2 is the probability"):
         from_dict(scenario(mac={"kind": "aloha", "slotted": True, "attempt_rate": 2.0}))
+
+
+def test_a_radio_that_never_wakes_is_refused():
+    sleep = {"kind": "duty_cycle", "awake_fraction": 0.0}
+    with pytest.raises(ScenarioError, match=r"awake_fraction = 0\.0: must be greater than 0"):
+        from_dict(scenario(sleep=sleep))

@@ -173,6 +173,17 @@ def test_other_axes_are_linear_start_at_nought_or_name_kinds(tmp_path):
     assert labels == ["none", "rician\n3", "true"]
 
 
+def test_what_reads_alike_keeps_a_place_of_its_own(tmp_path):
+    alike = [{"kind": "hole", "retries": 3}, {"kind": "hole", "rounds": 3}]
+    (panel,) = figure(tmp_path / "a", alike, "radio.arq").axes
+    labels = [t.get_text() for t in panel.get_xticklabels()]
+    assert labels == ["hole, retries 3", "hole, rounds 3"]
+    files = [f"/a/long/way/{name}/graph.txt" for name in ("one", "two")]
+    (panel,) = figure(tmp_path / "b", files, "topology.path").axes
+    labels = [t.get_text() for t in panel.get_xticklabels()]
+    assert labels == ["one/graph.txt", "two/graph.txt"]
+
+
 def test_tables_that_differ_in_a_number_are_drawn_over_it(tmp_path):
     ways = [{"kind": "walk", "low_m_per_s": v, "high_m_per_s": max(v, 2.0)} for v in (0.1, 1, 9.0)]
     (panel,) = figure(tmp_path, ways, "mobility").axes

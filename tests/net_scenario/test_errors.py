@@ -34,6 +34,8 @@ def errors(write, algorithms):
         ("[training]\nlearning_rate = -0.1", "[training] learning_rate = -0.1: must be greater than 0"),
         ("[training]\nlearning_rate = nan", "[training] learning_rate = nan: must be a finite number"),
         ("[training]\nlearning_rate = inf", "[training] learning_rate = inf: must be a finite number"),
+        ("[metrics]\nevery_s = 1e-12", "[metrics] every_s = 1e-12: must be at least 1e-9: the clock counts nanoseconds"),
+        ("[mobility]\nkind = 'gauss_markov'\nstep_s = 1e-10", "[mobility] step_s = 1e-10: must be at least 1e-9: the clock counts nanoseconds"),
         ("[training]\nmomentum = 1.0", "[training] momentum = 1.0: must be less than 1"),
         ("[training]\noptimizer = 'adamw'", '[training] optimizer = "adamw": must be "sgd" or "adam"; did you mean "adam"?'),
         ("[training]\ncommon_initial = 1", "[training] common_initial = 1: must be true or false"),
@@ -125,6 +127,8 @@ def test_a_mistake_names_the_layer_that_made_it(write, base, algorithms):
         ("training.lerning_rate=1", '--set training.lerning_rate=1: [training] lerning_rate = 1: is not a key of this table; did you mean "learning_rate"?'),
         ("trainin.momentum=0", '--set trainin.momentum=0: [trainin]: is not a key that netsim knows; did you mean "training"?'),
         ("seed.x=1", "--set seed.x=1: seed is a value, not a table; it has no key x"),
+        ("seed={}", "--set seed={}: [seed]: must be a whole number"),
+        ("algorithm={kind='plain', mu=1}", "--set algorithm={kind='plain', mu=1}: [algorithm] mu = 1: is not a key of this table; did you mean \"mu1\"?"),
         ("seed", "--set seed: is not of the form key.path=value"),
         ("=3", "--set =3: is not of the form key.path=value"),
         ("a..b=3", "--set a..b=3: 'a..b' is not a key path such as radio.gap_db"),
@@ -141,6 +145,7 @@ def test_a_wrong_assignment_is_named(errors, base, assignment, expected):
     [
         (("a", "b"), "algorithm.plain.mu1=1", "plain is the name or kind of several entries of algorithm; say which: algorithm.a or algorithm.b"),
         (("a", None, None), "algorithm.plain.mu1=1", "plain is the name or kind of several entries of algorithm; say which: algorithm.1 or algorithm.2"),
+        (("a", "b"), "algorithm={}", "algorithm is a list; give a list of tables"),
         (("a", "b"), "algorithm.mu1=1", "mu1 is not an entry of algorithm, which has a, b; say which, as in algorithm.a"),
     ],
 )  # fmt: skip

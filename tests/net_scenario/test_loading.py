@@ -175,7 +175,8 @@ def test_the_resolved_scenario_runs_again_as_it_is(get, write, base, algorithms)
         "[radio]\nmean_snr_db = 12\nreachable = 3.5\n[radio.arq]\nkind = 'hole'\n"
         "[nodes.x]\n".replace("[nodes.x]\n", "")
         + "[[nodes.groups]]\nname = 'slow'\ncount = 2\nspeed = 0.5\n"
-        "[sweep]\nseeds = [0, 1]\ntrials = 2\n[sweep.over]\nseed = [1]\n'nodes.count' = [4, 5]\n"
+        "[sweep]\nseeds = [0, 1]\ntrials = 2\n"
+        "[sweep.over]\nhorizon_s = [1]\n'nodes.count' = [4, 5]\n"
         "[sweep.draw]\n'algorithm.mu1' = {low = 0.1, high = 1.0, log = true}\n"
         "algorithm.steps = [1, 2]\n"
     )

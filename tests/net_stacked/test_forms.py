@@ -89,7 +89,7 @@ def assert_lanes_are_models(form, x, training, counts=None, most=1e-11):
         lanes.mask = kept = (torch.arange(SAMPLES) < lanes.counts.unsqueeze(1)).to(rows.dtype)
     lanes.generators = [generator(CPU, i) for i in range(WIDTH)]
     lanes.decay = 0.5
-    form.bind(rows, sinks, training)
+    form.bind(rows, architecture.parameters_in(sinks), training)
     weights = inputs((CLASSES,)).view(WIDTH, SAMPLES, CLASSES) * kept.unsqueeze(-1)
     seen = []
 

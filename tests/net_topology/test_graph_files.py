@@ -40,7 +40,13 @@ def write(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["0 1\n1 2\n", "0,1\n1,2\n", "# a comment\n\n1\t0 7.5\n2\t1\n", "source,target\n0,1\n1,2"],
+    [
+        "0 1\n1 2\n",
+        "0,1\n1,2\n",
+        "0, 1\n1 ,2\n",
+        "# a comment\n\n1\t0 7.5\n2\t1\n",
+        "source,target\n0,1\n1,2",
+    ],
 )
 def test_an_edge_list_by_white_space_or_commas(write, text):
     assert neighbours(write(text), 3) == [(1,), (0, 2), (1,)]
@@ -50,6 +56,11 @@ def test_numbers_that_are_node_numbers_stay_as_they_are_and_others_keep_their_or
     assert neighbours(write("0 2\n"), 4) == [(2,), (), (0,), ()]
     assert neighbours(write("30 4\n4 100\n"), 3) == [(1, 2), (0,), (0,)]
     assert neighbours(write("Ulm,+D Rome,+I\nBonn,+D Rome,+I\n"), 3) == [(1,), (0, 2), (1,)]
+
+
+def test_ids_longer_than_any_number_are_names(write):
+    long = "9" * 5000
+    assert neighbours(write(f"0 {long}\n{long} 1\n"), 3) == [(1,), (0, 2), (1,)]
 
 
 def test_graphml_plain_gzipped_and_zipped(write, tmp_path):

@@ -13,6 +13,7 @@ from netsim.links.bandwidth import BandwidthTrace
 from netsim.links.capacity import Steady, Varying
 from netsim.links.latencies import LatencyMatrix
 from netsim.rng import Streams
+from netsim.units import FOREVER_NS
 
 S = 10**9
 DATA = Path(os.environ.get("NETSIM_DATA", "/nowhere"))
@@ -125,12 +126,30 @@ def test_a_group_of_its_own_rate_and_servers_have_no_trace(write):
         (TWO, {"names": ["c"]}, "names: it holds no trace c"),
         ("0\n5\n3\n", {}, "line 3: 3 ms comes after 5 ms; times must not fall"),
         ("0\n5\n-3\n", {}, 'line 3: column 1 is "-3", not a time in ms'),
+        (HEAD + "a,0,1\na,1e-10,2\n", {}, "line 3: column time_s is 1e-10, after 0; sort the rows"),
+        (HEAD + "a,0,1\na,1e300,0\na,2e300,0\n", {}, r"line 4: column time_s is 2e\+300, after"),
+        ("0\n5000\n", {"bin_s": 1e-8}, "needs 5.001e[+]08 bins of bin_s = 1e-08, at most 1e[+]07"),
+        ("0\n1e300\n", {}, "needs 1e[+]298 bins of bin_s = 0.1, at most"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_trace_is_said_with_line_column_and_value(write, text, fields, says):
     with pytest.raises(ScenarioError, match=says) as caught:
         uplinks(write(text), **fields)
     assert str(caught.value).startswith('[link.trace] uplink = "')
+
+
+def test_a_capacity_next_to_nothing_takes_for_ever(write):
+    [capacity, _] = uplinks(write(HEAD + "a,0,1e-300\na,5,0\n"))
+    assert capacity.finish_ns(7, 1e6) == FOREVER_NS
+    assert Steady(1e-300).finish_ns(7, 1e6) >= FOREVER_NS
+
+
+@pytest.mark.parametrize("sharing", ["max_min", "fifo"])
+def test_what_takes_for_ever_is_still_under_way_at_the_end(wires, sharing):
+    w = wires(2, {"uplink_bps": 1e-300, "latency_s": 1e300, "sharing": sharing})
+    w.send(0.0, 0, 1, 8)
+    w.env.run(until=10**18)
+    assert w.ends == []
 
 
 def test_a_trace_names_a_file():
@@ -157,6 +176,8 @@ def test_a_latency_matrix_halves_round_trips(wires, write):
     assert one_way.read_ns(2, Streams(0), None).tolist() == [[0, 10 * S], [30 * S, 0]]
     drawn = LatencyMatrix(path=path, unit="ms")
     assert len({str(drawn.read_ns(3, Streams(s), None)) for s in range(20)}) > 3
+    huge = LatencyMatrix(path=write("0 1e300\n1e15 0\n"), unit="s", assign="order")
+    assert huge.read_ns(2, Streams(0), None).tolist() == [[0, FOREVER_NS], [FOREVER_NS, 0]]
 
 
 @pytest.mark.parametrize(
@@ -219,9 +240,19 @@ def test_nodes_are_spread_over_the_routers(write):
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 "x", not a number'),
-        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 "-1"'),
-        ("a b 0\n", {"rate_attribute": "3"}, "line 1: the line a - b has 3 0: nothing would ever"),
+        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 = "x", not a number'),
+        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 = "-1"'),
+        (
+            "a b 0\n",
+            {"rate_attribute": "3"},
+            "the line a - b has 3 = 0: nothing would ever",
+        ),
+        (
+            "a b 1\n",
+            {"rate_attribute": "4"},
+            'no line has the rate_attribute "4"; what they ha',
+        ),
+        ("a b 1\n", {"latency_attribute": "lat"}, 'no line has the latency_attribute "lat"'),
         ("a b\nc d\n", {"routers": ["a", "d"]}, 'are not connected; set component = "largest"'),
         (
             "a b\nb c\nd e\n",

@@ -179,6 +179,9 @@ PLAIN = [
     {"latency_s": 0.01, "rate_bps": 1e6},
     {"rate_bps": 1e6, "loss": 0.2, "packet_payload_bytes": 50, "arq": {"kind": "hole"}},
     {"rate_bps": 1e5, "bursts": {}, "packet_payload_bytes": 10, "arq": {"kind": "unlimited"}},
+    {"rate_bps": 1e5, "loss": 0.3, "packet_payload_bytes": 10, "ttl_s": 0.03, "latency_s": 0.01},
+    {"rate_bps": 1e5, "loss": 0.3, "packet_payload_bytes": 10, "ttl_s": 0.03}
+    | {"arq": {"kind": "unlimited"}},
 ]
 
 
@@ -187,17 +190,20 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
     def ends(link, env):
         seen = []
 
-        def done(tx, outcome, arrived):
-            seen.append((env.now, tx.src, tx.dst, outcome))
+        finish = link.finish
+
+        def noted(tx, outcome, attempts=1, lost=0, *more):
+            seen.append((env.now, tx.src, tx.dst, tx.bits, outcome, attempts, lost))
+            finish(tx, outcome, attempts, lost, *more)
+
+        link.finish = noted
 
         def send(number):
             for dst in (1, 2):
                 bits = 8 * (100 + 37 * number * dst)
-                link.unicast(
-                    Transmission(
-                        0, dst, Parcel(), bits, False, 1, env.now, done, patience_ns=6 * 10**6
-                    )
-                )
+                tx = Transmission(0, dst, Parcel(), bits, False, 1, env.now, lambda *_: None)
+                tx.patience_ns = 6 * 10**6
+                link.unicast(tx)
 
         for number in range(20):
             env.after(number * 900_000, send, number)
@@ -208,6 +214,19 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
     plain = ends(WiredLink(Wire(**how), 3, env, Recorder(None), Streams(3)), env)
     w = wires(3, how, seed=3)
     assert ends(w.link, w.env) == plain
+
+
+def test_airtime_is_that_of_messages_that_have_ended():
+    env, recorder = Clock(), Recorder(None)
+    link = WiredLink(Wire(rate_bps=1000.0), 2, env, recorder, Streams(0))
+
+    def parcel():
+        return Transmission(0, 1, Parcel(), 4000, False, 1, 0, lambda *_: None)
+
+    link.unicasts([parcel(), parcel()])
+    link.unicast(parcel())
+    env.run(until=9 * S)
+    assert recorder.airtime_ns == 8 * S
 
 
 def test_jitter_is_uniform_and_every_messages_own(wires):

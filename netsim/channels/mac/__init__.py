@@ -48,9 +48,10 @@ class Mac(Component):
         senders share the medium packet by packet: each sends its own messages one after the
         other, and nobody is too busy to receive.
     interferes : bool
-        Whether the power of those who send at the same time adds to the noise.
+        Whether the power of those who send at the same time adds to the noise; where senders
+        contend, that of those who do not hear each other.
     contends : bool
-        Whether `medium` depends on how many have something to send.
+        Whether `medium` depends on how many in range have something to send.
     """
 
     exclusive: ClassVar[bool]

@@ -9,7 +9,15 @@ tau = 2 (1-2p) / ((1-2p)(W+1) + p W (1 - (2p)^m)),  p = 1 - (1-tau)^(n-1)
 A sender's share is S(n)/n, eq. (13). In the time that this takes from success to success, its
 collisions and everybody else's packets are contained; so what counts as an attempt here is one
 that did not collide, and `arq` repeats only what the channel lost. All packets are as long as the
-sender's own. There is no retry limit on collisions, and nobody is hidden within range.
+sender's own. There is no retry limit on collisions.
+
+Who is in carrier-sense range contends, and by Bianchi's model nobody in range is hidden: those with
+whom a sender contends are taken to hear all whom it hears, too. Who is out of range neither waits
+for it nor makes it wait, and interferes at its receiver, as with `shared`: SINR = S / (N + sum of
+I), re-evaluated whenever somebody starts or stops; what that loses is for `arq` to repeat. Several
+hidden senders that contend with each other count with their mean power, each for its share 1/n of
+the time; one that contends with nobody counts as on the air for as long as its message lasts,
+backoffs included. What is lost to hidden senders does not double a window.
 
 I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
 Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its
@@ -48,12 +56,14 @@ class Csma(Mac):
     anomalous_slots : bool
         Whether to count the slot after a success (the second source).
     carrier_sense_m : float or None
-        Who is nearer contends, as of when the later one starts; None: everybody does.
+        Who is nearer contends, as of when the later one starts; who is farther is hidden; None:
+        everybody contends.
     """
 
     kind: Literal["csma"] = "csma"
     exclusive: ClassVar[bool] = False
     contends: ClassVar[bool] = True
+    interferes: ClassVar[bool] = True
     slot_s: Positive = 9e-6
     sifs_s: NonNegative = 16e-6
     difs_s: NonNegative = 34e-6

@@ -8,7 +8,7 @@ Whatever a forward pass does with samples one by one stays as it is written. Wha
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -71,7 +71,7 @@ class Form:
         self.module = copy.deepcopy(architecture.module)
         self.chain: Chain | None = None
         self.has_tails = False
-        self._bound: tuple[Tensor | None, Tensor | None, bool | None] = (None, None, None)
+        self._bound: tuple[object, ...] = (None, None, None)
         slices = {s.name: s for s in architecture.slices}
         taken: set[str] = set()
         for name, layer in list(self.module.named_modules()):
@@ -99,8 +99,10 @@ class Form:
         parent_name, _, child = name.rpartition(".")
         setattr(self.module.get_submodule(parent_name), child, form(layer, own, self.lanes))
 
-    def bind(self, rows: Tensor, sinks: Tensor | None = None, training: bool = False) -> None:
-        """Lay the lanes over rows (W, D); gradients go to sinks (W, P)."""
+    def bind(
+        self, rows: Tensor, sinks: Mapping[str, Tensor] | None = None, training: bool = False
+    ) -> None:
+        """Lay the lanes over rows (W, D); gradients go to sinks (W, *shape), one a parameter."""
         bound = (rows, sinks, training)
         if all(a is b for a, b in zip(bound, self._bound, strict=True)):
             return

@@ -27,7 +27,7 @@ from netsim.compute.shards import Batch, Shards
 from netsim.compute.slab import Memory, padded
 from netsim.compute.stacked.lanes import LEAST_LANES
 from netsim.compute.stacked.same_place import SamePlace
-from netsim.compute.stacked.updates import Update
+from netsim.compute.stacked.updates import ByGradient
 
 
 class _Called(nn.Module):
@@ -114,16 +114,16 @@ class LossTraining:
                     part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
                 )
                 rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
-                step = Update(
+                update = ByGradient(
                     work.optimizer,
                     part,
-                    rate.unsqueeze(1),
-                    part_state,
                     found,
+                    part_state,
+                    rate.unsqueeze(1),
                     None if anchor is None else anchor[at_lanes],
-                    work.anchor_strength,
+                    work.anchor_strength or 0.0,
                 )
-                step.step()
+                update.step()
                 trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
         parameters = slice(0, a.num_parameters)
         self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))

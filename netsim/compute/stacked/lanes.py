@@ -4,14 +4,14 @@ A pass over W lanes takes W x B samples as one batch, so that whatever treats sa
 (activations, pooling, reshaping, shortcuts) runs as it is. Layers with parameters find the lane
 of a sample by its place: theirs are the rows of one tensor, laid out as in `Architecture`.
 
-Backward passes add to `sinks`, rows like the parameters', at once and without tensors of their
-own. A sink may be a velocity: `decay` times what it held is what the first addition of a step
+Backward passes add to `sinks`, one a parameter, at once and without tensors of their own. A sink
+may be a velocity: `decay` times what it held is what the first addition of a step
 adds to, so momentum costs no pass over the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -33,8 +33,6 @@ class Lanes:
         W.
     rows : torch.Tensor
         (W, D): parameters, then buffers.
-    sinks : torch.Tensor or None
-        (W, P); None for passes without gradients.
     mask : torch.Tensor or None
         (W, B), 1 for samples and 0 for padding; None where nothing is padded.
     counts : torch.Tensor or None
@@ -60,8 +58,8 @@ class Lanes:
         self.token = torch.zeros((), device=device, dtype=dtype, requires_grad=True)
         """Input of every layer, so that a graph is recorded though rows need no gradient."""
 
-    def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
-        """Lay the layers over rows (W, D) and, for gradients, sinks (W, P)."""
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
+        """Lay the layers over rows (W, D) and, for gradients, a sink (W, *shape) a parameter."""
         self.width = len(rows)
         for layer in self.layers:
             layer.bind(rows, sinks, training)

@@ -55,13 +55,13 @@ class StackedLayer(nn.Module, ABC):
         """Why this form can't stand in for a layer of its class; None if it can."""
         return None
 
-    def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
-        """Lay the layer over rows (W, D) and sinks (W, P)."""
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
+        """Lay the layer over rows (W, D) and sinks (W, *shape)."""
         self.training = training
         for name, s in self.slices.items():
             self.values[name] = rows[:, s.start : s.stop].view(len(rows), *s.shape)
             if sinks is not None and name in self.parameter_names:
-                self.sinks[name] = sinks[:, s.start : s.stop].view(len(rows), *s.shape)
+                self.sinks[name] = sinks[s.name]
 
     def value(self, name: str) -> Tensor:
         """Parameter or buffer `name` of all lanes, (W, *its shape)."""
@@ -149,9 +149,14 @@ def aligned_room(like: Tensor, columns: int) -> Tensor:
     return room[:, :size].view(width, rows, columns)
 
 
+def is_aligned(x: Tensor) -> bool:
+    """Whether each of contiguous matrices (W, rows, columns) is at an aligned address."""
+    return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
+
+
 def aligned(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
-    if x.is_cuda or x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0:
+    if x.is_cuda or is_aligned(x):
         return x
     return aligned_room(x, x.shape[2]).copy_(x)
 
@@ -163,7 +168,7 @@ class StackedLinear(StackedLayer):
     _products: Tensor | None = None
     """Room for the gradients of as many lanes as there ever were: fresh memory costs time."""
 
-    def bind(self, rows: Tensor, sinks: Tensor | None, training: bool) -> None:
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
         """Lay the layer over rows; its views of them are made once, not at every step."""
         super().bind(rows, sinks, training)
         self._turned = self.value("weight").transpose(1, 2)
@@ -186,11 +191,9 @@ class StackedLinear(StackedLayer):
         decay = self.decay()
         sink = self.sinks["weight"]
         assert sink is not None
-        if sink.is_cuda:
+        if sink.is_cuda or (sink.is_contiguous() and is_aligned(sink)):
             sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
-        else:
-            # The sinks of a lane lie side by side, so those of a layer do not, and a CPU would
-            # take products that go there one by one.
+        else:  # a CPU would take products that go there one by one
             if self._products is None or len(self._products) < len(sink):
                 self._products = aligned_room(sink, sink.shape[2])
             products = self._products[: len(sink)]

@@ -146,7 +146,7 @@ class Looking:
             wide = [*part, *part[-1:] * (width - len(part))]
             some, seen, kept = rows[wide], index[wide], share[wide]
             gradient = torch.zeros_like(some)
-            self._form.bind(some[:, : a.num_values], gradient[:, : a.num_parameters])
+            self._form.bind(some[:, : a.num_values], a.parameters_in(gradient))
             lanes.mask, lanes.counts, lanes.decay = None, None, 0.0
             each = seen.view(-1)
             labels, weight = self._shards.y[each], kept.view(-1, 1)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from netsim.compute import optimizers
 from netsim.compute.divergence import Divergences
@@ -129,18 +130,29 @@ class Training:
         """Starting models, states and anchors to the workspace."""
         memory, n = self._memory, len(jobs)
         mixing.gather(memory, [j.inputs[0] for j in jobs], space.rows[:n])
+        states = space.accumulators.states(lanes)
         if space.plan.has_state:
-            memory.gather([j.inputs[-1] for j in jobs], space.state[:n])
+            space.accumulators.load(self._states(jobs))
         else:
-            space.state[:lanes].zero_()
+            for state in states:
+                state.zero_()
         if space.anchor is not None:
             anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
             memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
         rates = [w.rate for w in works]
         space.learning_rate[:n, 0] = torch.tensor(rates, dtype=space.rows.dtype)
-        for tensor in (space.rows, space.state, space.anchor, space.learning_rate):
-            if tensor is not None and lanes > n:
-                tensor[n:lanes] = tensor[n - 1]
+        if lanes > n:
+            for tensor in (space.rows, space.anchor, space.learning_rate, *states):
+                if tensor is not None:
+                    tensor[n:lanes] = tensor[n - 1]
+
+    def _states(self, jobs: Sequence[Job]) -> Tensor:
+        """The optimiser's states that jobs go on with, rows (n, padded length)."""
+        states = [j.inputs[-1] for j in jobs]
+        like = states[0].tensor()
+        rows = like.new_zeros(len(jobs), padded(states[0].num_values))
+        self._memory.gather(states, rows)
+        return rows
 
     def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
         keys = [list(w.batches.keys())[min(step, w.batches.steps - 1)] for w in works[:wide]]
@@ -167,13 +179,11 @@ class Training:
                     cell.leave_to(StateAfter(self, job, *recipe))
         elif any(c is not None for c in states):
             c, size = space.plan.optimizer, space.form.architecture.num_parameters
-            length, rows = optimizers.state_size(c.kind, size), space.state[start:stop]
-            if space.gradient is None and not c.momentum:
-                # Without momentum the state never changes; the sinks had its room.
-                rows.zero_()
-                if space.plan.has_state:
-                    self._memory.gather([j.inputs[-1] for j in done], rows)
-            self._memory.slab(length).write(states, rows)
+            rows = space.accumulators.rows(start, stop)
+            if not space.accumulators.remember:
+                # The state never changes; what there is was the last gradient.
+                rows = self._states(done) if space.plan.has_state else rows.zero_()
+            self._memory.slab(optimizers.state_size(c.kind, size)).write(states, rows)
 
 
 class StateAfter(NamedTuple):

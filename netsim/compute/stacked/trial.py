@@ -146,7 +146,7 @@ def _differences(
         form.lanes.mask = kept
     sinks = torch.zeros_like(rows[:, : architecture.num_parameters])
     form.lanes.generators = [generator(row.device, i) for i in range(PROBE_LANES)]
-    form.bind(rows, sinks, training)
+    form.bind(rows, architecture.parameters_in(sinks), training)
     form.lanes.decay = 0.0
     given: list[Tensor] = []
 

@@ -7,14 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from netsim.compute import optimizers
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer, Train
 from netsim.compute.shards import Shards
 from netsim.compute.slab import padded
+from netsim.compute.stacked.accumulators import accumulators_for
 from netsim.compute.stacked.form import Form
 from netsim.compute.stacked.graphs import replayed
-from netsim.compute.stacked.updates import Update
 
 
 class Plan:
@@ -43,15 +42,14 @@ class Workspace:
     def __init__(self, form: Form, plan: Plan, shards: Shards, capacity: int) -> None:
         self.form, self.plan, self.shards = form, plan, shards
         a, c = form.architecture, plan.optimizer
-        device, dtype, size = a.device, a.dtype, a.num_parameters
+        device, dtype = a.device, a.dtype
         columns = shards.minibatches.columns
 
         def room(*shape: int, kind: torch.dtype = dtype) -> Tensor:
             return torch.zeros(shape, device=device, dtype=kind)
 
         self.rows = room(capacity, padded(a.num_values))
-        self.state = room(capacity, padded(optimizers.state_size(c.kind, size)))
-        self.gradient = room(capacity, padded(size)) if Update.needs_gradient(c) else None
+        self.accumulators = accumulators_for(c, a, capacity)
         anchored = plan.anchor_strength is not None
         self.anchor = room(capacity, padded(a.num_values)) if anchored else None
         self.learning_rate = room(capacity, 1)
@@ -67,33 +65,30 @@ class Workspace:
         if key not in self._steps:
             step = self._make(width, is_ragged)
             if is_captured(a):
-                step = replayed(step, [self.rows[:width], self.state[:width]])
+                step = replayed(step, [self.rows[:width], *self.accumulators.states(width)])
             self._steps[key] = step
         self._steps[key]()
 
     def _make(self, width: int, is_ragged: bool) -> Callable[[], None]:
         """The step of one width as a function of nothing."""
-        form, c = self.form, self.plan.optimizer
+        form = self.form
         a, lanes = form.architecture, form.lanes
-        size = a.num_parameters
         rows = self.rows[:width, : a.num_values]
-        parameters = rows[:, :size]
-        update = Update(
-            c,
-            parameters,
+        size, anchor = a.num_parameters, self.anchor
+        update = self.accumulators.update(
+            rows[:, :size],
             self.learning_rate[:width],
-            self.state[:width, : optimizers.state_size(c.kind, size)],
-            None if self.gradient is None else self.gradient[:width, :size],
-            None if self.anchor is None else self.anchor[:width, :size],
-            self.plan.anchor_strength,
+            None if anchor is None else anchor[:width, :size],
+            self.plan.anchor_strength or 0.0,
         )
+        sinks, decay = self.accumulators.sinks(width), self.accumulators.decay
         index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
         mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
         x, y = self.shards.x, self.shards.y
 
         def step() -> None:
-            form.bind(rows, update.sinks, training=True)
-            lanes.mask, lanes.counts, lanes.decay = mask, counts, update.decay
+            form.bind(rows, sinks, training=True)
+            lanes.mask, lanes.counts, lanes.decay = mask, counts, decay
             labels = y.index_select(0, index)
             form.differentiate(
                 x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)

@@ -25,6 +25,10 @@ class RadioEnergy(Component):
         """Drawn all the time for which a node is on."""
         return 0.0
 
+    def sleeping_w(self) -> float:
+        """Drawn instead of that while its radio sleeps."""
+        return self.standing_w()
+
     def sending_w(self, radiated_w: float) -> float:
         """Drawn beside that while it sends, from the transmit power."""
         return 0.0

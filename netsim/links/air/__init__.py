@@ -7,8 +7,8 @@ meanwhile is the matter of `netsim.channels.mac`.
 Admission: a unicast starts when both radios are free and takes both at once; those that wait are
 tried in order of arrival whenever one of their radios becomes free, so a busy peer holds up nobody
 else and nothing can deadlock. A broadcast takes its sender's radio and that of every receiver that
-is free; one that is busy misses it. Where senders share the medium packet by packet, a message
-takes its sender's turn only.
+is free; one that is busy or asleep misses it. Where senders share the medium packet by packet, a
+message takes its sender's turn only.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from netsim.channels.mac import ALONE
+from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.links.air.accounts import count_airtime, count_bits, take_back
 from netsim.links.air.admission import Admission, Queued
 from netsim.links.air.by_packet import ByPacket
 from netsim.links.air.flight import Flight, Reception
-from netsim.links.air.sharing import Sharing
+from netsim.links.air.listening import Listening
+from netsim.links.air.sharing import Changed, Sharing
 from netsim.links.air.whole import Whole
 from netsim.links.link import ARRIVED, BUSY, DEADLINE, OFF, OUTAGE, Link, Report, Transmission
 from netsim.links.propagation import Budget, Propagation
 from netsim.links.radio import Radio
 from netsim.results.log import Recorder
 from netsim.rng import Streams
-from netsim.units import SPEED_OF_LIGHT_M_PER_S, linear_to_db, to_ns
+from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
 class Air(Link):
@@ -43,6 +45,8 @@ class Air(Link):
         See `Propagation`.
     distance_m : callable or None
         (node, node, time in ns) -> how far apart they are; None where nodes have no places.
+    rhythms : sequence of Rhythm or None
+        When each node's radio is awake; empty: all of them always.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Air(Link):
         recorder: Recorder,
         streams: Streams,
         distance_m: Callable[[int, int, int], float] | None = None,
+        rhythms: Sequence[Rhythm | None] = (),
     ) -> None:
         nodes = len(budget.tx_power_w)
         super().__init__(env, recorder, nodes, to_ns(radio.ttl_s) if radio.ttl_s else None)
@@ -74,8 +79,9 @@ class Air(Link):
         if mac.interferes or mac.contends:
             self._sharing = Sharing(mac, channel, nodes, distance_m)
         self._distance_m = distance_m if radio.propagation_delay else None
-        self._serial: dict[tuple[int, int], int] = {}
         self._packets = radio.packets
+        free = self._admission.free if mac.exclusive else None
+        self._listening = Listening(channel, radio.packets, self.off, free, rhythms)
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
@@ -134,9 +140,9 @@ class Air(Link):
         rate_bps: float | None = None
         missed: list[Report] = []
         if queued.broadcast:
-            rate_bps, receptions, missed = self._audience(group, from_ns)
+            rate_bps, receptions, missed = self._listening.audience(group, from_ns)
         else:
-            receptions = [Reception(first, self._next_serial(first), first.dst in self.off)]
+            receptions = [self._listening.receiver(first, from_ns)]
         radios = [src]
         if self._exclusive:
             radios += [r.tx.dst for r in receptions if not r.in_vain]
@@ -150,43 +156,10 @@ class Air(Link):
                 left_ns = self.contact_ns(reception.tx) or 0
                 then(self.env.due(left_ns, LAST), partial(self._part, flight, reception))
 
-    def _audience(
-        self, group: Sequence[Transmission], from_ns: int
-    ) -> tuple[float, list[Reception], list[Report]]:
-        """Rate of a broadcast, the lowest among its receivers; who listens, and who misses it."""
-        channel = self._channel
-        snrs = [channel.snr(tx.src, tx.dst, from_ns) for tx in group]
-        known = [channel.measured_snr(tx.src, tx.dst, from_ns) for tx in group]
-        rates = [channel.rate_bps(snr) for snr in known]
-        # The sender can't tell who is busy or off.
-        rate_bps = min((r for r in rates if r > 0), default=0.0)
-        receptions: list[Reception] = []
-        missed: list[Report] = []
-        for tx, snr, rate in zip(group, snrs, rates, strict=True):
-            if tx.dst in self.off:
-                missed.append((tx, OFF, 0, 0, None, None))
-            elif self._exclusive and not self._admission.free[tx.dst]:
-                missed.append((tx, BUSY, 0, 0, None, None))
-            else:
-                serial, fixed = 0, None
-                if rate > 0:
-                    serial = self._next_serial(tx)
-                else:
-                    lost = self._packets(tx.bits)[0]
-                    fixed = (tx, OUTAGE, 0, lost, linear_to_db(snr), None)
-                receptions.append(Reception(tx, serial, in_vain=False, fixed=fixed))
-        return rate_bps, receptions, missed
-
-    def _next_serial(self, tx: Transmission) -> int:
-        """How many messages this pair has had: keys the draws of the next one."""
-        pair = (tx.src, tx.dst)
-        serial = self._serial[pair] = self._serial.get(pair, 0) + 1
-        return serial
-
     def _launch(self, flight: Flight) -> None:
         for radio in flight.radios:
             self._admission.free[radio] = False
-        changed: Sequence[Flight] = ()
+        changed: Changed | None = None
         if self._sharing is not None:
             changed = self._sharing.join(flight, self._flights, self.env.now)
         elif self._medium != ALONE:
@@ -196,8 +169,12 @@ class Air(Link):
         self._flights[flight] = None
         self._draws.begin(flight)
         count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
-        if changed:
-            self._change(changed, worse=True)
+        if changed is not None:
+            self._change_all(changed)
+
+    def _change_all(self, changed: Changed) -> None:
+        self._change(changed.at_once, worse=True)
+        self._change(changed.after, worse=False)
 
     def _change(self, flights: Sequence[Flight], worse: bool) -> None:
         """Go on with flights under the conditions that they meet from now on."""
@@ -217,9 +194,7 @@ class Air(Link):
         if self.meter.by_bits:
             count_bits(flight, reports, self.meter)
         if self._sharing is not None:
-            # Where noise falls, an attempt under way keeps the worst that it has met.
-            changed = self._sharing.leave(flight, self._flights)
-            self._change(changed, worse=not self._mac.interferes)
+            self._change_all(self._sharing.leave(flight, self._flights))
         flight.leg += 1
         for report in (*reports, *flight.missed):
             self._tell(report)

@@ -19,6 +19,12 @@ def count_airtime(flight: Flight, to_ns: int, recorder: Recorder, meter: Meter) 
     for begin_ns, end_ns, airtime_ns in _airtimes(flight, from_ns, flight.counted_to_ns):
         recorder.airtime_ns += airtime_ns
         meter.on_air(flight.src, _listening(flight), begin_ns, end_ns, airtime_ns)
+    for reception in _late(flight):
+        heard_from_ns, heard_to_ns = (
+            max(t, reception.wakes_ns) for t in (from_ns, flight.counted_to_ns)
+        )
+        for begin_ns, end_ns, airtime_ns in _airtimes(flight, heard_from_ns, heard_to_ns):
+            meter.receives(reception.tx.dst, begin_ns, end_ns, airtime_ns)
 
 
 def take_back(flight: Flight, reception: Reception, now_ns: int, meter: Meter) -> None:
@@ -36,6 +42,10 @@ def count_bits(flight: Flight, reports: Sequence[Report], meter: Meter) -> None:
     else:
         attempts = reports[0][2]
     meter.carried(flight.src, flight.meant, _listening(flight), attempts * flight.packet_bits)
+    for reception in _late(flight):
+        if reception.wakes_ns <= flight.counted_to_ns:
+            heard = attempts - reception.slept
+            meter.hears(reception.tx.dst, heard * flight.packet_bits)
 
 
 def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, int, int]]:
@@ -56,4 +66,11 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, i
 
 
 def _listening(flight: Flight) -> list[int]:
-    return [r.tx.dst for r in flight.receptions if not r.in_vain]
+    """Who listens from the beginning of a flight on."""
+    begins_ns = flight.begins_ns
+    return [r.tx.dst for r in flight.receptions if not r.in_vain and r.wakes_ns <= begins_ns]
+
+
+def _late(flight: Flight) -> list[Reception]:
+    """Who listens from some time on, having slept before."""
+    return [r for r in flight.receptions if not r.in_vain and r.wakes_ns > flight.begins_ns]

@@ -92,7 +92,8 @@ class ByPacket:
         ledger = self._ledgers.pop(reception)
         under_way = len(reception.met) if self._env.now > flight.from_ns else 0
         reception.met = []
-        return reception.report(flight, under_way, ledger, ledger.arrived(), self._channel)
+        channel, limit = self._channel, self._radio.arq.limit
+        return reception.report(flight, under_way, ledger, ledger.arrived(), channel, limit)
 
     def _expire(self, flight: Flight, leg: int, _: object) -> None:
         if leg == flight.leg:
@@ -112,7 +113,8 @@ class ByPacket:
                 began_ns=flight.begins_ns,
             )
         )
-        if reception.in_vain:
+        stretch.asleep = flight.from_ns < reception.wakes_ns
+        if reception.in_vain or stretch.asleep:
             stretch.per = stretch.ruined = 1.0
         return stretch
 
@@ -165,7 +167,7 @@ class ByPacket:
             if flight.broadcast:
                 ledger.fates.append(through)
             else:
-                over = self._count(ledger, through, stretch.snr)
+                over = self._count(ledger, through, stretch.heard_snr)
                 over = over or len(ledger.fates) == flight.packets
         if over:
             self._over(flight)
@@ -188,6 +190,6 @@ class ByPacket:
         if not self._radio.arq.combines or flight.broadcast:
             return stretch.per
         before = self._channel.error(ledger.energy, flight.packet_bits) if ledger.energy else 1.0
-        after = self._channel.error(ledger.energy + stretch.snr, flight.packet_bits)
+        after = self._channel.error(ledger.energy + stretch.heard_snr, flight.packet_bits)
         given = after / before if before > 0.0 else 0.0
         return stretch.ruined + (1.0 - stretch.ruined) * given

@@ -10,6 +10,7 @@ import numpy as np
 from netsim.channels.arq import Sending
 from netsim.channels.mac import ALONE, Medium
 from netsim.links.link import (
+    ASLEEP,
     COLLISION,
     DEADLINE,
     DELIVERED,
@@ -49,6 +50,8 @@ class Reception:
         Whether the receiver is off or has lost contact: nothing gets through.
     vain : str
         The outcome if so.
+    wakes_ns : int
+        Attempts that begin earlier are lost: its radio sleeps until then.
     fixed : Report or None
         What becomes of it if that is known from the start: nothing is drawn for it.
     medium, drawn_under : Medium
@@ -67,8 +70,8 @@ class Reception:
         The last stretch of earlier legs.
     first_snr : float or None
         What was met first, linear.
-    attempts, weighted_snr
-        Sums over earlier legs.
+    attempts, slept, weighted_snr
+        Sums over earlier legs; `slept` are the attempts at which it slept.
     hopeless : bool
         Whether no attempt of earlier legs had a chance.
     """
@@ -83,7 +86,9 @@ class Reception:
     medium = ALONE
     drawn_under = ALONE
     vain = OFF
+    wakes_ns = 0
     attempts = 0
+    slept = 0
     weighted_snr = 0.0
     hopeless = True
 
@@ -108,11 +113,19 @@ class Reception:
             self.weighted_snr += stretch.snr * n
             if stretch.per < 1.0:
                 self.hopeless = False
+            elif stretch.asleep:
+                self.slept += n
         self.last = self.met[-1]
         self.met, self.used = [], []
 
     def report(
-        self, flight: Flight, under_way: int, got: Got, arrived: Any, channel: Propagation
+        self,
+        flight: Flight,
+        under_way: int,
+        got: Got,
+        arrived: Any,
+        channel: Propagation,
+        limit: int | None,
     ) -> Report:
         """What became of the message, its last leg being closed.
 
@@ -123,6 +136,8 @@ class Reception:
         got : Got
         arrived : ndarray of bool or None
             Which packets arrived, if they were kept.
+        limit : int or None
+            Attempts at one packet; None: any number.
         """
         tx, delivered, mask = self.tx, got.delivered, None
         if self.in_vain:
@@ -133,6 +148,8 @@ class Reception:
             outcome, mask = PARTIAL, arrived
         elif flight.expired:
             outcome = DEADLINE
+        elif limit is not None and self.slept >= limit:  # a packet was lost before it woke
+            outcome = ASLEEP
         elif self._failed_of_others(flight, channel):
             outcome = COLLISION
         else:
@@ -182,6 +199,8 @@ class Flight:
         Time of one attempt of a broadcast, or of one that is played by itself.
     near : dict
         Flights that it contends with, as an ordered set; kept by `Sharing`.
+    share : float
+        For how much of the time those whom it contends with let it send; kept by `Sharing`.
     ends_ns : int
         When it ends as things are.
     deadline_ns : int or None
@@ -196,6 +215,7 @@ class Flight:
     """
 
     near: dict[Flight, None]
+    share = 1.0
     medium = ALONE
     drawn_under = ALONE
     attempt_ns = 0.0

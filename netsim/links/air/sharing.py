@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
+from typing import NamedTuple
 
-from netsim.channels.mac import Mac, Medium
+from netsim.channels.mac import Mac
 from netsim.links.air.flight import Flight
 from netsim.links.propagation import Propagation
 
@@ -33,50 +34,40 @@ class Sharing:
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._distance_m = distance_m if mac.range_m is not None else None
 
-    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> list[Flight]:
+    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> Changed:
         """Set what a new flight meets; which of the others meet something else from now on."""
         flight.near = {}
         for reception in flight.receptions:
             reception.heard = {}
-        if self._mac.interferes:
-            changed = []
-            for other in others:
-                for reception in flight.receptions:
-                    if reception.tx.dst != other.src:
-                        inr = self._channel.snr(other.src, reception.tx.dst, now_ns)
-                        reception.heard[other] = inr
-                if self._heard(other, flight, now_ns):
-                    changed.append(other)
-            _sum_up(flight)
-            return changed
+        others = list(others)
         for other in others:
-            if self._in_range(flight, other, now_ns):
+            if self._mac.contends and self._in_range(flight, other, now_ns):
                 flight.near[other] = other.near[flight] = None
-                self._count(other)
-        self._count(flight)
-        return list(flight.near)
+            elif self._mac.interferes:
+                self._hear(flight, other, now_ns)
+                self._hear(other, flight, now_ns)
+        self._set((flight, *flight.near))
+        _sum_up(flight)
+        return _changed(others, flight.near)
 
-    def leave(self, flight: Flight, others: Iterable[Flight]) -> list[Flight]:
+    def leave(self, flight: Flight, others: Iterable[Flight]) -> Changed:
         """Which of the others meet something else now that a flight has ended."""
-        if self._mac.interferes:
-            changed = []
-            for other in others:
-                known = [r for r in other.receptions if r.heard.pop(flight, 0.0)]
-                if known and _sum_up(other):
-                    changed.append(other)
-            return changed
-        for other in flight.near:
-            del other.near[flight]
-            self._count(other)
-        return list(flight.near)
+        others = list(others)
+        if self._mac.contends:
+            for other in flight.near:
+                del other.near[flight]
+            self._set(flight.near)
+        for other in others:
+            for reception in other.receptions:
+                reception.heard.pop(flight, None)
+        return _changed(others, flight.near)
 
-    def _heard(self, at: Flight, flight: Flight, now_ns: int) -> bool:
-        """Add a flight to what the receivers of another hear; whether that matters."""
+    def _hear(self, at: Flight, flight: Flight, now_ns: int) -> None:
+        """Add a flight to what the receivers of another hear."""
         for reception in at.receptions:
             if reception.tx.dst != flight.src:
                 inr = self._channel.snr(flight.src, reception.tx.dst, now_ns)
                 reception.heard[flight] = inr
-        return _sum_up(at)
 
     def _in_range(self, one: Flight, other: Flight, now_ns: int) -> bool:
         if self._distance_m is None:
@@ -84,18 +75,53 @@ class Sharing:
         assert self._mac.range_m is not None
         return self._distance_m(one.src, other.src, now_ns) <= self._mac.range_m
 
-    def _count(self, flight: Flight) -> None:
-        flight.medium = self._mac.medium(1 + len(flight.near), self._nodes)
-        for reception in flight.receptions:
-            reception.medium = flight.medium
+    def _set(self, flights: Iterable[Flight]) -> None:
+        """Count with how many others each of some flights contends."""
+        if not self._mac.contends:
+            return
+        for flight in flights:
+            contenders = 1 + len(flight.near)
+            flight.medium = self._mac.medium(contenders, self._nodes)
+            flight.share = 1.0 / contenders
+            for reception in flight.receptions:
+                rise = reception.medium.noise_rise
+                reception.medium = flight.medium._replace(noise_rise=rise)
 
 
-def _sum_up(flight: Flight) -> bool:
-    """Set the noise rise at each receiver from what it hears; whether any has changed."""
-    changed = False
-    for reception in flight.receptions:
-        rise = 1.0 + sum(reception.heard.values())
-        if abs(rise - reception.medium.noise_rise) > NEGLIGIBLE * rise:
-            reception.medium = Medium(noise_rise=rise)
-            changed = True
+class Changed(NamedTuple):
+    """Flights that meet other conditions.
+
+    Attributes
+    ----------
+    at_once : list of Flight
+        They contend with more or fewer, or hear more: so does an attempt under way.
+    after : list of Flight
+        They hear less: an attempt under way keeps the worst that it has met.
+    """
+
+    at_once: list[Flight]
+    after: list[Flight]
+
+
+def _changed(others: Iterable[Flight], contending: Container[Flight]) -> Changed:
+    """Sum up what they hear, and tell whom that or the contention has changed for."""
+    changed = Changed([], [])
+    for other in others:
+        rises = _sum_up(other)
+        if other in contending or rises > 0:
+            changed.at_once.append(other)
+        elif rises < 0:
+            changed.after.append(other)
     return changed
+
+
+def _sum_up(flight: Flight) -> int:
+    """Set the noise rise at each receiver from what it hears; 1: some rise, -1: they fall."""
+    changes = 0
+    for reception in flight.receptions:
+        rise = 1.0 + sum(inr * other.share for other, inr in reception.heard.items())
+        before = reception.medium.noise_rise
+        if abs(rise - before) > NEGLIGIBLE * rise:
+            reception.medium = reception.medium._replace(noise_rise=rise)
+            changes = 1 if rise > before or changes > 0 else -1
+    return changes

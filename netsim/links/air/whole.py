@@ -21,6 +21,7 @@ from netsim.channels.arq import Sending
 from netsim.channels.arq.none import NoArq
 from netsim.clock import Clock
 from netsim.links.air.flight import Flight, Reception, on_air
+from netsim.links.air.listening import slept_through
 from netsim.links.link import Report
 from netsim.links.propagation import Propagation, Stretch
 from netsim.links.radio import Radio
@@ -123,7 +124,8 @@ class Whole:
         assert reception.rng is not None
         if reception.tx.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
-        return reception.report(flight, under_way, sending, arrived, self._channel)
+        limit = self._radio.arq.limit
+        return reception.report(flight, under_way, sending, arrived, self._channel, limit)
 
     def _end(self, flight: Flight, leg: int) -> None:
         if leg == flight.leg:
@@ -196,6 +198,8 @@ class Whole:
             medium=reception.medium,
             began_ns=flight.begins_ns,
         )
+        if reception.wakes_ns > flight.from_ns:
+            found = slept_through(found, reception.wakes_ns - max(0, flight.from_ns))
         bursts = self._radio.bursts
         if bursts is None:
             return found
@@ -265,8 +269,11 @@ class Whole:
 
 def _met_worse(flight: Flight) -> bool:
     """Whether the attempt under way met more noise than there is now: it is the last one."""
-    heard = flight.receptions
-    return bool(heard) and all(r.medium.noise_rise < r.drawn_under.noise_rise for r in heard)
+    heard = [(r.medium, r.drawn_under) for r in flight.receptions]
+    return bool(heard) and all(
+        now.noise_rise < met.noise_rise and now == met._replace(noise_rise=now.noise_rise)
+        for now, met in heard
+    )
 
 
 def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> _Place:
@@ -282,7 +289,8 @@ def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> 
 
 def _attempt(sending: Sending, rng: np.random.Generator, stretch: Stretch) -> int:
     """Attempts of a message in a stretch."""
-    return sending.attempt(rng, stretch.attempts, stretch.per, stretch.snr, stretch.ruined)
+    room, snr = stretch.attempts, stretch.heard_snr
+    return sending.attempt(rng, room, stretch.per, snr, stretch.ruined)
 
 
 def _bound(stretch: Stretch, left_ns: int) -> None:

@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from netsim.registry import Component
 from netsim.rng import Streams
-
-NEVER_NS = 1 << 62
-"""When work is done of a node that is not on long enough ever again: beyond any horizon."""
+from netsim.units import FOREVER_NS
 
 
 class Periods(NamedTuple):
@@ -101,7 +99,7 @@ class Timeline:
             if on and (switch_ns is None or now_ns + work_ns <= switch_ns):
                 return now_ns + work_ns
             if switch_ns is None:
-                return NEVER_NS
+                return FOREVER_NS  # it is not on for long enough ever again
             work_ns -= (switch_ns - now_ns) * on
             on, now_ns = not on, switch_ns
 

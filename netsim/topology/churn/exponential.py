@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from netsim.registry import Positive
+from netsim.registry import Duration
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.units import to_ns
@@ -19,8 +19,8 @@ class Exponential(Churn):
     """
 
     kind: Literal["exponential"] = "exponential"
-    mean_on_s: Positive
-    mean_off_s: Positive
+    mean_on_s: Duration
+    mean_off_s: Duration
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None

@@ -16,7 +16,7 @@ from pydantic import Field
 from scipy.special import ndtri
 
 from netsim.errors import ScenarioError
-from netsim.registry import Positive
+from netsim.registry import Duration, Positive
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
 from netsim.topology.mobility._ways import Knot, Ways
@@ -36,7 +36,7 @@ class GaussMarkov(Mobility):
     kind: Literal["gauss_markov"] = "gauss_markov"
     mean_m_per_s: Positive = 1.0
     memory: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.75
-    step_s: Positive = 1.0
+    step_s: Duration = 1.0
 
     @property
     def sigma_m_per_s(self) -> float:

@@ -19,7 +19,7 @@ from netsim.registry import NonNegative, Positive
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
 from netsim.topology.mobility._ways import Knot, Ways
-from netsim.units import NS_PER_S
+from netsim.units import to_ns
 
 MEAN_LEG_OVER_RADIUS = 128 / (45 * math.pi)
 """Mean distance of two points uniform in a disc, over its radius."""
@@ -69,18 +69,18 @@ class RandomWaypoint(Mobility):
             start_x, start_y = from_x + along * (x - from_x), from_y + along * (y - from_y)
             yield 0, start_x, start_y
             time_s = math.hypot(x - start_x, y - start_y) / self._first_speed(quick)
-            yield round(time_s * NS_PER_S), x, y
+            yield to_ns(time_s), x, y
             time_s += self.pause_s
-        yield round(time_s * NS_PER_S), x, y
+        yield to_ns(time_s), x, y
         number = 0
         while True:
             one, two, quick = streams.uniforms("waypoint", node, number, counters=range(3))
             next_x, next_y = point(radius_m, one, two)
             time_s += math.hypot(next_x - x, next_y - y) / (low + (high - low) * quick)
             x, y, number = next_x, next_y, number + 1
-            yield round(time_s * NS_PER_S), x, y
+            yield to_ns(time_s), x, y
             time_s += self.pause_s
-            yield round(time_s * NS_PER_S), x, y
+            yield to_ns(time_s), x, y
 
     def _first_speed(self, u: float) -> float:
         """Density proportional to 1/v: so long is a leg walked."""
