@@ -102,7 +102,7 @@ class WiredLink(Link):
 
     def unicast(self, tx: Transmission) -> None:
         wait_ns, airtime_ns, report = self._fate(tx)
-        self.env.after(wait_ns, self._end, airtime_ns, report)
+        self.env.after(wait_ns, self._end, [(airtime_ns, report)])
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: it takes the place of events that would follow
@@ -112,15 +112,12 @@ class WiredLink(Link):
             wait_ns, airtime_ns, report = self._fate(tx)
             together.setdefault(wait_ns, []).append((airtime_ns, report))
         for wait_ns, ends in together.items():
-            self.env.after(wait_ns, self._end_all, ends)
+            self.env.after(wait_ns, self._end, ends)
 
-    def _end_all(self, ends: Sequence[tuple[int, Report]]) -> None:
-        for end in ends:
-            self._end(*end)
-
-    def _end(self, airtime_ns: int, report: Report) -> None:
-        self.recorder.airtime_ns += airtime_ns
-        self.finish(*report)
+    def _end(self, ends: Sequence[tuple[int, Report]]) -> None:
+        for airtime_ns, report in ends:
+            self.recorder.airtime_ns += airtime_ns
+            self.finish(*report)
 
     def _fate(self, tx: Transmission) -> tuple[int, int, Report]:
         """In how many nanoseconds a message that is sent now ends, its airtime, and how it ends."""

@@ -70,9 +70,9 @@ def test_propagation_that_blocks_the_next_message(monkeypatch, caught):
     fate = WiredLink._fate
 
     def blocking(self, tx):
-        wait_ns, report = fate(self, tx)
+        wait_ns, airtime_ns, report = fate(self, tx)
         self._free_ns[tx.src, tx.dst] = self.env.now + wait_ns
-        return wait_ns, report
+        return wait_ns, airtime_ns, report
 
     monkeypatch.setattr(WiredLink, "_fate", blocking)
     with caught:

@@ -1,6 +1,7 @@
 """An empty folder to run in, a small scenario, two small algorithms, and the command line."""
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def algorithms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "alone.py").write_text(ALONE)
     (folder / "picky.py").write_text(PICKY)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C means what it does in a terminal; what starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

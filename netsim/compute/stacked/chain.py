@@ -54,7 +54,10 @@ class Rectified:
         return y
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        result: Tensor = torch.ops.aten.threshold_backward(gradient, ctx.y, 0)
+        # In place: nobody else reads what a layer has handed down.
+        result: Tensor = torch.ops.aten.threshold_backward.grad_input(
+            gradient, ctx.y, 0, grad_input=gradient
+        )
         return result
 
 
