@@ -35,7 +35,9 @@ def test_a_grid_has_borders_and_a_torus_none():
 def test_a_grid_is_as_square_as_its_nodes_allow_unless_told():
     assert Grid().neighbours(site(12))[0] == (1, 4)  # 3 x 4
     assert Grid(rows=2).neighbours(site(12))[0] == (1, 6)
-    assert set(degrees(Torus(), 13)) == {2}  # 1 x 13: a ring
+    assert set(degrees(Torus(rows=1), 13)) == {2}
+    with pytest.raises(ScenarioError, match="13 nodes fill no rectangle but a single row"):
+        Torus().neighbours(site(13))
     with pytest.raises(ScenarioError, match=r"rows = 5: 12 nodes .* one of 1, 2, 3, 4, 6, 12"):
         Grid(rows=5).neighbours(site(12))
 
