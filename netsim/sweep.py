@@ -27,7 +27,7 @@ from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, check
 from netsim.scenario.draft import TAGS, Draft
-from netsim.scenario.problems import short_path, shown
+from netsim.scenario.problems import short_key, short_path, shown
 from netsim.scenario.sweep import Sweep
 
 COMMAND_LINE = "command line"
@@ -98,7 +98,7 @@ def points(sweep: Sweep, seed: int) -> list[Point]:
 
 def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
     """A folder's name: `mu1=0.1,fading=rayleigh`."""
-    lasts = [key.rpartition(".")[2] for key in values]
+    lasts = [short_key(key) for key in values]
     parts = []
     for (key, value), last in zip(values.items(), lasts, strict=True):
         name = last if lasts.count(last) == 1 else key

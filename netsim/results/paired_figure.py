@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from netsim.results import look
 from netsim.results.measures import MEASURES
 from netsim.results.paired import Cell, Line
-from netsim.scenario.problems import short_path
+from netsim.scenario.problems import short_key, short_path
 
 _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",
@@ -120,9 +120,7 @@ def _groups(lines: Sequence[Line], key: str) -> dict[str, list[Line]]:
     several = len({line.algorithm for line in lines}) > 1
     found: dict[str, list[Line]] = {}
     for line in lines:
-        others = [
-            f"{k.rpartition('.')[2]} = {brief(v)}" for k, v in line.values.items() if k != key
-        ]
+        others = [f"{short_key(k)} = {brief(v)}" for k, v in line.values.items() if k != key]
         parts = ([line.algorithm] if several or not others else []) + others
         found.setdefault(", ".join(parts), []).append(line)
     return found

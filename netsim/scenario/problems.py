@@ -139,6 +139,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def short_key(path: str) -> str:
+    """What a key path is called in labels: its last part, of a `kind` that before it."""
+    table, _, last = path.rpartition(".")
+    return table.rpartition(".")[2] if last in TAGS and table else last
+
+
 def short_path(text: str) -> str:
     """Of an absolute path its last two parts; another text as it is."""
     path = Path(text)

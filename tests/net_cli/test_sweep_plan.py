@@ -19,6 +19,13 @@ def test_a_grid_has_every_combination_in_the_order_of_the_file():
     assert found[1].values == {"a.b": 2, "c": "x"}
 
 
+def test_a_kind_goes_by_the_name_of_its_table():
+    found = points(
+        Sweep(over={"radio.arq.kind": ("abort",), "exchange.schedule": ("star",)}), seed=0
+    )
+    assert [p.label for p in found] == ["arq=abort,exchange=star"]
+
+
 def test_seeds_alone_make_one_point():
     assert [p.label for p in points(Sweep(seeds=(1, 2)), seed=0)] == ["base"]
 
