@@ -302,3 +302,23 @@ def test_help_does_not_wait_for_torch(here):
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": root}, check=False
     )
     assert done.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_run_does_not_wait_for_torchs_compiler(here):
+    """It takes two seconds to import, and some corners of torch do so on the quiet."""
+    root = str(Path(__file__).parents[2])
+    code = (
+        "import sys, netsim.cli; sys.argv[1:] = 'run quickstart -q --set horizon_s=20'.split()\n"
+        "try: netsim.cli.main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print([m for m in ('torch._dynamo', 'sympy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
