@@ -13,7 +13,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.message import Message, Received
 from netsim.results.tallies import Ages
-from netsim.units import to_s
+from netsim.units import NS_PER_S
 
 
 class Stored(NamedTuple):
@@ -34,8 +34,8 @@ class Stored(NamedTuple):
         msg, sender, sent_ns, round_number, arrived, ages = self
         if ages is not None:
             ages.add(type(msg).__name__, now_ns - sent_ns)
-        age_s = to_s(now_ns - sent_ns)
-        return Received(msg, sender, to_s(sent_ns), age_s, round_number, arrived)
+        age_s = (now_ns - sent_ns) / NS_PER_S
+        return Received(msg, sender, sent_ns / NS_PER_S, age_s, round_number, arrived)
 
 
 class Arrival(simpy.Event):

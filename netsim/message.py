@@ -158,6 +158,11 @@ def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed, and with containers of its own."""
     kind = type(message)
     names, takes_all = _layout(kind)
+    if takes_all and len(names) == 1:  # a model and nothing else, as most messages are
+        only = getattr(message, names[0])
+        if isinstance(only, Ref):
+            new = change(only)
+            return message if new is only else kind(new)  # type: ignore[call-arg]
     after, changed = [], False
     for name in names:
         value = getattr(message, name)

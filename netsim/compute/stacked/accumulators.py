@@ -41,6 +41,10 @@ class Accumulators(ABC):
         """The optimiser's states of the first lanes, in as many tensors as there are."""
 
     @abstractmethod
+    def forget(self, lanes: int) -> None:
+        """The first lanes start afresh."""
+
+    @abstractmethod
     def load(self, rows: Tensor) -> None:
         """States of the first lanes from rows (W, padded length)."""
 
@@ -78,6 +82,9 @@ class Velocities(Accumulators):
 
     def states(self, lanes: int) -> list[Tensor]:
         return [part[:lanes] for part in self._parts.values()]
+
+    def forget(self, lanes: int) -> None:
+        """Nothing to do: the first step writes over them."""
 
     def load(self, rows: Tensor) -> None:
         for name, part in self._architecture.parameters_in(rows).items():
@@ -123,6 +130,9 @@ class Gradients(Accumulators):
 
     def states(self, lanes: int) -> list[Tensor]:
         return [self._state[:lanes]]
+
+    def forget(self, lanes: int) -> None:
+        self._state[:lanes].zero_()
 
     def load(self, rows: Tensor) -> None:
         self._state[: len(rows)] = rows

@@ -111,7 +111,7 @@ class Training:
                 self._form.lanes.generators = self._generators(works, s, wide)
                 mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
                 self._form.lanes.sizes = mine.tolist() if ragged[s] else ()
-            space.step(wide, ragged[s])
+            space.step(wide, ragged[s], afresh=s == 0 and not space.plan.has_state)
         after.append(space.rows[:active, :size].sum(1))
         self._divergences.note(jobs, torch.cat(after[::-1]), before)
         self._store(space, jobs, 0, active, recipe)
@@ -134,8 +134,7 @@ class Training:
         if space.plan.has_state:
             space.accumulators.load(self._states(jobs))
         else:
-            for state in states:
-                state.zero_()
+            space.accumulators.forget(lanes)
         if space.anchor is not None:
             anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
             memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])

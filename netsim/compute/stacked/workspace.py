@@ -57,19 +57,23 @@ class Workspace:
         self.weight = room(capacity, columns)
         self.mask = room(capacity, columns)
         self.counts = room(capacity)
-        self._steps: dict[tuple[int, bool], Callable[[], None]] = {}
+        self._steps: dict[tuple[int, bool, float], Callable[[], None]] = {}
 
-    def step(self, width: int, is_ragged: bool) -> None:
-        """One local step of the first `width` lanes, on the minibatches that `index` names."""
-        key, a = (width, is_ragged), self.form.architecture
+    def step(self, width: int, is_ragged: bool, afresh: bool = False) -> None:
+        """One local step of the first `width` lanes, on the minibatches that `index` names.
+
+        `afresh`: the optimiser remembers nothing; what the sinks hold is of no account.
+        """
+        decay = 0.0 if afresh else self.accumulators.decay
+        key, a = (width, is_ragged, decay), self.form.architecture
         if key not in self._steps:
-            step = self._make(width, is_ragged)
+            step = self._make(*key)
             if is_captured(a):
                 step = replayed(step, [self.rows[:width], *self.accumulators.states(width)])
             self._steps[key] = step
         self._steps[key]()
 
-    def _make(self, width: int, is_ragged: bool) -> Callable[[], None]:
+    def _make(self, width: int, is_ragged: bool, decay: float) -> Callable[[], None]:
         """The step of one width as a function of nothing."""
         form = self.form
         a, lanes = form.architecture, form.lanes
@@ -81,7 +85,7 @@ class Workspace:
             None if anchor is None else anchor[:width, :size],
             self.plan.anchor_strength or 0.0,
         )
-        sinks, decay = self.accumulators.sinks(width), self.accumulators.decay
+        sinks = self.accumulators.sinks(width)
         index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
         mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
         x, y = self.shards.x, self.shards.y
