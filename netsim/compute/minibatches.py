@@ -6,6 +6,7 @@ smaller; if it were a single row, which BatchNorm can't train on, it is left out
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Minibatches:
         self._orders: OrderedDict[tuple[int, str, int], Rows] = OrderedDict()
         self._kept = 4 * len(rows) + 16
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """Samples of the largest minibatch of any node."""
         return int(min(self.batch_size, self._sizes.max(initial=1)))
