@@ -275,6 +275,7 @@ def test_the_runs_above_meet_what_they_are_to_show(play, tmp_path):
     assert by_size == {True, False}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize("broadcast", ["overwrite", "cache"])
 def test_without_mu_and_with_much_data_it_is_fedavg(play, models, network, broadcast):

@@ -233,6 +233,7 @@ def test_nodes_with_the_same_classes_find_each_other(play, tmp_path, kind):
     assert (last.src // 3 == last.dst // 3).all()
 
 
+@pytest.mark.slow
 def test_a_trained_encoder_serves_other_nodes_with_other_tasks(play, tmp_path):
     """It knows how to tell apart tasks that it has not seen, and stays as it is."""
     meta = {"kind": "meta_l2c", "prune_after": 0, "local_epochs": 2}

@@ -270,6 +270,7 @@ def test_a_run_is_the_authors_round_in_plain_loops(play, models, tables, params,
     same(run, models, transcription(given(run), **reading))
 
 
+@pytest.mark.slow
 def test_so_is_one_with_random_views(play, models):
     run = play(MAPL, **TABLES)
     same(run, models, transcription(given(run, Augmentation())))

@@ -177,6 +177,7 @@ AUGMENTED = (
 )
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", AUGMENTED)
 def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
     algorithm = {"kind": kind} | ({"switch_s": 60.0} if kind == "fedavg_plus" else {})
@@ -567,6 +568,7 @@ WITH_SERVER = {
 }
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", WITH_SERVER)
 def test_peers_that_hear_all_others_need_no_server(play, models, kind):
     """To the bit, running statistics of BatchNorm included."""

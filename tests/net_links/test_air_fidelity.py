@@ -106,6 +106,7 @@ def test_so_are_messages_that_outlast_their_fade(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | BLOCKS, 8, [(2.35, 4)])
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])

@@ -39,6 +39,7 @@ def test_what_was_not_recorded_is_not_drawn(tmp_path, written):
     assert figures.draw_comparison(tmp_path, [tmp_path / "c"]) == []
 
 
+@pytest.mark.slow
 def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     written(tmp_path, nodes=450, evaluations=2)
     assert len(figures.draw(tmp_path)) == 4
