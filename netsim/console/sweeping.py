@@ -207,7 +207,8 @@ def _conclude(
                 look.save(figure, top / "sweep.png")
     if quiet:
         return
-    (console := terminal.out()).print(_table(lines, swept))
+    console = terminal.out()
+    console.print(_table(lines, swept))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
         line = f"  {scenario.sweep.select} {found['score']:.4g} at {found['point']}: {options}"

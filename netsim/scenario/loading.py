@@ -230,7 +230,8 @@ def _across_tables(
             f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
             '"server", which it would be for; leave one out'
         )
-    needs = {"uplink_bps": "link", "downlink_bps": "link", "tx_power_dbm": "radio"}
+    needs = {"uplink_bps": "link", "downlink_bps": "link"}
+    needs |= {"tx_power_dbm": "radio", "sleep": "radio"}
     problems += [
         line(draft, ("nodes", "groups"), f"{key} is read only with a [{table}]; leave it out")
         for key, table in needs.items()

@@ -198,11 +198,12 @@ def test_a_seed_beside_a_sweeps_own_seeds(refused, here):
     assert line.startswith("--set seed=3: seed = 3: changes nothing beside the seeds of [sweep]: 5")
 
 
-def test_a_transmit_power_without_a_radio(refused, here):
-    group = "[[nodes.groups]]\nname = 'a'\ncount = 1\ntx_power_dbm = 3.0\n[link]\n"
+@pytest.mark.parametrize("said", ["tx_power_dbm = 3.0", "sleep = {kind = 'duty_cycle'}"])
+def test_a_groups_radio_without_a_radio(refused, here, said):
+    group = f"[[nodes.groups]]\nname = 'a'\ncount = 1\n{said}\n[link]\n"
     (here / "s.toml").write_text((here / "s.toml").read_text() + group)
     [line] = refused("run", "s.toml")
-    assert line.endswith("tx_power_dbm is read only with a [radio]; leave it out")
+    assert line.endswith(f"{said.split()[0]} is read only with a [radio]; leave it out")
 
 
 def test_a_sweep_among_runs_to_compare(netsim, here):
