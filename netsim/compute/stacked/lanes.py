@@ -5,8 +5,8 @@ A pass over W lanes takes W x B samples as one batch, so that whatever treats sa
 of a sample by its place: theirs are the rows of one tensor, laid out as in `Architecture`.
 
 Backward passes add to `sinks`, one a parameter, at once and without tensors of their own. A sink
-may be a velocity: `decay` times what it held is what the first addition of a step
-adds to, so momentum costs no pass over the memory.
+may be a velocity: `decay` times what it held is what the first addition of a step adds to, so
+momentum costs no pass over the memory.
 """
 
 from __future__ import annotations

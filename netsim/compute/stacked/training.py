@@ -147,10 +147,10 @@ class Training:
 
     def _states(self, jobs: Sequence[Job]) -> Tensor:
         """The optimiser's states that jobs go on with, rows (n, padded length)."""
-        states = [j.inputs[-1] for j in jobs]
-        like = states[0].tensor()
-        rows = like.new_zeros(len(jobs), padded(states[0].num_values))
-        self._memory.gather(states, rows)
+        memory, states = self._memory, [j.inputs[-1] for j in jobs]
+        shape = len(jobs), padded(states[0].num_values)
+        rows = torch.zeros(shape, device=memory.device, dtype=memory.dtype)
+        memory.gather(states, rows)
         return rows
 
     def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
