@@ -83,14 +83,18 @@ def play(
     torch.set_num_threads(world.scenario.run.threads)
     torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
-    run = Simulation(world, entry, folder, timing_only, on_progress)
+    with _seldom_collected():
+        return _played(Simulation(world, entry, folder, timing_only, on_progress), folder)
+
+
+def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
+    """The summary of a run, which goes to its folder with all else."""
     status: dict[str, Any] = {"state": "running"}
     try:
         if folder is not None:
             run.write_inputs(folder)
             summary.write_json(folder / "status.json", status)
-        with _seldom_collected():
-            run.to_horizon()
+        run.to_horizon()
         status = {"state": "done"}
         return run.finish(folder)
     except BaseException as error:
@@ -108,7 +112,8 @@ def play(
 def _seldom_collected() -> Iterator[None]:
     """Garbage of a run is nearly all counted out at once: looking for cycles may wait.
 
-    What is there before outlives the run, and need not be looked at again and again.
+    What is there before outlives the run, and need not be looked at again and again. What is left
+    of the run goes at its end, before another one asks for as much memory.
     """
     thresholds = gc.get_threshold()
     gc.freeze()
@@ -116,6 +121,7 @@ def _seldom_collected() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.collect()
         gc.set_threshold(*thresholds)
         gc.unfreeze()
 

@@ -6,6 +6,7 @@ for after every call.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -50,12 +51,11 @@ class Divergences:
             (n,) sums of the parameters: nan or infinite if any of them is. On a CPU those before
             are looked at only where it matters.
         """
-        left = ~torch.isfinite(after)
         if before is None:
-            if not left.any():
+            if math.isfinite(after.sum()):
                 return
             before = torch.stack([_parameters(job).sum() for job in jobs])
-        left &= torch.isfinite(before)
+        left = ~torch.isfinite(after) & torch.isfinite(before)
         self._unread.append(([_Entry(j.node, j.time_ns, j.work) for j in jobs], left))
         if len(self._unread) >= READ_EVERY:
             self._read()

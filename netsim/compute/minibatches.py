@@ -95,10 +95,12 @@ class Minibatches:
         self, stream: str, nodes: Rows, epochs: Rows, positions: Rows
     ) -> tuple[Rows, Rows]:
         """`table` of jobs of one stream, from their epochs and places in them, (W, S) each."""
-        span = int(epochs.max()) + 1
-        wanted, which = np.unique(nodes[:, None] * span + epochs, return_inverse=True)
-        which = which.reshape(epochs.shape)
-        orders, lengths = self._orders_of(stream, *np.divmod(wanted, span))
+        first = epochs[:, 0]
+        counts = epochs[:, -1] - first + 1  # epochs that a job takes part of, one after another
+        before = np.cumsum(counts) - counts
+        wanted = np.arange(counts.sum()) + np.repeat(first - before, counts)
+        orders, lengths = self._orders_of(stream, np.repeat(nodes, counts), wanted)
+        which = epochs + (before - first)[:, None]
         starts = positions * self.batch_size
         sizes = np.minimum(self.batch_size, lengths[which] - starts)
         inside = np.minimum(np.arange(self.columns), sizes[..., None] - 1)

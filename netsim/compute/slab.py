@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from netsim.compute.rooms import room
+
 if TYPE_CHECKING:
     from netsim.compute.refs import Cell, Recipe, Ref
 
@@ -107,7 +109,8 @@ class Slab:
     def _grow(self, missing: int) -> None:
         old = len(self.storage)
         new = old + max(missing, old // 2, FIRST_SLOTS)
-        storage = self.storage.new_empty((new, self.storage.shape[1]))
+        shape = new, self.storage.shape[1]
+        storage = room(shape, self.storage.device, self.storage.dtype)
         storage[:old] = self.storage
         self.storage, self.rows = storage, storage[:, : self.length]
         self._free[:0] = range(new - 1, old - 1, -1)  # low slots are handed out first

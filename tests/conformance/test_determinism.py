@@ -3,9 +3,13 @@
 import json
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
+
+from netsim import engine, world
+from netsim.scenario import from_dict
 
 from .conftest import FADING, TOYS, tables
 
@@ -102,3 +106,21 @@ def test_seeds_differ(play):
     one, two = (play("toy_gossip", "poisson", seed=seed, **FADING).summary for seed in (0, 1))
     assert one["event_log_sha256"] != two["event_log_sha256"]
     assert one["parameters_sha256"] != two["parameters_sha256"]
+
+
+@pytest.mark.parametrize("backend", ["stacked", "sequential"])
+def test_nothing_of_a_run_is_left_when_it_is_over(backend, monkeypatch):
+    """Else two runs of a process would lie side by side until Python looks for garbage."""
+    seen = []
+
+    class Watched(engine.Simulation):
+        def __init__(self, *given):
+            super().__init__(*given)
+            seen.extend(map(weakref.ref, [self, *self.ctx.nodes, self.ctx.scheduler.backend]))
+
+    monkeypatch.setattr(engine, "Simulation", Watched)
+    scenario = from_dict(tables("dpsgd", "poisson", run={"backend": backend}))
+    summary = engine.play(world.build(scenario), scenario.algorithm[0])
+    assert summary["messages"]["delivered"] > 0
+    assert seen
+    assert not any(found() for found in seen)

@@ -14,6 +14,7 @@ from torch import Tensor
 from netsim.compute import optimizers
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer
+from netsim.compute.rooms import room
 from netsim.compute.slab import padded
 from netsim.compute.stacked.updates import ByGradient, Descent
 
@@ -69,11 +70,10 @@ class Velocities(Accumulators):
     def __init__(self, constants: Optimizer, architecture: Architecture, capacity: int) -> None:
         self.decay, self.remember = constants.momentum, constants.momentum > 0
         self._constants, self._architecture = constants, architecture
-        row = torch.zeros(
-            1, architecture.num_parameters, device=architecture.device, dtype=architecture.dtype
-        )
+        device, dtype = architecture.device, architecture.dtype
+        row = torch.zeros(1, architecture.num_parameters, device=device, dtype=dtype)
         self._parts = {
-            name: part.new_zeros(capacity, *part.shape[1:])
+            name: room((capacity, *part.shape[1:]), device, dtype).zero_()
             for name, part in architecture.parameters_in(row).items()
         }
 
@@ -119,11 +119,9 @@ class Gradients(Accumulators):
         self._constants, self._architecture = constants, architecture
         size = architecture.num_parameters
         self._length = optimizers.state_size(constants.kind, size)
-        row = torch.zeros(
-            capacity, padded(size), device=architecture.device, dtype=architecture.dtype
-        )
-        self._gradient = row
-        self._state = row.new_zeros(capacity, padded(self._length))
+        device, dtype = architecture.device, architecture.dtype
+        self._gradient = room((capacity, padded(size)), device, dtype).zero_()
+        self._state = room((capacity, padded(self._length)), device, dtype).zero_()
 
     def sinks(self, lanes: int) -> dict[str, Tensor]:
         return self._architecture.parameters_in(self._gradient[:lanes])

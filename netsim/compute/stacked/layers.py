@@ -145,6 +145,8 @@ def aligned_room(like: Tensor, columns: int) -> Tensor:
     """
     width, rows = like.shape[:2]
     size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
+    if size % unit == 0:
+        return like.new_empty((width, rows, columns))
     room = like.new_empty((width, -(-size // unit) * unit))
     return room[:, :size].view(width, rows, columns)
 
@@ -156,7 +158,7 @@ def is_aligned(x: Tensor) -> bool:
 
 def aligned(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
-    if x.is_cuda or is_aligned(x):
+    if x.is_cuda or (is_aligned(x) and x.is_contiguous()):
         return x
     return aligned_room(x, x.shape[2]).copy_(x)
 
@@ -173,6 +175,10 @@ class StackedLinear(StackedLayer):
         super().bind(rows, sinks, training)
         self._turned = self.value("weight").transpose(1, 2)
         self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
+        sink = self.sinks.get("weight")
+        self._sums_in_place = sink is not None and (
+            sink.is_cuda or (sink.is_contiguous() and is_aligned(sink))
+        )
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         shape = x.shape
@@ -191,7 +197,7 @@ class StackedLinear(StackedLayer):
         decay = self.decay()
         sink = self.sinks["weight"]
         assert sink is not None
-        if sink.is_cuda or (sink.is_contiguous() and is_aligned(sink)):
+        if self._sums_in_place:
             sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
         else:  # a CPU would take products that go there one by one
             if self._products is None or len(self._products) < len(sink):

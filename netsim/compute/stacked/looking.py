@@ -11,6 +11,7 @@ from torch import Tensor
 from netsim.compute.jobs import Gradient, Job, Loss, Outputs, Select
 from netsim.compute.minibatches import Rows
 from netsim.compute.refs import Ref
+from netsim.compute.rooms import room
 from netsim.compute.select import greedy_rounds
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
@@ -42,7 +43,7 @@ class Looking:
 
     def _rows(self, count: int) -> Tensor:
         a = self._form.architecture
-        return torch.empty((count, padded(a.num_values)), device=a.device, dtype=a.dtype)
+        return room((count, padded(a.num_values)), a.device, a.dtype)
 
     @torch.no_grad()
     def logits(self, rows: Tensor, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -149,7 +150,7 @@ class Looking:
             self._form.bind(some[:, : a.num_values], a.parameters_in(gradient))
             lanes.mask, lanes.counts, lanes.decay = None, None, 0.0
             each = seen.view(-1)
-            labels, weight = self._shards.y[each], kept.view(-1, 1)
+            labels, weight = self._shards.y[each].unsqueeze(1), kept.view(-1, 1)
             # The lambda is called before the loop goes on.
             self._form.differentiate(
                 self._shards.x.index_select(0, each),
@@ -209,7 +210,7 @@ class Looking:
 
 def padded_rows(rows: Rows) -> Rows:
     """Sample numbers, the last one repeated up to the size of their bucket."""
-    return np.pad(rows, (0, bucket(len(rows)) - len(rows)), mode="edge")
+    return rows[np.minimum(np.arange(bucket(len(rows))), len(rows) - 1)]
 
 
 def bucket(samples: int) -> int:

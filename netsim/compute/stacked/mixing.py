@@ -76,7 +76,7 @@ def mixed(memory: Memory, jobs: Sequence[Job]) -> Tensor:
     sizes = [len(some) for some in rows]
     slab, slots = memory.slots([ref for some in rows for ref in some])
     shares = _shares(memory, jobs)
-    index = torch.where(shares == 0, Slab.ZERO, slab.index(slots))
+    index = slab.index(slots).masked_fill_(shares == 0, Slab.ZERO)
     if slab.length >= LONG and not slab.storage.is_cuda:
         return _row_by_row(slab, index.tolist(), shares.tolist(), sizes)
     starts = slab.index([0, *accumulate(sizes)][:-1])

@@ -50,10 +50,11 @@ class Signatures:
         """What jobs must share to run in one call; None for a job that runs alone."""
         work = job.work
         if isinstance(work, Mix):
-            count = len(job.inputs) - (work.weights is None)
-            whole = all(r.columns is None for r in job.inputs[:count])
             length = job.inputs[0].num_values
-            return (Mix, length) if whole and length >= LONG_VALUE else None
+            rows = job.inputs if work.weights is not None else job.inputs[:-1]
+            if length < LONG_VALUE or any([r.columns is not None for r in rows]):
+                return None
+            return (Mix, length)
         if isinstance(work, ReplaceColumns):
             return (ReplaceColumns, job.inputs[0].num_values, work.start, work.stop)
         if isinstance(work, Apply):

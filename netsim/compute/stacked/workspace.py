@@ -9,6 +9,7 @@ from torch import Tensor
 
 from netsim.compute.architecture import Architecture
 from netsim.compute.jobs import Optimizer, Train
+from netsim.compute.rooms import room
 from netsim.compute.shards import Shards
 from netsim.compute.slab import padded
 from netsim.compute.stacked.accumulators import accumulators_for
@@ -45,18 +46,18 @@ class Workspace:
         device, dtype = a.device, a.dtype
         columns = shards.minibatches.columns
 
-        def room(*shape: int, kind: torch.dtype = dtype) -> Tensor:
-            return torch.zeros(shape, device=device, dtype=kind)
+        def zeros(*shape: int, kind: torch.dtype = dtype) -> Tensor:
+            return room(shape, device, kind).zero_()
 
-        self.rows = room(capacity, padded(a.num_values))
+        self.rows = zeros(capacity, padded(a.num_values))
         self.accumulators = accumulators_for(c, a, capacity)
         anchored = plan.anchor_strength is not None
-        self.anchor = room(capacity, padded(a.num_values)) if anchored else None
-        self.learning_rate = room(capacity, 1)
-        self.index = room(capacity, columns, kind=torch.int64)
-        self.weight = room(capacity, columns)
-        self.mask = room(capacity, columns)
-        self.counts = room(capacity)
+        self.anchor = zeros(capacity, padded(a.num_values)) if anchored else None
+        self.learning_rate = zeros(capacity, 1)
+        self.index = zeros(capacity, columns, kind=torch.int64)
+        self.weight = zeros(capacity, columns)
+        self.mask = zeros(capacity, columns)
+        self.counts = zeros(capacity)
         self._steps: dict[tuple[int, bool, float], Callable[[], None]] = {}
 
     def step(self, width: int, is_ragged: bool, afresh: bool = False) -> None:
@@ -93,7 +94,7 @@ class Workspace:
         def step() -> None:
             form.bind(rows, sinks, training=True)
             lanes.mask, lanes.counts, lanes.decay = mask, counts, decay
-            labels = y.index_select(0, index)
+            labels = y.index_select(0, index).unsqueeze(1)
             form.differentiate(
                 x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
             )
@@ -102,7 +103,6 @@ class Workspace:
         return step
 
 
-@torch.no_grad()
 def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
     """Gradient of weighted cross-entropy by the logits: softmax less one at the label.
 
@@ -111,15 +111,15 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Te
     logits : torch.Tensor
         (n, L)
     labels : torch.Tensor
-        (n,)
+        (n, 1)
     weight : torch.Tensor
         (n, 1) of each sample.
     """
     # torch.softmax takes five times as long for few classes.
     powers = (logits - logits.amax(dim=1, keepdim=True)).exp_()
     powers.div_(powers.sum(dim=1, keepdim=True))
-    ones = powers.new_full((1, 1), -1.0).expand(len(labels), 1)
-    return powers.scatter_add_(1, labels.unsqueeze(1), ones).mul_(weight)
+    ones = powers.new_full((1, 1), -1.0).expand_as(labels)
+    return powers.scatter_add_(1, labels, ones).mul_(weight)
 
 
 def is_captured(architecture: Architecture) -> bool:
