@@ -41,10 +41,11 @@ class Freshest:
         """A message has come; it may have been overtaken by a later one."""
         exchange, sender = self._exchanges[tag], stored.sender
         before = exchange.latest.get(sender)
-        if before is not None and before.sent_ns > stored.sent_ns:
-            self.superseded += 1
-            return
-        self.superseded += sender in exchange.unseen
+        if before is not None:
+            if before.sent_ns > stored.sent_ns:
+                self.superseded += 1
+                return
+            self.superseded += sender in exchange.unseen
         exchange.latest[sender] = stored
         exchange.unseen.add(sender)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from netsim.units import to_ns
 
 AHEAD = 16
-"""Wake-ups of a node that are drawn at first; later as many as there were."""
+"""Wake-ups of a node that are drawn at a time."""
 
 
 class OwnClock:
@@ -25,8 +25,8 @@ class OwnClock:
 
     def _extend(self, node: int) -> None:
         times = self._times[node]
-        last, first = (times[-1] if times else 0), len(times) + 1
-        for interval_s in self._intervals_s(node, range(first, first + max(AHEAD, len(times)))):
+        last = times[-1] if times else 0
+        for interval_s in self._intervals_s(node, range(len(times) + 1, len(times) + 1 + AHEAD)):
             last += max(1, to_ns(interval_s))
             times.append(last)
 

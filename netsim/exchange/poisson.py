@@ -1,12 +1,22 @@
 """Every node wakes by a Poisson clock of its own."""
 
 import math
+from functools import lru_cache
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netsim.exchange import Clock, Schedule
 from netsim.exchange._own_clock import OwnClock
 from netsim.registry import Positive
 from netsim.rng import Streams
+
+TOGETHER = 64
+"""Nodes whose wake-ups are drawn in one call: they come about as fast as each other."""
+
+KEPT = 4
+"""Calls whose draws are kept, for each so many nodes."""
 
 
 class Poisson(Schedule):
@@ -16,9 +26,15 @@ class Poisson(Schedule):
     rate_hz: Positive
 
     def clock(self, streams: Streams, nodes: int) -> Clock:
+        @lru_cache(maxsize=KEPT * -(-nodes // TOGETHER))
+        def draws(first: int, counts: range) -> NDArray[np.float64]:
+            some = np.arange(first, min(first + TOGETHER, nodes))
+            return streams.uniform_table("wake", some, counters=counts)
+
         def intervals_s(node: int, counts: range) -> list[float]:
+            place = node % TOGETHER
             # NumPy's logarithm differs from the scalar one in the last bit.
-            draws = streams.uniforms("wake", node, counters=counts).tolist()
-            return [-math.log1p(-u) / self.rate_hz for u in draws]
+            mine = draws(node - place, counts)[place].tolist()
+            return [-math.log1p(-u) / self.rate_hz for u in mine]
 
         return OwnClock(nodes, intervals_s)

@@ -137,7 +137,7 @@ class Form:
             y = self.module(x)
             # Of a number: told a gradient, torch imports sympy to check its shape, half a second.
             (y * gradient_of(y.detach())).sum().backward()
-        with torch.no_grad():
+        with torch.inference_mode():
             if self.chain is not None:
                 y, kept = self.chain.outputs(x)
                 self.chain.backward(kept, gradient_of(y))

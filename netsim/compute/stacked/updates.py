@@ -53,6 +53,7 @@ class Descent:
             for name, parameter in parameters.items()
         ]
 
+    @torch.inference_mode()
     def step(self) -> None:
         """One step, once the backward pass has been through."""
         for parameter, velocity, learning_rate, anchor in self._each:
@@ -96,6 +97,7 @@ class ByGradient:
         self._parameters, self._learning_rate = parameters, learning_rate
         self._anchor, self._strength = anchor, strength
 
+    @torch.inference_mode()
     def step(self) -> None:
         """One step, once the gradient is there."""
         c, gradient, parameters = self._constants, self._gradient, self._parameters

@@ -58,6 +58,7 @@ class Workspace:
         self.weight = zeros(capacity, columns)
         self.mask = zeros(capacity, columns)
         self.counts = zeros(capacity)
+        self._lanes: dict[int, tuple[Tensor, dict[str, Tensor]]] = {}
         self._steps: dict[tuple[int, bool, float], Callable[[], None]] = {}
 
     def step(self, width: int, is_ragged: bool, afresh: bool = False) -> None:
@@ -78,7 +79,10 @@ class Workspace:
         """The step of one width as a function of nothing."""
         form = self.form
         a, lanes = form.architecture, form.lanes
-        rows = self.rows[:width, : a.num_values]
+        if width not in self._lanes:
+            lying = self.rows[:width, : a.num_values]
+            self._lanes[width] = lying, self.accumulators.sinks(width)
+        rows, sinks = self._lanes[width]
         size, anchor = a.num_parameters, self.anchor
         update = self.accumulators.update(
             rows[:, :size],
@@ -86,7 +90,6 @@ class Workspace:
             None if anchor is None else anchor[:width, :size],
             self.plan.anchor_strength or 0.0,
         )
-        sinks = self.accumulators.sinks(width)
         index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
         mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
         x, y = self.shards.x, self.shards.y
