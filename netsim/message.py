@@ -69,6 +69,8 @@ class _Layout(NamedTuple):
     names: tuple[str, ...]
     takes_all: bool
     """Whether its constructor takes every field and nothing else, as almost all do."""
+    only: str | None
+    """The field's name if there is but one: a model and nothing else, as most messages are."""
 
 
 _LAYOUTS: dict[type, _Layout] = {}
@@ -83,7 +85,9 @@ def _layout(kind: type) -> _Layout:
                 f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
             )
         names = tuple(f.name for f in fields(kind))
-        found = _LAYOUTS[kind] = _Layout(names, getattr(kind, "__match_args__", None) == names)
+        takes_all = getattr(kind, "__match_args__", None) == names
+        only = names[0] if takes_all and len(names) == 1 else None
+        found = _LAYOUTS[kind] = _Layout(names, takes_all, only)
     return found
 
 
@@ -157,12 +161,7 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
 def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed, and with containers of its own."""
     kind = type(message)
-    names, takes_all = _layout(kind)
-    if takes_all and len(names) == 1:  # a model and nothing else, as most messages are
-        only = getattr(message, names[0])
-        if isinstance(only, Ref):
-            new = change(only)
-            return message if new is only else kind(new)  # type: ignore[call-arg]
+    names, takes_all, _ = _layout(kind)
     after, changed = [], False
     for name in names:
         value = getattr(message, name)
@@ -197,6 +196,10 @@ def refs_in(value: Any) -> Iterator[Ref]:
 
 def handed_to(message: Message, node: int) -> Message:
     """The message with its Refs owned by `node`: what delivery makes of it."""
+    kind = type(message)
+    only = _layout(kind).only
+    if only is not None and isinstance(ref := getattr(message, only), Ref):
+        return message if ref.owner == node else kind(ref.owned_by(node))  # type: ignore[call-arg]
     return with_refs(message, lambda ref: ref.owned_by(node))
 
 
