@@ -39,11 +39,11 @@ def room(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -> Te
 
 
 def _block(size: int) -> Block:
-    """The smallest block that nobody uses, if one is large enough; a new one otherwise."""
-    fitting = [i for i, block in enumerate(_free) if block.nbytes >= size]
+    """The smallest block that nobody uses, if one is about as large; a new one otherwise."""
+    fitting = [i for i, block in enumerate(_free) if size <= block.nbytes <= 2 * size]
     if fitting:
         return _free.pop(min(fitting, key=lambda i: _free[i].nbytes))
-    _free.clear()  # they are too small for what is played now
+    _free.clear()  # what is played now is of another size
     return _new(size)
 
 

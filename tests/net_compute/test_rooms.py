@@ -45,19 +45,21 @@ def test_what_a_view_looks_at_is_left_alone():
 
 
 def test_the_smallest_that_fits_is_taken():
-    large, small = (room((k * ROWS, 1000), CPU, torch.float32) for k in (3, 2))
+    large, small = (room((k * ROWS, 1000), CPU, torch.float32) for k in (4, 3))
     addresses = large.data_ptr(), small.data_ptr()
     del large, small
-    found = [room((k * ROWS, 1000), CPU, torch.float32) for k in (2, 1)]
+    found = [room((k * ROWS, 1000), CPU, torch.float32) for k in (2, 3)]
     assert [f.data_ptr() for f in found] == [addresses[1], addresses[0]]
 
 
-def test_what_is_too_small_goes_back_to_the_system():
-    small = room((ROWS, 1000), CPU, torch.float32)
-    del small
-    large = room((2 * ROWS, 1000), CPU, torch.float32)
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (5, 2)])
+def test_what_is_of_another_size_goes_back_to_the_system(before, after):
+    some = room((before * ROWS, 1000), CPU, torch.float32)
+    del some
+    assert len(rooms._free) == 1
+    other = room((after * ROWS, 1000), CPU, torch.float32)
     assert rooms._free == []
-    del large
+    del other
     assert len(rooms._free) == 1
 
 

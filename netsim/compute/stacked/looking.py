@@ -11,7 +11,6 @@ from torch import Tensor
 from netsim.compute.jobs import Gradient, Job, Loss, Outputs, Select
 from netsim.compute.minibatches import Rows
 from netsim.compute.refs import Ref
-from netsim.compute.rooms import room
 from netsim.compute.select import greedy_rounds
 from netsim.compute.shards import Shards
 from netsim.compute.slab import Memory, padded
@@ -43,7 +42,7 @@ class Looking:
 
     def _rows(self, count: int) -> Tensor:
         a = self._form.architecture
-        return room((count, padded(a.num_values)), a.device, a.dtype)
+        return torch.empty((count, padded(a.num_values)), device=a.device, dtype=a.dtype)
 
     @torch.no_grad()
     def logits(self, rows: Tensor, index: Tensor) -> Iterator[tuple[slice, Tensor]]:
