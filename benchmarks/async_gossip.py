@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the table, write the JSON."""
     parser = options(__doc__, nodes=(100,), models="a")
     parser.add_argument("--jobs", type=int, help="trainings of a run, about")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of rounds for each cell")
+    parser.add_argument("--seconds", type=float, default=100.0, help="of rounds for each cell")
     chosen = parser.parse_args(arguments)
     prepare(chosen.device)
     cells = []
