@@ -22,7 +22,7 @@ from netsim.registry import Count, family
 from netsim.rng import Streams
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.tables import DataKeys
-from netsim.world import World
+from netsim.world.builder import World
 
 POOL = 4_000
 """Training samples that nodes draw theirs from."""

@@ -16,7 +16,7 @@ from _setting import PlainLoop, gossip
 from _timing import interleaved, options, prepare, save, show
 
 from netsim import engine, world
-from netsim.world import World
+from netsim.world.builder import World
 
 JOBS = {"a": 6000, "b": 3000, "c": 600, "d": 150}
 """Trainings of a run, about."""

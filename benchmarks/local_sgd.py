@@ -17,12 +17,12 @@ import torch
 from _setting import MODELS, PlainLoop, flop_per_step, own_starts
 from _timing import available_bytes, interleaved, options, peak_flop_per_s, prepare, save, show
 
-from netsim.assembly import open_context
-from netsim.compute.jobs import Batches, Job, Train
-from netsim.compute.optimizers import state_size
-from netsim.compute.refs import Cell, Ref
-from netsim.context import Context
-from netsim.world import World
+from netsim.engine.assembly import open_context
+from netsim.learning.jobs import Batches, Job, Train
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
+from netsim.node.run_state import Context
+from netsim.world.builder import World
 
 ROWS_A_NODE = 9
 """The plain loop holds parameters, gradients and velocities; netsim starts, results and slabs of

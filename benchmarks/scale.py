@@ -20,7 +20,7 @@ from _setting import gossip
 from _timing import prepare, save, show
 
 from netsim import world
-from netsim.engine import Simulation
+from netsim.engine.simulation import Simulation
 
 LIVE = (1.4, 1.9)
 """Models alive at once, per node."""

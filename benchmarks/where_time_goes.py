@@ -19,7 +19,7 @@ from async_gossip import JOBS, JOBS_PER_NODE_S
 from matplotlib.figure import Figure
 
 from netsim import engine, world
-from netsim.engine import Simulation
+from netsim.engine.simulation import Simulation
 
 SIMPY, LINKS, RECORDING, JOBS_PART, LAYERS, TENSORS, EVALUATION, REST = (
     "SimPy and the loop",

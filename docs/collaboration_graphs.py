@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results import look, matrices, summary
-from netsim.results.parts import read, read_part
+from netsim.recording.parquet_parts import read, read_part
+from netsim.results import heatmaps, plot_style, summary
 
 COLUMNS = 4
 ROWS = {
@@ -45,25 +45,25 @@ def draw(path: Path, runs: list[Path]) -> None:
     """Write the heat maps of `runs` to a PNG."""
     columns = min(COLUMNS, len(runs))
     rows = math.ceil(len(runs) / columns)
-    with look.style():
-        figure = look.sheet(2.7 * columns, 2.75 * rows)
+    with plot_style.style():
+        figure = plot_style.sheet(2.7 * columns, 2.75 * rows)
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel in panels[len(runs) :]:
             panel.set_axis_off()
         for panel, run in zip(panels, runs, strict=False):
             order, benign = order_of(run)
-            cells, _ = matrices.last_weights(read(run / "graph"), len(read_nodes(run)["node"]))
+            cells, _ = heatmaps.last_weights(read(run / "graph"), len(read_nodes(run)["node"]))
             top = float(np.nanmax(cells[np.ix_(order, order)]))
-            look.matrix(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
+            plot_style.matrix(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
             for ticks in (panel.xaxis, panel.yaxis):
                 ticks.set_ticks(np.arange(len(order)), [str(node) for node in order])
             panel.tick_params(labelsize=5 if len(order) > 12 else 6.5)
             if benign < len(order):
                 for line in (panel.axhline, panel.axvline):
-                    line(benign - 0.5, color=look.COLOURS[1], linewidth=1.0)
+                    line(benign - 0.5, color=plot_style.COLOURS[1], linewidth=1.0)
             found = summary.load(run)
             panel.set_title(f"{found['algorithm']} · up to {top:.2g}\n({found['name']})")
-        look.save(figure, path)
+        plot_style.save(figure, path)
 
 
 def read_nodes(run: Path) -> dict[str, NDArray[np.generic]]:

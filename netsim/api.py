@@ -9,19 +9,19 @@ another node's tensors except through a message.
 
 from pydantic import model_validator
 
-from netsim.compute import project_to_simplex
-from netsim.compute.functions import batched
-from netsim.compute.held import Held
-from netsim.compute.jobs import BatchKey
-from netsim.compute.learner import Trained
-from netsim.compute.refs import Ref
-from netsim.compute.shards import Batch
 from netsim.errors import ProtocolError
-from netsim.exchange import Wake
-from netsim.message import Message, Received
-from netsim.node import Condition, Node, Process
+from netsim.learning import project_to_simplex
+from netsim.learning.functions import batched
+from netsim.learning.jobs import BatchKey
+from netsim.learning.refs import Ref
+from netsim.learning.shards import Batch
+from netsim.messaging.message import Message, Received
+from netsim.node.live_model import Held
+from netsim.node.node import Condition, Node, Process
+from netsim.node.training_verbs import Trained
 from netsim.registry import Count, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
+from netsim.schedules import Wake
 
 __all__ = [
     "Batch",

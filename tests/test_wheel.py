@@ -24,7 +24,7 @@ def test_the_wheel_holds_both_packages_and_the_scenarios(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     shipped = {f"netsim/_scenarios/{p.name}" for p in (ROOT / "scenarios").glob("*.toml")}
     assert shipped <= names
-    assert {"netsim/cli.py", "algorithms/kd_pdfl.py", "algorithms/_star.py"} <= names
+    assert {"netsim/console/app.py", "algorithms/kd_pdfl.py", "algorithms/_star.py"} <= names
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
 
 

@@ -17,7 +17,7 @@ from netsim.channels.arq import Arq, Segment, Transfer
 from netsim.registry import Fraction, Table
 
 S = TypeVar("S", bound=Any)
-"""A dataclass like `netsim.links.propagation.Stretch`."""
+"""A dataclass like `netsim.links.radio.channel.Stretch`."""
 
 
 class Bursts(Table):

@@ -5,12 +5,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim import runner
+from netsim.engine import runner
+from netsim.engine.sweep import COMMAND_LINE
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.file import anchored
-from netsim.sweep import COMMAND_LINE
 
 
 def checked(

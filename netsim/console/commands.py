@@ -8,11 +8,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netsim import plugins, runner
-from netsim import sweep as sweeps
 from netsim.console import listing, progress, sweeping, terminal
 from netsim.console.checking import checked
+from netsim.engine import runner
+from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
+from netsim.scenario import algorithm_files
 
 
 def run(
@@ -25,7 +26,7 @@ def run(
     quiet: bool,
 ) -> None:
     """Play a scenario, or all of its sweep if it has one."""
-    modules = plugins.algorithms(algorithms)
+    modules = algorithm_files.algorithms(algorithms)
     draft, scenario = checked(name, sets, {}, modules, out, timing_only)
     if scenario.sweep is not None:
         sweeping.play(draft, scenario, out, algorithms, timing_only, quiet)
@@ -103,12 +104,12 @@ def tune(
     name: str, sets: Sequence[str], algorithms: Path | None, out: Path | None, quiet: bool
 ) -> None:
     """Measure a scenario's models and keep the routes that follow."""
-    from netsim import tuning
-    from netsim.compute import routes
+    from netsim.backends import dispatch
+    from netsim.engine import tuning
 
-    draft, scenario = checked(name, sets, {}, plugins.algorithms(algorithms), None, False)
-    path = out or routes.user_table()
-    routes.read_measured(path)  # a file that could not be kept must fail before the measuring
+    draft, scenario = checked(name, sets, {}, algorithm_files.algorithms(algorithms), None, False)
+    path = out or dispatch.user_table()
+    dispatch.read_measured(path)  # a file that could not be kept must fail before the measuring
     found = tuning.tune(runner.build(scenario, draft.path))
     try:
         tuning.keep(found, path)
@@ -141,7 +142,7 @@ def validate(
     ScenarioError
         With the problems of all of them.
     """
-    modules = plugins.algorithms(algorithms)
+    modules = algorithm_files.algorithms(algorithms)
     problems: list[str] = []
     for name in names:
         try:
@@ -161,7 +162,7 @@ def validate(
 
 def list_choices(what: str, algorithms: Path | None, keys: bool) -> None:
     """Print the groups that a word names."""
-    modules = plugins.algorithms(algorithms)
+    modules = algorithm_files.algorithms(algorithms)
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column()

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from pydantic_core import PydanticUndefined
 
 import netsim
-from netsim import plugins
 from netsim.errors import ScenarioError
 from netsim.registry import Component, did_you_mean, family
+from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import TAGS
 from netsim.scenario.problems import shown
@@ -54,7 +54,7 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
     """
     groups = {
         "algorithms": [
-            Choice(name, plugins.first_line(module), _keys(module.Params))
+            Choice(name, algorithm_files.first_line(module), _keys(module.Params))
             for name, module in modules.items()
         ],
         "scenarios": [
@@ -86,7 +86,7 @@ def _stem(word: str) -> str:
 
 
 def _about(component: type[Component]) -> str:
-    return plugins.first_line(sys.modules[component.__module__])
+    return algorithm_files.first_line(sys.modules[component.__module__])
 
 
 def _keys(table: Any) -> str:

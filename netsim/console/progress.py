@@ -14,7 +14,7 @@ from rich.text import Text
 from netsim.scenario import AlgorithmEntry, Scenario
 
 if TYPE_CHECKING:
-    from netsim.engine import Progress as Step
+    from netsim.engine.simulation import Progress as Step
 
 PLAIN_EVERY_S = 10.0
 """Wall time between plain lines; log files stay readable."""

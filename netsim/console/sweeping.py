@@ -9,15 +9,15 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from netsim import plugins, runner
-from netsim import sweep as sweeps
 from netsim.console import terminal
 from netsim.console.checking import checked
 from netsim.console.progress import announce
+from netsim.engine import runner
+from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
-from netsim.results import measures
-from netsim.results.terminal import Pieces
-from netsim.scenario import Scenario, Sweep, to_toml
+from netsim.recording import summary_fields
+from netsim.results.terminal_tables import Pieces
+from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
 from netsim.scenario.draft import Draft, parse_value, split_values
 from netsim.scenario.problems import shown
 
@@ -93,7 +93,7 @@ def shown_measures(text: str) -> list[str]:
     ScenarioError
     """
     try:
-        return [measures.named(name.strip()) for name in text.split(",")]
+        return [summary_fields.named(name.strip()) for name in text.split(",")]
     except ValueError as error:
         raise ScenarioError(f"--show {text}: {error}") from None
 
@@ -116,7 +116,7 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
-    modules = plugins.algorithms(algorithms)
+    modules = algorithm_files.algorithms(algorithms)
     draft, scenario = checked(name, sets, table, modules, out, timing_only)
     if scenario.sweep is None:
         raise ScenarioError(
@@ -186,25 +186,25 @@ def _with_what_is_missing(
 def _conclude(
     scenario: Scenario, outcomes: Sequence[sweeps.Outcome], top: Path, quiet: bool
 ) -> None:
-    from netsim.results import look, paired, paired_figure  # here: only once there are any
+    from netsim.results import plot_style, sweep_comparison, sweep_figure
     from netsim.results.compare import write_csv
 
     assert scenario.sweep is not None
     swept = _swept(scenario.sweep, scenario.seed)
-    lines = paired.lines(top, swept)
-    write_csv(top / "sweep.csv", paired.tidy(lines))
+    lines = sweep_comparison.lines(top, swept)
+    write_csv(top / "sweep.csv", sweep_comparison.tidy(lines))
     best = {}
     if scenario.sweep.trials:
         best = sweeps.best_trials(outcomes, scenario.sweep.select, top)
     else:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        figure = paired_figure.draw(
-            lines, paired.wanted(lines, swept.show), f"{scenario.name} · {bars}"
+        figure = sweep_figure.draw(
+            lines, sweep_comparison.wanted(lines, swept.show), f"{scenario.name} · {bars}"
         )
         if figure is not None:
-            with look.style():
-                look.save(figure, top / "sweep.png")
+            with plot_style.style():
+                plot_style.save(figure, top / "sweep.png")
     if quiet:
         return
     console = terminal.out()
@@ -219,16 +219,16 @@ def _conclude(
 
 
 def _swept(sweep: Sweep, seed: int) -> Any:
-    from netsim.results.paired import Swept
+    from netsim.results.sweep_comparison import Swept
 
     points = {point.label: point.values for point in sweeps.points(sweep, seed)}
     return Swept(points, sweep.seeds or (seed,), sweep.target, sweep.show)
 
 
 def _table(lines: Any, swept: Any) -> Pieces:
-    from netsim.results import paired, paired_table
+    from netsim.results import sweep_comparison, sweep_table
 
-    return paired_table.table(lines, paired.wanted(lines, swept.show), swept)
+    return sweep_table.table(lines, sweep_comparison.wanted(lines, swept.show), swept)
 
 
 def is_sweep(folder: Path) -> bool:
@@ -243,7 +243,7 @@ def compared(folder: Path, target: float | None, show: str | None, csv: Path | N
     ------
     ScenarioError
     """
-    from netsim.results import paired
+    from netsim.results import sweep_comparison
     from netsim.results.compare import write_csv
 
     raw = _played(folder)
@@ -258,9 +258,9 @@ def compared(folder: Path, target: float | None, show: str | None, csv: Path | N
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
     swept = _swept(sweep, raw.get("seed", 0))
-    lines = paired.lines(folder, swept)
+    lines = sweep_comparison.lines(folder, swept)
     if csv is not None:
-        write_csv(csv, paired.tidy(lines))
+        write_csv(csv, sweep_comparison.tidy(lines))
     return _table(lines, swept)
 
 

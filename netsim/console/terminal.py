@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from netsim import plugins
 from netsim.errors import NetsimError, ScenarioError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -50,7 +49,10 @@ def reported(debug: bool = False) -> Iterator[None]:
 
 def crash(error: Exception) -> str:
     """An error of a run in short: what, the algorithm's line that led to it, what remains."""
-    text, line = str(error), plugins.author_line(error)
+    # Imported here: it brings torch, for which `netsim --help` does not wait.
+    from netsim.scenario.algorithm_files import author_line
+
+    text, line = str(error), author_line(error)
     if not isinstance(error, NetsimError):
         text = f"{type(error).__name__}: {text}"
         frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netsim.clock import Clock
-from netsim.message import Message
-from netsim.results.log import Recorder
+from netsim.messaging.message import Message
+from netsim.recording.recorder import Recorder
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from netsim.energy.meter import Meter
+    from netsim.devices.energy.meter import Meter
 
 DELIVERED = "delivered"
 PARTIAL = "partial"

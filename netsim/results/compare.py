@@ -1,7 +1,7 @@
 """Runs beside each other, one by one, in the terminal and as CSV.
 
 A spread is always named: `std_nodes` is over the nodes of one run. Sweeps are averaged over their
-seeds by `netsim.results.paired`.
+seeds by `netsim.results.sweep_comparison`.
 """
 
 import csv
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from netsim.results.measures import row
+from netsim.recording.parquet_parts import read, write_whole
+from netsim.recording.summary_fields import row
 from netsim.results.metrics import curve, names
-from netsim.results.parts import read, write_whole
 from netsim.results.summary import labels, load
-from netsim.results.terminal import Pieces, Row, comparison
+from netsim.results.terminal_tables import Pieces, Row, comparison
 from netsim.units import BITS_PER_MEGABYTE
 
 

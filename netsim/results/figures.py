@@ -20,9 +20,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.results import graph_figure, look, matrices
+from netsim.recording.parquet_parts import Rows, read
+from netsim.results import graph_figure, heatmaps, plot_style
 from netsim.results import metrics as measured
-from netsim.results.parts import Rows, read
 from netsim.results.summary import labels, load
 
 _TIME = "Virtual time [s]"
@@ -86,21 +86,21 @@ def draw(folder: Path) -> list[Path]:
     run = _Run.of(folder)
     made = []
     wanted = _pictured(run.metrics)
-    with look.style():
+    with plot_style.style():
         if wanted:
             for name, label, abscissa in _ABSCISSAE:
                 figure = _panels(
                     [_single(run, metric, abscissa) for metric in wanted], wanted, label
                 )
                 if figure:
-                    look.heading(figure, _title(run.summary))
-                    made.append(look.save(figure, folder / "figures" / name))
-        for name, figure in matrices.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
-            made.append(look.save(figure, folder / "figures" / name))
+                    plot_style.heading(figure, _title(run.summary))
+                    made.append(plot_style.save(figure, folder / "figures" / name))
+        for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
+            made.append(plot_style.save(figure, folder / "figures" / name))
         figure = graph_figure.draw(folder, _title(run.summary))
         if figure is not None:
             name = "weights_by_shared_classes.png"
-            made.append(look.save(figure, folder / "figures" / name))
+            made.append(plot_style.save(figure, folder / "figures" / name))
     return made
 
 
@@ -132,7 +132,7 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     groups = _groups(runs)
     seeds = max((len(group) for group in groups.values()), default=0)
     made = []
-    with look.style():
+    with plot_style.style():
         for name, label, abscissa in _ABSCISSAE if wanted else ():
             panels = []
             for metric in wanted:
@@ -151,8 +151,8 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
             note = "mean ± standard deviation" if len(groups) <= _BANDS else "mean"
             figure = _panels(panels, wanted, label, f"{note} over {spread}")
             if figure:
-                look.heading(figure, _title(runs[0].summary, algorithm=False))
-                made.append(look.save(figure, parent / "figures" / name))
+                plot_style.heading(figure, _title(runs[0].summary, algorithm=False))
+                made.append(plot_style.save(figure, parent / "figures" / name))
     return made
 
 
@@ -208,14 +208,14 @@ def _panels(
     end = max(float(line.x.max()) for line in every)
     if end == 0:
         return None
-    figure = look.sheet(5.0 if len(wanted) == 1 else 3.9 * len(wanted), 3.6)
+    figure = plot_style.sheet(5.0 if len(wanted) == 1 else 3.9 * len(wanted), 3.6)
     order = {label: i for i, label in enumerate(dict.fromkeys(line.label for line in every))}
     entries: dict[str, Any] = {}
     for i, (lines, metric) in enumerate(zip(panels, wanted, strict=True)):
         panel = figure.add_subplot(1, len(wanted), i + 1)
         drawn = []
         for line in lines:
-            look_of = look.line(order[line.label], len(line.x))
+            look_of = plot_style.line(order[line.label], len(line.x))
             if x_label == _MEGABYTES and line.x.max() < _SILENT * end:
                 # a curve over traffic needs traffic; a level can still be compared with
                 level = float(line.y[-1])
@@ -231,9 +231,9 @@ def _panels(
                     line.x, low, high, color=look_of["color"], alpha=0.14, linewidth=0
                 )
                 drawn += [low, high]
-        look.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
-        look.number_axis(panel, x_label, end)
-    look.legend(figure, list(entries.values()), list(entries), note)
+        plot_style.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        plot_style.number_axis(panel, x_label, end)
+    plot_style.legend(figure, list(entries.values()), list(entries), note)
     return figure
 
 

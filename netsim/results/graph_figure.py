@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from netsim.results import graph_metrics, look
+from netsim.results import graph_metrics, plot_style
 
 
 def draw(folder: Path, title: str) -> Figure | None:
@@ -27,7 +27,7 @@ def weights(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
         See `graph_metrics.by_shared_classes`.
     title : str
     """
-    figure = look.sheet(5.6, 3.8)
+    figure = plot_style.sheet(5.6, 3.8)
     panel = figure.add_subplot()
     x, pairs, mean, std = (
         np.array([row[name] for row in rows], dtype=np.float64)
@@ -36,15 +36,15 @@ def weights(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     # a weight is not negative, and neither is what the bar says of it
     below = np.minimum(std, np.maximum(mean, 0.0))
     found = panel.errorbar(
-        x, mean, yerr=[below, std], color=look.COLOURS[0], marker="o", capsize=3, zorder=3
+        x, mean, yerr=[below, std], color=plot_style.COLOURS[0], marker="o", capsize=3, zorder=3
     )
     every = panel.axhline(
-        float((pairs * mean).sum() / pairs.sum()), color=look.FAINT, linestyle=(0, (4, 2))
+        float((pairs * mean).sum() / pairs.sum()), color=plot_style.FAINT, linestyle=(0, (4, 2))
     )
     top = 1.06 * float(np.nanmax([*(mean + std), 1e-9]))
     panel.set_ylim(min(0.0, float(np.nanmin(mean - below))), top)
     panel.set_ylabel("Weight given to the peer")
-    panel.grid(axis="y", color=look.GRID, linewidth=0.8)
+    panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
     panel.set_xlim(x[0] - 0.5, x[-1] + 0.5)
     step = max(1, round((x[-1] - x[0]) / 12))
     shown = x[np.round(x - x[0]) % step == 0]
@@ -53,6 +53,6 @@ def weights(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     panel.xaxis.set_major_formatter(FuncFormatter(lambda k, _: f"{k:g}\n{of.get(k, 0):,.0f}"))
     panel.set_xlabel("Classes that both nodes have; below: pairs of nodes")
     names = ["mean ± std over pairs of nodes", "mean over all pairs"]
-    look.legend(figure, [found, every], names, "")
-    look.heading(figure, f"Weight and shared classes · {title}")
+    plot_style.legend(figure, [found, every], names, "")
+    plot_style.heading(figure, f"Weight and shared classes · {title}")
     return figure

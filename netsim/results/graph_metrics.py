@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.parts import Rows, read, read_part
+from netsim.recording.parquet_parts import Rows, read, read_part
 
 USED = 1e-6
 """A smaller weight counts as none: a projection onto the simplex leaves rounding errors."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.parts import Rows, part_files, read_part
+from netsim.recording.parquet_parts import Rows, part_files, read_part
 from netsim.units import BITS_PER_MEGABYTE
 
 VALIDATION = "accuracy_validation"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.recording.parquet_parts import Rows, read, write_whole
 from netsim.results import graph_metrics
 from netsim.results import metrics as measured
-from netsim.results.parts import Rows, read, write_whole
 
 _FIRST = ("name", "algorithm", "seed", "nodes", "virtual_s", "wall_s")
 

@@ -9,18 +9,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netsim import plugins
 from netsim.errors import ScenarioError
 from netsim.registry import family
+from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
-from netsim.scenario.file_model import file_model
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
 )
+from netsim.scenario.validation_model import file_model
 
 
 def load(
@@ -42,7 +42,7 @@ def load(
     ScenarioError
         With every problem found, one a line.
     """
-    return check(draft_of(scenario, sets), plugins.algorithms(algorithms_folder))
+    return check(draft_of(scenario, sets), algorithm_files.algorithms(algorithms_folder))
 
 
 def from_dict(
@@ -55,7 +55,7 @@ def from_dict(
     ScenarioError
     """
     draft = Draft(name, {"name": name, **tables}).copy()
-    return check(draft, plugins.algorithms(algorithms_folder))
+    return check(draft, algorithm_files.algorithms(algorithms_folder))
 
 
 def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
@@ -252,8 +252,8 @@ def _across_tables(
                 "have this name; give one another with the key name"
             )
         names.append(name)
-        runs_under = plugins.schedules(modules[kind])
-        known = schedule in family("netsim.exchange", "schedule")
+        runs_under = algorithm_files.schedules(modules[kind])
+        known = schedule in family("netsim.schedules", "schedule")
         if runs_under is not None and known and schedule not in runs_under:
             problems.append(
                 line(

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from netsim.recording import summary_fields
 from netsim.registry import Count, Finite, Fraction, Index, Table
-from netsim.results import measures
 
 
 class Draw(Table):
@@ -63,7 +63,7 @@ class Sweep(Table):
     @field_validator("show")
     @classmethod
     def _known(cls, show: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(measures.named(name) for name in show))
+        return tuple(dict.fromkeys(summary_fields.named(name) for name in show))
 
     @model_validator(mode="after")
     def _agree(self) -> "Sweep":

@@ -16,15 +16,14 @@ from pydantic import (
 )
 
 from netsim.attacks import Attack
+from netsim.backends.route import Route
 from netsim.channels.sleep import Sleep
-from netsim.compute.route import Route
-from netsim.compute.speed import Speed
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
-from netsim.energy import Energy
-from netsim.exchange import Schedule
-from netsim.links.radio import Radio
-from netsim.links.wire import Wire
+from netsim.devices.energy import Energy
+from netsim.devices.speed import Speed
+from netsim.links.radio.table import Radio
+from netsim.links.wired.wire import Wire
 from netsim.models import ModelKind
 from netsim.registry import (
     Count,
@@ -38,6 +37,7 @@ from netsim.registry import (
     family,
 )
 from netsim.scenario.sweep import Sweep
+from netsim.schedules import Schedule
 from netsim.topology import Topology
 from netsim.topology.churn import Churn
 from netsim.topology.mobility import Mobility
@@ -229,9 +229,9 @@ else:
     ]
     TopologyChoice = choice("netsim.topology")
     MobilityChoice = choice("netsim.topology.mobility")
-    ScheduleChoice = choice("netsim.exchange", tag="schedule")
+    ScheduleChoice = choice("netsim.schedules", tag="schedule")
     ModelChoice = choice("netsim.models")
-    SpeedChoice = choice("netsim.compute.speed")
+    SpeedChoice = choice("netsim.devices.speed")
     AttackChoice = choice("netsim.attacks")
 
 

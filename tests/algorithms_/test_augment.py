@@ -20,7 +20,7 @@ from algorithms._augment import (
     two_views,
     view,
 )
-from netsim.compute.shards import Batch
+from netsim.learning.shards import Batch
 
 NEUTRAL = Augmentation(crop_min=1.0, crop_ratio=1.0, flip=0.0, jitter=0.0, grayscale=0.0)
 GREY = (0.2989, 0.587, 0.114)

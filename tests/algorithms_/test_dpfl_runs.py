@@ -11,7 +11,7 @@ from torch import nn
 
 from algorithms._downloads import Downloads
 from netsim import engine, world
-from netsim.compute.jobs import BatchKey
+from netsim.learning.jobs import BatchKey
 from netsim.scenario import from_dict
 
 NODES, ROUNDS, HIDDEN, RATE, MOMENTUM, DECAY = 5, 7, 6, 0.3, 0.5, 0.9

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms.dpfl import batched_greedy_collaborators, greedy_collaborators, probability
-from netsim.compute.select import greedy, pooled
+from netsim.learning.select import greedy, pooled
 
 
 def loss_of(target):

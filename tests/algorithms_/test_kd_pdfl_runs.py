@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from netsim.compute.jobs import BatchKey
+from netsim.learning.jobs import BatchKey
 
 NODES, SLOTS, EVERY = 8, 49, 4  # the steps of slot 50 have not ended at the horizon, 50.5 s
 REACHABLE = 3.0

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from algorithms._encoder import Form, drawn_encoder, layers_of
-from netsim.compute.jobs import BatchKey
+from netsim.learning.jobs import BatchKey
 
 NODES, ROUNDS, PRUNED_AFTER, KEPT, EPOCHS = 5, 6, 3, 2, 2
 INPUTS, HIDDEN, CLASSES = 64, 6, 10

@@ -12,8 +12,8 @@ from torch import nn
 
 from algorithms._augment import DRAWS, Augmentation, two_views
 from netsim import engine, world
-from netsim.compute.jobs import BatchKey
-from netsim.compute.shards import Batch
+from netsim.learning.jobs import BatchKey
+from netsim.learning.shards import Batch
 from netsim.scenario import from_dict
 
 NODES, ROUNDS, WARMUP, LATENT, CLASSES = 6, 5, 1, 5, 10

@@ -17,7 +17,7 @@ from algorithms.pfedgraph import (
     update_similarity,
 )
 from netsim.api import Batch
-from netsim.compute.architecture import build_architecture
+from netsim.learning.architecture import build_architecture
 from netsim.models.lenet import LeNet
 
 F64 = torch.float64

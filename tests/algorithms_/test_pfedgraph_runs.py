@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from netsim.compute.jobs import BatchKey
+from netsim.learning.jobs import BatchKey
 
 CLIENTS, ROUNDS, STEPS, LAM = 4, 3, 4, 0.5
 WITH_SERVER = {

@@ -16,8 +16,8 @@ from algorithms._crop_flip import crop_and_flip
 from algorithms.fedavg_ft import lower
 from algorithms.fedproto import by_nearest, prototype_loss
 from netsim.api import Batch
-from netsim.compute.jobs import BatchKey
 from netsim.errors import NetsimError
+from netsim.learning.jobs import BatchKey
 
 NODES, ROUNDS, RATE, HIDDEN = 5, 3, 0.2, 12
 EXACT = {"rtol": 0, "atol": 1e-9}

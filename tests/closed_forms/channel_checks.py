@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from netsim.links.means import Alike, Placed
-from netsim.links.propagation import Budget, Propagation
-from netsim.links.radio import Radio
+from netsim.links.radio.channel import Budget, Propagation
+from netsim.links.radio.mean_snr import Alike, Placed
+from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear, linear_to_db
 

@@ -16,10 +16,10 @@ from netsim.channels.path_loss.inh import IndoorOffice
 from netsim.channels.path_loss.umi import UrbanMicro
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links import coverage
-from netsim.links.propagation import Propagation
+from netsim.links.radio.channel import Propagation
 from netsim.rng import Streams
 from netsim.units import db_to_linear
+from netsim.world import coverage
 
 _spec = importlib.util.spec_from_file_location(
     "channel_checks", Path(__file__).with_name("channel_checks.py")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.compute.speed.spread import Spread
+from netsim.devices.speed.spread import Spread
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 

@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from netsim import engine, plugins, world
-from netsim.scenario import from_dict
+from netsim import engine, world
+from netsim.scenario import algorithm_files, from_dict
 
 pytestmark = pytest.mark.closed_forms
 
@@ -50,7 +50,7 @@ def test_random_pairs(tmp_path):
     folder = tmp_path / "algorithms"
     folder.mkdir()
     (folder / "pairs.py").write_text(PAIRS)
-    module = plugins.algorithms(folder)["pairs"]
+    module = algorithm_files.algorithms(folder)["pairs"]
     module = importlib.import_module(module.__name__)
     ratios = []
     for seed in range(6):

@@ -12,8 +12,8 @@ from netsim.channels.arq.harq_chase import HarqChase
 from netsim.channels.arq.unlimited import Unlimited
 from netsim.channels.mac.csma import Csma
 from netsim.channels.mac.shared import Shared
-from netsim.links.air import sharing
-from netsim.links.air.flight import Flight, Reception
+from netsim.links.radio import interference
+from netsim.links.radio.flight import Flight, Reception
 
 pytestmark = pytest.mark.closed_forms
 
@@ -42,7 +42,7 @@ def two_interferers():
     for _ in range(n):
         wanted = Flight(0, [], [Reception(tx, 1, in_vain=False)], 1, 1, 0, None)
         others = [Flight(k, [], [], 1, 1, 0, None) for k in (2, 4)]
-        sharing.Sharing(Shared(), Faded(), 6, None).join(wanted, others, 0)
+        interference.Sharing(Shared(), Faded(), 6, None).join(wanted, others, 0)
         through += Faded().snr(0, 1, 0) / wanted.receptions[0].medium.noise_rise >= 10**0.3
     assert abs(through / n - 0.663479) < 4 * math.sqrt(0.6635 * 0.3365 / n)
 
@@ -96,11 +96,11 @@ def _without_acknowledgements(patch):
 
 
 def _strongest_interferer_only(patch):
-    patch.setattr(sharing, "sum", lambda values: max(values, default=0.0), raising=False)
+    patch.setattr(interference, "sum", lambda values: max(values, default=0.0), raising=False)
 
 
 def _interference_without_noise(patch):
-    patch.setattr(sharing, "sum", lambda values: sum(values) - 1.0, raising=False)
+    patch.setattr(interference, "sum", lambda values: sum(values) - 1.0, raising=False)
 
 
 def _bridge_that_ignores_the_last_success(patch):

@@ -18,8 +18,8 @@ from netsim.channels.packet_error.uncoded_bpsk import BpskPacketError
 from netsim.channels.path_loss.free_space import FreeSpace
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links.propagation import Propagation
-from netsim.links.radio import Radio
+from netsim.links.radio.channel import Propagation
+from netsim.links.radio.table import Radio
 
 _spec = importlib.util.spec_from_file_location(
     "channel_checks", Path(__file__).with_name("channel_checks.py")

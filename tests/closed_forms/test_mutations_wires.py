@@ -4,9 +4,9 @@ import pytest
 
 from netsim.channels.arq import Segment
 from netsim.channels.bursts import Bursts
-from netsim.links import service, wiring
-from netsim.links.capacity import Varying
-from netsim.links.wire import WiredLink
+from netsim.links.wired import bottleneck, plan
+from netsim.links.wired.capacity import Varying
+from netsim.links.wired.wire import WiredLink
 from netsim.units import NS_PER_S
 
 from . import wire_checks as checks
@@ -99,7 +99,7 @@ def test_equal_split_in_place_of_max_min(monkeypatch, caught):
         crowd = {r: sum(r in path for path in paths.values()) for r in capacity}
         return {f: min(capacity[r] / crowd[r] for r in path) for f, path in paths.items()}
 
-    monkeypatch.setattr(service, "max_min", equal)
+    monkeypatch.setattr(bottleneck, "max_min", equal)
     with caught:
         checks.check_max_min()
 
@@ -108,20 +108,20 @@ def test_an_uplink_that_nobody_shares(monkeypatch, caught):
     def unshared(paths, capacity):
         return {f: min(capacity[r] for r in path) for f, path in paths.items()}
 
-    monkeypatch.setattr(service, "max_min", unshared)
+    monkeypatch.setattr(bottleneck, "max_min", unshared)
     with caught:
         checks.check_mean_sojourn({"uplink_bps": checks.BPS}, checks.two_sizes(), 5.3333)
 
 
 @pytest.mark.parametrize(("forwarding", "seconds"), [("pipelined", 1.6212), ("stored", 4.86)])
 def test_hops_after_the_first_for_free(monkeypatch, caught, tmp_path, forwarding, seconds):
-    new_way = wiring.Wiring._new_way
+    new_way = plan.Wiring._new_way
 
     def first_only(self, src, dst):
         way = new_way(self, src, dst)
-        return wiring.Way(way.bottlenecks[:1], (), way.latency_ns)
+        return plan.Way(way.bottlenecks[:1], (), way.latency_ns)
 
-    monkeypatch.setattr(wiring.Wiring, "_new_way", first_only)
+    monkeypatch.setattr(plan.Wiring, "_new_way", first_only)
     with caught:
         checks.check_three_hops(tmp_path, forwarding, "max_min", seconds)
 

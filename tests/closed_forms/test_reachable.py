@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netsim.budget import open_budget
 from netsim.errors import ScenarioError
-from netsim.links.propagation import Propagation
+from netsim.links.radio.channel import Propagation
 from netsim.rng import Streams
 from netsim.scenario import from_dict
+from netsim.world.link_budget import open_budget
 
 _spec = importlib.util.spec_from_file_location(
     "channel_checks", Path(__file__).with_name("channel_checks.py")

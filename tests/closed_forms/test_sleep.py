@@ -9,13 +9,13 @@ from netsim import engine, world
 from netsim.channels.sleep import Rhythm
 from netsim.channels.sleep.duty_cycle import DutyCycle
 from netsim.clock import Clock
-from netsim.links.air import Air
 from netsim.links.link import Transmission
-from netsim.links.means import Alike
-from netsim.links.propagation import Budget
-from netsim.links.radio import Radio
-from netsim.message import Message
-from netsim.results.log import Recorder
+from netsim.links.radio.channel import Budget
+from netsim.links.radio.link import Air
+from netsim.links.radio.mean_snr import Alike
+from netsim.links.radio.table import Radio
+from netsim.messaging.message import Message
+from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 

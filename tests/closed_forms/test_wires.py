@@ -5,7 +5,7 @@ import math
 import pytest
 
 from netsim.channels.bursts import Bursts
-from netsim.links.sharing import max_min
+from netsim.links.wired.max_min import max_min
 
 from . import wire_checks as checks
 from .wire_checks import BPS, exponential_sizes, same_sizes, two_sizes

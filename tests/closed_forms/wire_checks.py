@@ -12,12 +12,12 @@ from netsim.channels.arq import Segment
 from netsim.channels.arq.none import NoArq
 from netsim.channels.bursts import Bursts
 from netsim.clock import Clock
-from netsim.links import wiring
 from netsim.links.link import Transmission
-from netsim.links.network import NetworkLink
-from netsim.links.wire import Wire, WiredLink
-from netsim.message import Message
-from netsim.results.log import Recorder
+from netsim.links.wired import plan
+from netsim.links.wired.shared import NetworkLink
+from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.message import Message
+from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 
 LOAD, SERVICE_S, BPS = 0.4375, 1.6, 1e6
@@ -29,7 +29,7 @@ def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
     """When messages (time in s, src, dst, bits) end over the link that a scenario would get."""
     none, streams, env = [None] * nodes, Streams(0), Clock()
     wire = Wire(**wire)
-    made = wiring.read(wire, up_bps or none, down_bps or none, [True] * nodes, streams, None)
+    made = plan.read(wire, up_bps or none, down_bps or none, [True] * nodes, streams, None)
     if made.plain:
         link = WiredLink(wire, nodes, env, Recorder(None), streams)
     else:

@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 import torch
 
-from netsim import mailbox, plugins, world
-from netsim.engine import Simulation
-from netsim.node import Node
-from netsim.scenario import from_dict
+from netsim import world
+from netsim.engine.simulation import Simulation
+from netsim.messaging import mailbox
+from netsim.node.node import Node
+from netsim.scenario import algorithm_files, from_dict
 
 TOYS = Path(__file__).parent / "toys"
 
@@ -103,7 +104,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         runs += 1
         torch.set_num_threads(1)
         scenario = from_dict(tables(kind, schedule, **changed), algorithms_folder=folder)
-        module = plugins.algorithms(folder)[kind]
+        module = algorithm_files.algorithms(folder)[kind]
         seen: list[Any] = seen_module(module).SEEN
         seen.clear()
         created: list[Any] = []

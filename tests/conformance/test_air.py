@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from netsim.mailbox import Stored
+from netsim.messaging.mailbox import Stored
 
 STILL = {
     "fading": {"kind": "none"},

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 import algorithms
-from netsim import engine, plugins, world
+from netsim import engine, world
 from netsim.api import Message, Params
 from netsim.registry import family
-from netsim.scenario import from_dict
+from netsim.scenario import algorithm_files, from_dict
 
 from .conftest import tables
 
 FOLDER = Path(algorithms.__file__).parent
-MODULES = plugins.algorithms()
+MODULES = algorithm_files.algorithms()
 SCHEDULES = {
     "star": {"schedule": "star", "slots_per_exchange": 5},
     "rounds": {"schedule": "rounds", "interval_s": 2.0},
@@ -35,11 +35,11 @@ CHURN = {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0}
 PLAYS = [
     (name, schedule, where)
     for name, module in MODULES.items()
-    for schedule in plugins.schedules(module) or SCHEDULES
+    for schedule in algorithm_files.schedules(module) or SCHEDULES
     for where in WORLDS
     if where != "server"
     or "node.servers" in Path(str(module.__file__)).read_text()
-    or not plugins.knows_servers(module)
+    or not algorithm_files.knows_servers(module)
 ]
 
 
@@ -54,7 +54,7 @@ def imported(tree: ast.AST):
 
 
 def test_all_schedules_are_known_here():
-    assert set(SCHEDULES) == set(family("netsim.exchange", "schedule"))
+    assert set(SCHEDULES) == set(family("netsim.schedules", "schedule"))
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda p: p.stem)
@@ -87,8 +87,8 @@ def test_params_and_messages_are_frozen_and_schedules_exist(name):
     assert issubclass(module.Params, Params)
     assert module.Params.model_config["frozen"]
     assert module.Params.model_config["extra"] == "forbid"
-    known = set(family("netsim.exchange", "schedule"))
-    assert set(plugins.schedules(module) or ()) <= known
+    known = set(family("netsim.schedules", "schedule"))
+    assert set(algorithm_files.schedules(module) or ()) <= known
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, Message) and value is not Message:
             assert value.__dataclass_params__.frozen
@@ -127,7 +127,11 @@ def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, sch
 
 @pytest.mark.parametrize(
     ("name", "schedule"),
-    [(n, s) for n, module in MODULES.items() for s in plugins.schedules(module) or SCHEDULES],
+    [
+        (n, s)
+        for n, module in MODULES.items()
+        for s in algorithm_files.schedules(module) or SCHEDULES
+    ],
 )
 def test_an_algorithm_survives_churn(name, schedule):
     module = MODULES[name]
@@ -142,7 +146,7 @@ def test_an_algorithm_survives_churn(name, schedule):
         metrics={"every_s": 60.0, "common_test_samples": 5},
     )
     scenario = from_dict(changed)
-    values = plugins.needs_values(module)
+    values = algorithm_files.needs_values(module)
     summary = engine.play(world.build(scenario), scenario.algorithm[0], timing_only=not values)
     assert summary["local_steps"] > 0
     assert summary["power"]["switch_offs"] > 10

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from netsim.node import Node
+from netsim.node.node import Node
 
 from .conftest import FADING, LOSSY, SCHEDULES, TOYS
 

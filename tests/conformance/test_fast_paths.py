@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from netsim.clock import Clock
-from netsim.compute.refs import Cell, Ref
+from netsim.learning.refs import Cell, Ref
 from netsim.links.link import Transmission
-from netsim.links.wire import Wire, WiredLink
-from netsim.message import Message, handed_to
-from netsim.results.log import Recorder
+from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.message import Message, handed_to
+from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 
 CELL = Cell(None, (3,))

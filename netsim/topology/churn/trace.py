@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from netsim.columns import Columns
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
+from netsim.traces.csv_columns import Columns
 from netsim.units import to_ns
 
 

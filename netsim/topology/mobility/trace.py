@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.columns import Columns
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
 from netsim.topology.mobility._ways import Knot, Ways
+from netsim.traces.csv_columns import Columns
 from netsim.units import to_ns
 
 

@@ -1,0 +1,46 @@
+"""How much room the forward pass of a model takes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from netsim.learning.architecture import Architecture
+
+
+@lru_cache(maxsize=64)
+def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch.dtype) -> int:
+    counted = 0
+
+    def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
+        nonlocal counted
+        counted += _values_in(output)
+        if isinstance(module, nn.Conv2d):  # patches are the larger part of a stacked one
+            counted += output[:, 0].numel() * module.weight[0].numel()
+
+    leaves = [m for m in architecture.module.modules() if not list(m.children())]
+    handles = [m.register_forward_hook(count) for m in leaves]
+    try:
+        sample = torch.zeros(shape, device=architecture.device, dtype=kind)
+        architecture.bind(architecture.row())(sample)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return counted
+
+
+def _values_in(output: Any) -> int:
+    """What a layer gives need not be one tensor."""
+    if isinstance(output, Tensor):
+        return output.numel()
+    several = output if isinstance(output, tuple | list) else ()
+    return sum(_values_in(one) for one in several)
+
+
+def activations_per_sample(architecture: Architecture, sample: Tensor) -> int:
+    """Values that a forward pass of one sample (1, ...) leaves for the backward pass."""
+    with torch.no_grad():
+        return _activations(architecture, tuple(sample.shape), sample.dtype)

@@ -1,0 +1,291 @@
+"""Stacked forms of the layers that have parameters: one call for the samples of all lanes.
+
+Each replaces a layer of the same name in `torch.nn`, takes its samples as they come (W x B of
+them, lane by lane) and gives what the layer would give lane by lane. The gradients of parameters
+go to the sinks of `netsim.backends.stacked.lanes`, those of the inputs to autograd.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from netsim.backends.stacked.lanes import Lanes
+from netsim.learning.architecture import Slice
+
+
+class StackedLayer(nn.Module, ABC):
+    """A layer over all lanes.
+
+    Parameters
+    ----------
+    layer : torch.nn.Module
+        What it replaces; its own numbers are not used.
+    slices : mapping of str to Slice
+        Where its parameters and buffers lie in a row.
+    lanes : Lanes
+    """
+
+    replaces: ClassVar[tuple[type[nn.Module], ...]]
+
+    links: ClassVar[bool] = True
+    """Whether `run` and `back` are all there is to it, without autograd's help."""
+
+    @property
+    def gives_new(self) -> bool:
+        """Whether `run` gives a tensor that its `back` does not read."""
+        return True
+
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__()
+        self.lanes = lanes
+        self.slices = dict(slices)
+        self.parameter_names = [n for n, _ in layer.named_parameters()]
+        self.values: dict[str, Tensor | None] = {}
+        self.sinks: dict[str, Tensor | None] = {}
+        lanes.layers.append(self)
+
+    @classmethod
+    def refuses(cls, layer: Any) -> str | None:
+        """Why this form can't stand in for a layer of its class; None if it can."""
+        return None
+
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
+        """Lay the layer over rows (W, D) and sinks (W, *shape)."""
+        self.training = training
+        for name, s in self.slices.items():
+            self.values[name] = rows[:, s.start : s.stop].view(len(rows), *s.shape)
+            if sinks is not None and name in self.parameter_names:
+                self.sinks[name] = sinks[s.name]
+
+    def value(self, name: str) -> Tensor:
+        """Parameter or buffer `name` of all lanes, (W, *its shape)."""
+        value = self.values[name]
+        assert value is not None
+        return value
+
+    def sink(self, gradients: Mapping[str, Tensor]) -> None:
+        """Add gradients, (W, *shape) each, to the sinks."""
+        decay = self.decay()
+        for name, gradient in gradients.items():
+            add(self.sinks[name], gradient, decay)
+
+    def sink_nothing(self) -> None:
+        """The layer had no part in the step: its sinks only decay."""
+        for name in self.parameter_names:
+            sink = self.sinks[name]
+            assert sink is not None
+            sink.zero_() if self.lanes.decay == 0.0 else sink.mul_(self.lanes.decay)
+
+    def decay(self) -> float:
+        """Factor of what the sinks hold, for the addition that comes now."""
+        lanes = self.lanes
+        if self not in lanes.untouched:
+            return 1.0
+        lanes.untouched.discard(self)
+        return lanes.decay
+
+    def by_lane(self, x: Tensor) -> Tensor:
+        """(W x B, ...) as (W, B, ...)."""
+        return x.view(self.lanes.width, -1, *x.shape[1:])
+
+    @abstractmethod
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        """The forward pass; what the backward pass needs is left in `ctx`."""
+
+    @abstractmethod
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        """Fill the sinks; the gradient of the input if it is wanted."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What the layer gives for the samples (W x B, ...) of all lanes."""
+        result: Tensor = _Pass.apply(x, self.lanes.token, self)  # type: ignore[no-untyped-call]
+        return result
+
+
+class _Pass(torch.autograd.Function):
+    """Hands a layer's passes to autograd.
+
+    Values are kept in `ctx` and not saved as autograd would: they are views of rows whose other
+    columns (running statistics) do change before the backward pass.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, token: Tensor, layer: StackedLayer) -> Tensor:
+        ctx.layer = layer
+        return layer.run(ctx, x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return ctx.layer.back(ctx, gradient, ctx.needs_input_grad[0]), None, None
+
+
+def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
+    """Sink = decay * sink + value, where a decay of 0 forgets whatever was there."""
+    assert sink is not None
+    if decay == 0.0:
+        sink.copy_(value)
+    else:
+        torch.add(value, sink, alpha=decay, out=sink)
+
+
+ALIGNMENT_BYTES = 64
+
+
+def aligned_room(like: Tensor, columns: int) -> Tensor:
+    """Room for a matrix a lane, (W, rows of `like`, columns), each at an aligned address.
+
+    A CPU's matrix product takes another path, with other bits, where a matrix does not start at
+    an aligned address; without this, a lane's numbers would depend on its place.
+    """
+    width, rows = like.shape[:2]
+    size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
+    if size % unit == 0:
+        return like.new_empty((width, rows, columns))
+    room = like.new_empty((width, -(-size // unit) * unit))
+    return room[:, :size].view(width, rows, columns)
+
+
+def is_aligned(x: Tensor) -> bool:
+    """Whether each of contiguous matrices (W, rows, columns) is at an aligned address."""
+    return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
+
+
+def aligned(x: Tensor) -> Tensor:
+    """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
+    if x.is_cuda or (is_aligned(x) and x.is_contiguous()):
+        return x
+    return aligned_room(x, x.shape[2]).copy_(x)
+
+
+class StackedLinear(StackedLayer):
+    """`torch.nn.Linear` as one batched matrix product."""
+
+    replaces = (nn.Linear,)
+    _products: Tensor | None = None
+    """Room for the gradients of as many lanes as there ever were: fresh memory costs time."""
+
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
+        """Lay the layer over rows; its views of them are made once, not at every step."""
+        super().bind(rows, sinks, training)
+        self._turned = self.value("weight").transpose(1, 2)
+        self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
+        sink = self.sinks.get("weight")
+        self._sums_in_place = sink is not None and (
+            sink.is_cuda or (sink.is_contiguous() and is_aligned(sink))
+        )
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        shape = x.shape
+        ctx.weight = weight = self.value("weight")
+        width, outputs, inputs = weight.shape
+        ctx.x = x = aligned(x.reshape(width, -1, inputs))
+        if self._bias is not None:
+            y = torch.baddbmm(self._bias, x, self._turned)
+        else:
+            y = torch.bmm(x, self._turned)
+        return y.view(*shape[:-1], outputs)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        weight: Tensor = ctx.weight
+        dy = aligned(gradient.reshape(len(weight), -1, gradient.shape[-1]))
+        decay = self.decay()
+        sink = self.sinks["weight"]
+        assert sink is not None
+        if self._sums_in_place:
+            sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
+        else:  # a CPU would take products that go there one by one
+            if self._products is None or len(self._products) < len(sink):
+                self._products = aligned_room(sink, sink.shape[2])
+            products = self._products[: len(sink)]
+            add(sink, products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
+        if "bias" in self.slices:
+            add(self.sinks["bias"], dy.sum(1), decay)
+        if not wants_input:
+            return None
+        dx = aligned_room(dy, weight.shape[2])
+        dx.baddbmm_(dy, weight, beta=0)
+        return dx.reshape(*gradient.shape[:-1], weight.shape[2])
+
+
+class StackedEmbedding(StackedLayer):
+    """`torch.nn.Embedding` as one gather."""
+
+    replaces = (nn.Embedding,)
+
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__(layer, slices, lanes)
+        self.padding_idx = layer.padding_idx
+
+    @classmethod
+    def refuses(cls, layer: Any) -> str | None:
+        odd = layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse
+        return "an embedding with max_norm, scale_grad_by_freq or sparse" if odd else None
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        ctx.ids = self.by_lane(x).reshape(self.lanes.width, -1)
+        ctx.lane = torch.arange(self.lanes.width, device=x.device).unsqueeze(1)
+        return self.value("weight")[ctx.lane, ctx.ids].view(*x.shape, -1)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        sink, decay = self.sinks["weight"], self.decay()
+        assert sink is not None
+        sink.zero_() if decay == 0.0 else sink.mul_(decay)
+        dy = gradient.reshape(*ctx.ids.shape, -1)
+        if self.padding_idx is not None:
+            dy = dy * (ctx.ids != self.padding_idx).unsqueeze(-1)
+        sink.index_put_((ctx.lane.expand_as(ctx.ids), ctx.ids), dy, accumulate=True)
+        return None
+
+
+class StackedNorm(StackedLayer):
+    """`torch.nn.GroupNorm` and `LayerNorm`: per sample, so only scale and shift are a lane's."""
+
+    replaces = (nn.GroupNorm, nn.LayerNorm)
+    links = False
+
+    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
+        super().__init__(layer, slices, lanes)
+        self.groups = getattr(layer, "num_groups", None)
+        self.normalized_shape = getattr(layer, "normalized_shape", None)
+        self.eps = layer.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise by autograd's own operation, then scale and shift."""
+        if self.groups is not None:
+            x = F.group_norm(x, self.groups, eps=self.eps)
+        else:
+            assert self.normalized_shape is not None
+            x = F.layer_norm(x, self.normalized_shape, eps=self.eps)
+        return super().forward(x) if self.slices else x
+
+    def _shaped(self, name: str, like: Tensor) -> Tensor:
+        """A parameter so that it spreads over samples (W, B, ...)."""
+        value = self.value(name)
+        if self.groups is None:
+            return value.view(len(value), *[1] * (like.dim() - value.dim()), *value.shape[1:])
+        return value.view(len(value), 1, -1, *[1] * (like.dim() - 3))
+
+    def run(self, ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = by_lane = self.by_lane(x)
+        y = by_lane * self._shaped("weight", by_lane)
+        if "bias" in self.slices:
+            y = y + self._shaped("bias", by_lane)
+        return y.view(x.shape)
+
+    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
+        dy = self.by_lane(gradient)
+        own = 1 if self.groups is not None else self.value("weight").dim() - 1
+        over = list(range(1, dy.dim() - own)) if self.groups is None else [1, *range(3, dy.dim())]
+        found = {"weight": (dy * ctx.x).sum(over)}
+        if "bias" in self.slices:
+            found["bias"] = dy.sum(over)
+        self.sink(found)
+        if not wants_input:
+            return None
+        return (dy * self._shaped("weight", dy)).view(gradient.shape)

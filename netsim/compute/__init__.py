@@ -1,5 +1,0 @@
-"""Lazy learning: Refs, jobs, backends, virtual compute time."""
-
-from netsim.compute.simplex import project_to_simplex
-
-__all__ = ["project_to_simplex"]

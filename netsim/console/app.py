@@ -1,0 +1,251 @@
+"""The command `netsim`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+
+app = typer.Typer(
+    help="A discrete-event network simulator in which nodes learn.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A file, or a shipped scenario's name.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="A.B=V", help="Change one key; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's seed.")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
+]
+Algorithms = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="A folder of your own algorithm files.")
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="The data sets' folder [$NETSIM_DATA].")
+]
+TimingOnly = Annotated[
+    bool, typer.Option("--timing-only", help="Play the network without learning.")
+]
+Target = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="ACCURACY", help="When was this accuracy first reached?"),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("netsim-dfl")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        terminal.out().print(f"netsim {number}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    device: Device = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    timing_only: TimingOnly = False,
+    figures: Figures = True,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a scenario and write what happened."""
+    with terminal.reported(debug):
+        from netsim.console import commands
+
+        changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
+        commands.run(scenario, changes, out, algorithms, timing_only, figures, quiet)
+
+
+@app.command()
+def sweep(
+    scenario: ScenarioArgument,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A.B=V1,V2", help="Values of one key; repeated: their grid."),
+    ] = None,
+    draw: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A.B=LOW:HIGH[:log]", help="What random trials draw a key from."),
+    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="How many random trials.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
+    ] = None,
+    select: Annotated[str | None, typer.Option(help="Metric that chooses the best trial.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
+    show: Show = None,
+    target: Target = None,
+    sets: Sets = None,
+    out: Out = None,
+    device: Device = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    timing_only: TimingOnly = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a scenario many times (a grid of values, random trials, seeds); paired differences."""
+    with terminal.reported(debug):
+        from netsim.console import sweeping
+
+        given = {"trials": trials, "select": select, "jobs": jobs, "target": target}
+        sweeping.sweep(
+            scenario,
+            [*(sets or []), *_more(device=device, data=data)],
+            sweeping.options(over or [], draw or [], seeds, show, **given),
+            out,
+            algorithms,
+            timing_only,
+            quiet,
+        )
+
+
+@app.command()
+def tune(
+    scenario: ScenarioArgument,
+    sets: Sets = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table [$NETSIM_ROUTES or ~/.config/netsim]."),
+    ] = None,
+    device: Device = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Measure which backend suits a scenario's models here; later runs go by it."""
+    with terminal.reported(debug):
+        from netsim.console import commands
+
+        changes = [*(sets or []), *_more(device=device, data=data)]
+        commands.tune(scenario, changes, algorithms, out, quiet)
+
+
+@app.command()
+def validate(
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...")],
+    sets: Sets = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    world: Annotated[
+        bool, typer.Option(help="Also read the data and lay out nodes and links.")
+    ] = True,
+    debug: Debug = False,
+) -> None:
+    """Check scenarios and list everything that is wrong with them."""
+    with terminal.reported(debug):
+        from netsim.console import commands
+
+        commands.validate(scenarios, [*(sets or []), *_more(data=data)], algorithms, world)
+
+
+@app.command("list")
+def list_choices(
+    what: Annotated[
+        str, typer.Argument(help="algorithms, scenarios, models, datasets, channels, fading, ...")
+    ] = "all",
+    algorithms: Algorithms = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
+    debug: Debug = False,
+) -> None:
+    """What a scenario can choose from."""
+    with terminal.reported(debug):
+        from netsim.console import commands
+
+        commands.list_choices(what, algorithms, keys)
+
+
+@app.command()
+def schema(algorithms: Algorithms = None, debug: Debug = False) -> None:
+    """JSON Schema of scenario files, for editors."""
+    with terminal.reported(debug):
+        from netsim.scenario import algorithm_files, json_schema
+
+        typer.echo(json.dumps(json_schema(algorithm_files.algorithms(algorithms)), indent=2))
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
+    target: Target = None,
+    show: Show = None,
+    debug: Debug = False,
+) -> None:
+    """Finished runs side by side; the folder of a sweep as means over its seeds."""
+    with terminal.reported(debug):
+        from netsim.console import sweeping
+        from netsim.errors import ScenarioError
+        from netsim.results.compare import table
+        from netsim.results.summary import run_folders
+
+        if csv is not None and csv.exists():
+            raise ScenarioError(f"--csv {csv}: is there already; name another file")
+        if len(runs) == 1 and sweeping.is_sweep(runs[0]):
+            terminal.out().print(sweeping.compared(runs[0], target, show, csv))
+            return
+        if show is not None:
+            raise ScenarioError("--show is for the folder of a sweep")
+        for path in runs:
+            if sweeping.is_sweep(path):
+                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
+        folders = [folder for path in runs for folder in run_folders(path)]
+        terminal.out().print(table(folders, csv, target))
+
+
+def _more(
+    seed: int | None = None, device: str | None = None, data: Path | None = None
+) -> list[str]:
+    """The options that stand for a `--set`."""
+    values = {
+        "seed": seed,
+        "run.device": device,
+        "data.path": None if data is None else json.dumps(str(data.absolute())),
+    }
+    return [f"{key}={value}" for key, value in values.items() if value is not None]
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    app()

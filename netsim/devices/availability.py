@@ -1,0 +1,153 @@
+"""Which nodes are switched on, and the pause of those that are not.
+
+While a node is off none of its processes goes on, its processor stands still, its transfers have
+ended as `off`, and nothing is sent to it or by it. Time-outs run on, and what a process waits for
+may happen: the process hears of it when its node is on again.
+
+A switch comes before all else of its instant.
+"""
+
+from collections.abc import Callable
+
+import simpy
+
+from netsim.clock import BEFORE, Clock, then
+from netsim.recording.recorder import Recorder
+from netsim.topology.churn import Timeline
+from netsim.units import to_s
+
+
+class Power:
+    """The switches of one run.
+
+    Parameters
+    ----------
+    env : Clock
+    off : set of int
+        Nodes that are off, as the link keeps them.
+    switch : callable
+        The link's: told first of every switch, as (node, on).
+    recorder : Recorder
+    nodes : int
+    timeline : Timeline or None
+        When nodes are on; None: always, or until they die.
+    mortal : bool
+        Whether nodes may `die`.
+
+    Attributes
+    ----------
+    off : set of int
+        Nodes that are off.
+    dead : dict of int to int
+        When [ns] nodes went off for good.
+    always_on : bool
+        No node is ever switched off.
+    planned : int
+        Switches that are to come and are events of the clock already.
+    """
+
+    def __init__(
+        self,
+        env: Clock,
+        off: set[int],
+        switch: Callable[[int, bool], object],
+        recorder: Recorder,
+        nodes: int,
+        timeline: Timeline | None,
+        mortal: bool = False,
+    ) -> None:
+        self.env = env
+        self._recorder, self._timeline = recorder, timeline
+        self.off, self._tell_link = off, switch
+        self.dead: dict[int, int] = {}
+        self.planned = 0
+        self.switch_offs = 0
+        self.always_on = timeline is None and not mortal
+        self._told: list[Callable[[int, bool], object]] = []
+        self._back: dict[int, simpy.Event] = {}
+        self._off_since_ns = [0] * nodes
+        self._off_ns = [0] * nodes
+        if timeline is not None:
+            for node in range(nodes):
+                if not timeline.is_on(node, 0):
+                    switch(node, False)
+                self._plan(node)
+
+    def tell(self, action: Callable[[int, bool], object]) -> None:
+        """Call `action(node, on)` after every switch from now on."""
+        self._told.append(action)
+
+    def back(self, node: int) -> simpy.Event:
+        """Event: a node that is off is on again."""
+        event = self._back.get(node)
+        if event is None:
+            event = self._back[node] = self.env.event()
+            event.what = "its node to be on"  # type: ignore[attr-defined]
+        return event
+
+    def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
+        """When the processor of a node is done with so much work: only time on counts."""
+        if self._timeline is None:
+            return start_ns + work_ns
+        return self._timeline.work_ends(node, start_ns, work_ns)
+
+    def stays_on(self, node: int, start_ns: int, end_ns: int) -> bool:
+        """Whether a node that is on at an instant is not switched off until another one."""
+        if self._timeline is None:
+            return True
+        switch_ns = self._timeline.next_switch(node, start_ns)
+        return switch_ns is None or switch_ns > end_ns
+
+    def die(self, node: int) -> None:
+        """A node goes off for good."""
+        self.dead[node] = self.env.now
+        if node not in self.off:
+            self._switch(node, False)
+
+    def _plan(self, node: int) -> None:
+        assert self._timeline is not None
+        switch_ns = self._timeline.next_switch(node, self.env.now)
+        if switch_ns is not None:
+            self.planned += 1
+            then(self.env.due(switch_ns - self.env.now, BEFORE), lambda _: self._turn(node))
+
+    def _turn(self, node: int) -> None:
+        self.planned -= 1
+        if node not in self.dead:
+            self._switch(node, node in self.off)
+            self._plan(node)
+
+    def _switch(self, node: int, on: bool) -> None:
+        now = self.env.now
+        if on:
+            self._off_ns[node] += now - self._off_since_ns[node]
+        else:
+            self._off_since_ns[node] = now
+            self.switch_offs += 1
+        self._recorder.switched(now, node, on)
+        self._tell_link(node, on)
+        if on and node in self._back:
+            self._back.pop(node).succeed()
+        for action in self._told:
+            action(node, on)
+
+    def on_s(self, node: int, now_ns: int) -> float:
+        """How long a node has been on."""
+        off_ns = self._off_ns[node]
+        if node in self.off:
+            off_ns += now_ns - self._off_since_ns[node]
+        return to_s(now_ns - off_ns)
+
+    def summary(self, end_ns: int) -> dict[str, object]:
+        """`switch_offs off_at_end mean_availability min_availability` for the summary.
+
+        Availability is the share of the run during which a node was on.
+        """
+        nodes = range(len(self._off_ns))
+        shares = [self.on_s(node, end_ns) / to_s(end_ns) for node in nodes]
+        return {
+            "switch_offs": self.switch_offs,
+            "off_at_end": len(self.off),
+            "mean_availability": sum(shares) / len(shares),
+            "min_availability": min(shares),
+        }

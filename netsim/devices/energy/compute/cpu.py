@@ -1,0 +1,21 @@
+"""A processor whose energy grows with the square of its clock.
+
+Source: the usual model of federated learning over radio, e.g. Tran et al., INFOCOM 2019, eq. (3).
+"""
+
+from typing import Literal
+
+from netsim.devices.energy.compute import ComputeEnergy
+from netsim.registry import NonNegative, Positive
+
+
+class Cpu(ComputeEnergy):
+    """A local step costs capacitance x `cycles_per_sample` x batch size x `clock_hz`^2."""
+
+    kind: Literal["cpu"] = "cpu"
+    capacitance: NonNegative = 1e-28
+    cycles_per_sample: Positive
+    clock_hz: Positive
+
+    def step_j(self, batch_size: int) -> float:
+        return self.capacitance * self.cycles_per_sample * batch_size * self.clock_hz**2

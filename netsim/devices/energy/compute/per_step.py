@@ -1,0 +1,16 @@
+"""Every local step costs the same."""
+
+from typing import Literal
+
+from netsim.devices.energy.compute import ComputeEnergy
+from netsim.registry import NonNegative
+
+
+class PerStep(ComputeEnergy):
+    """`joules` a local step; by default training costs nothing."""
+
+    kind: Literal["per_step"] = "per_step"
+    joules: NonNegative = 0.0
+
+    def step_j(self, batch_size: int) -> float:
+        return self.joules

@@ -1,0 +1,247 @@
+"""Counts what every node draws, and switches off those whose battery is empty."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from netsim.channels.sleep import Rhythm
+from netsim.clock import Clock
+from netsim.devices.availability import Power
+from netsim.devices.energy import Energy
+from netsim.devices.energy.battery import Battery
+from netsim.units import NS_PER_S, to_s
+
+
+class Meter:
+    """The energy of one run.
+
+    Parameters
+    ----------
+    env : Clock
+    energy : Energy
+    power : Power
+        Is told of deaths.
+    radiated_w : sequence of float
+        Each node's transmit power; 0 over wires.
+    distance_m : callable or None
+        (node, node, time_ns) -> their distance; None where nodes have no places.
+    batteries_j : sequence of float or None
+        What each node's battery holds; None: no end of it.
+    batch_size : int
+        Samples of a local step.
+    rhythms : sequence of Rhythm or None
+        When each node's radio is awake; empty: all of them always. One that sends or receives
+        beyond that is awake; one that only waits for its turn or for a reply counts as asleep.
+
+    Attributes
+    ----------
+    by_bits : bool
+        Whether what is `carried` costs anything.
+    planned : int
+        Events of the clock that are to come and are this meter's.
+    """
+
+    def __init__(
+        self,
+        env: Clock,
+        energy: Energy,
+        power: Power,
+        radiated_w: Sequence[float],
+        distance_m: Callable[[int, int, int], float] | None,
+        batteries_j: Sequence[float | None],
+        batch_size: int,
+        rhythms: Sequence[Rhythm | None] = (),
+    ) -> None:
+        self._env, self._power, self._radio = env, power, energy.radio
+        self._standing_w: float = energy.radio.standing_w()
+        self._saved_w: float = self._standing_w - energy.radio.sleeping_w()
+        self._rhythms = {
+            node: rhythm
+            for node, rhythm in enumerate(rhythms)
+            if rhythm is not None and self._saved_w
+        }
+        self._slept_ns = [0] * len(batteries_j)
+        self._on_since_ns = [0] * len(batteries_j)
+        self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
+        self._receiving_w = energy.radio.receiving_w()
+        self._step_j = energy.compute.step_j(batch_size)
+        self._distance_m = distance_m if energy.radio.needs_places else None
+        self.by_bits = self._distance_m is not None
+        self._radio_j = [0.0] * len(batteries_j)
+        self._compute_j = [0.0] * len(batteries_j)
+        self._batteries = {
+            node: self._battery(node, joules)
+            for node, joules in enumerate(batteries_j)
+            if joules is not None
+        }
+        self._plans = dict.fromkeys(self._batteries, 0)
+        self.planned = 0
+        for node in self._batteries:
+            self._plan(node)
+        if self._batteries or self._rhythms:
+            power.tell(self._switched)
+
+    # -- what is drawn ---------------------------------------------------------------------------
+
+    def on_air(
+        self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
+    ) -> None:
+        """A node sends, and others receive, for a time spread evenly between two instants.
+
+        A negative time takes back what had been told too much; then `to_ns` is the earlier one.
+        The sender may be among the receivers; it only sends.
+        """
+        watt = self._sending_w[src] + self._woken_w(src, from_ns, to_ns)
+        self._radio_j[src] += watt * airtime_ns / NS_PER_S
+        if self._batteries:
+            self._drain(src, watt, from_ns, to_ns, airtime_ns)
+        if self._receiving_w or self._rhythms:
+            for node in receivers:
+                if node != src:
+                    self.receives(node, from_ns, to_ns, airtime_ns)
+
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
+        """The same of one receiver alone."""
+        watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
+        self._radio_j[node] += watt * airtime_ns / NS_PER_S
+        self._drain(node, watt, from_ns, to_ns, airtime_ns)
+
+    def _woken_w(self, node: int, from_ns: int, to_ns: int) -> float:
+        """Drawn beside on average, since the radio would sleep during some of that time."""
+        rhythm = self._rhythms.get(node)
+        if rhythm is None or from_ns == to_ns:
+            return 0.0
+        return self._saved_w * rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
+
+    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
+        """A node has sent so many bits, headers and repetitions included.
+
+        Parameters
+        ----------
+        to : sequence of int
+            Whom they were meant for: the farthest counts.
+        receivers : sequence of int
+            Those of them that listened.
+        """
+        if self._distance_m is None:
+            return
+        now = self._env.now
+        farthest_m = max(self._distance_m(src, node, now) for node in to)
+        self._radio_j[src] += (joules := self._radio.sent_j(bits, farthest_m))
+        self._take(src, joules)
+        for node in receivers:
+            self.hears(node, bits)
+
+    def hears(self, node: int, bits: int) -> None:
+        """A node has received so many bits."""
+        self._radio_j[node] += (joules := self._radio.received_j(bits))
+        self._take(node, joules)
+
+    def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
+        """A node trains for so many steps, from an instant to another one."""
+        if self._step_j == 0.0:
+            return
+        joules = steps * self._step_j
+        self._compute_j[node] += joules
+        battery = self._batteries.get(node)
+        if battery is None:
+            return
+        if to_ns > from_ns:
+            battery.draw(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
+            self._plan(node)
+        else:
+            self._take(node, joules)
+
+    def _drain(self, node: int, watt: float, from_ns: int, to_ns: int, airtime_ns: int) -> None:
+        battery = self._batteries.get(node)
+        if battery is not None and airtime_ns:
+            watt *= airtime_ns / abs(to_ns - from_ns)
+            battery.draw(min(from_ns, to_ns), max(from_ns, to_ns), watt)
+            self._plan(node)
+
+    def _take(self, node: int, joules: float) -> None:
+        battery = self._batteries.get(node)
+        if battery is not None:
+            battery.take(joules)
+            self._plan(node)
+
+    # -- batteries -------------------------------------------------------------------------------
+
+    def _plan(self, node: int) -> None:
+        """Let the node go off when its battery will be empty, as far as is known now."""
+        self._plans[node] += 1
+        empty_ns = self._batteries[node].empty_ns(self._env.now)
+        if empty_ns is not None and node not in self._power.dead:
+            self.planned += 1
+            self._env.after(empty_ns - self._env.now, self._die, node, self._plans[node])
+
+    def _die(self, node: int, plan: int) -> None:
+        self.planned -= 1
+        if plan == self._plans[node] and node not in self._power.dead:
+            self._power.die(node)
+
+    def _battery(self, node: int, joules: float) -> Battery:
+        on = node not in self._power.off
+        rhythm = self._rhythms.get(node)
+        return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
+
+    def _switched(self, node: int, on: bool) -> None:
+        now, rhythm = self._env.now, self._rhythms.get(node)
+        if on:
+            self._on_since_ns[node] = now
+        elif rhythm is not None:
+            self._slept_ns[node] += rhythm.asleep_ns(self._on_since_ns[node], now)
+        battery = self._batteries.get(node)
+        if battery is not None:
+            battery.left_j(now)
+            battery.switched(self._standing_w * on, self._saved_w * on)
+            self._plan(node)
+
+    # -- what it comes to ------------------------------------------------------------------------
+
+    def spent_j(self, node: int, now_ns: int) -> float:
+        """What a node has drawn; all of a transmission or a training counts from its start."""
+        spent = self._radio_j[node] + self._compute_j[node]
+        stands = self._standing_w or self._rhythms
+        return spent + self._idle_j(node, now_ns) if stands else spent
+
+    def _idle_j(self, node: int, now_ns: int) -> float:
+        joules = self._standing_w * self._power.on_s(node, now_ns)
+        rhythm = self._rhythms.get(node)
+        if rhythm is not None:
+            joules -= self._saved_w * to_s(self._asleep_ns(node, rhythm, now_ns))
+        return joules
+
+    def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
+        """For how long a radio has slept while its node was on, by its schedule."""
+        slept_ns = self._slept_ns[node]
+        if node not in self._power.off:
+            slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)
+        return slept_ns
+
+    def total_j(self, now_ns: int) -> float:
+        """What all nodes have drawn."""
+        return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_j)))
+
+    def summary(self, end_ns: int) -> dict[str, Any]:
+        """For the summary: joules by cause and by node, and who died when, by time.
+
+        Returns
+        -------
+        dict
+            `radio_j` what sending and receiving drew beside idling, `idle_j` (sleep included),
+            `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules}.
+        """
+        nodes = range(len(self._radio_j))
+        found: dict[str, Any] = {
+            "radio_j": sum(self._radio_j),
+            "idle_j": sum(self._idle_j(node, end_ns) for node in nodes),
+            "compute_j": sum(self._compute_j),
+            "per_node_j": [self.spent_j(node, end_ns) for node in nodes],
+        }
+        if self._batteries:
+            died = sorted(self._power.dead.items(), key=lambda one: (one[1], one[0]))
+            found["died"] = [{"node": node, "t_s": to_s(t_ns)} for node, t_ns in died]
+            found["left_j"] = {
+                node: max(0.0, battery.left_j(end_ns)) for node, battery in self._batteries.items()
+            }
+        return found

@@ -1,0 +1,33 @@
+"""A radio that draws a power of its own in each state."""
+
+from typing import ClassVar, Literal
+
+from netsim.devices.energy.radio import RadioEnergy
+from netsim.registry import NonNegative
+
+
+class RadioState(RadioEnergy):
+    """`tx_w` while sending, `rx_w` while receiving, `sleep_w` while asleep, `idle_w` else.
+
+    Nothing while a node is off. A node receives for the airtime of every message to it, also of one
+    that is lost, but for what it sleeps through.
+    """
+
+    kind: Literal["radio_state"] = "radio_state"
+    needs_radio: ClassVar[bool] = True
+    tx_w: NonNegative
+    rx_w: NonNegative
+    idle_w: NonNegative
+    sleep_w: NonNegative = 0.0
+
+    def standing_w(self) -> float:
+        return self.idle_w
+
+    def sleeping_w(self) -> float:
+        return self.sleep_w
+
+    def sending_w(self, radiated_w: float) -> float:
+        return self.tx_w - self.idle_w
+
+    def receiving_w(self) -> float:
+        return self.rx_w - self.idle_w

@@ -1,0 +1,79 @@
+"""Devices as they were measured: phones of a benchmark, or a file of the user's own."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from netsim.devices.speed.fixed import Fixed
+from netsim.errors import ScenarioError
+from netsim.registry import Positive
+from netsim.rng import Streams
+from netsim.traces.csv_columns import Columns
+from netsim.traces.files import read_text
+
+
+class Devices(Fixed):
+    """Every node is a device from a file.
+
+    A `.json` file maps device names to scores that grow with speed, as the benchmark list does
+    that is the default: a local step takes `step_s` on a device of the median score, and every
+    node is a device drawn at random. A CSV file has seconds of a local step in the column
+    `step_s`, which then replace the key; with a column `node` they are those nodes' own, one row
+    each, without it every node is a row drawn at random.
+    """
+
+    kind: Literal["devices"] = "devices"  # type: ignore[assignment]
+    path: str = "traces/devices/benchmark2score.json"
+    step_s: Positive = 1.0
+
+    def relative(
+        self, given: Sequence[float], streams: Streams, folder: Path | None
+    ) -> tuple[float, ...]:
+        nodes = len(given)
+        if self.path.endswith(".json"):
+            scores = self._scores(folder)
+            median = statistics.median(scores)
+            pool = [score / median for score in scores]
+        else:
+            rows = Columns("compute", self.path, folder, ("step_s",))
+            step_s = rows.numbers("step_s")
+            rows.require(step_s > 0, "step_s must be greater than 0")
+            pool = (self.step_s / step_s).tolist()
+            if "node" in rows:
+                return self._own(rows, nodes, pool, given)
+        return tuple(
+            v * pool[int(streams.uniform("device", i) * len(pool))] for i, v in enumerate(given)
+        )
+
+    def _own(
+        self, rows: Columns, nodes: int, pool: list[float], given: Sequence[float]
+    ) -> tuple[float, ...]:
+        ids = rows.ids("node")
+        _, first = np.unique(ids, return_index=True)
+        rows.require(np.isin(np.arange(len(ids)), first), "this node has a row already")
+        own = dict(zip(ids.tolist(), pool, strict=True))
+        missing = [i for i in range(nodes) if i not in own]
+        if missing:
+            raise ScenarioError(
+                f'[compute] path = "{self.path}": no row for node {missing[0]}; every node from 0 '
+                f"to {nodes - 1} needs one, or leave out the column node to have rows drawn"
+            )
+        return tuple(v * own[i] for i, v in enumerate(given))
+
+    def _scores(self, folder: Path | None) -> list[float]:
+        text = read_text(self.path, folder, "compute")
+        try:
+            found = json.loads(text.content)
+        except ValueError as error:
+            raise text.wrong(f"can't be read as JSON ({error})") from error
+        if not isinstance(found, dict) or not found:
+            raise text.wrong("must be one object {device: score}, not empty")
+        for name, score in found.items():
+            number = isinstance(score, int | float) and not isinstance(score, bool)
+            if not (number and 0 < score < float("inf")):
+                raise text.wrong(f"the score of {name!r} is {score!r}; must be greater than 0")
+        return [float(score) for score in found.values()]

@@ -1,0 +1,20 @@
+"""Every local step takes the same time."""
+
+from typing import Literal
+
+from netsim.devices.speed import Speed
+from netsim.registry import NonNegative
+from netsim.rng import Streams
+
+
+class Fixed(Speed):
+    """A constant `step_s` virtual seconds a local step, divided by the node's speed."""
+
+    kind: Literal["fixed"] = "fixed"
+    step_s: NonNegative = 0.0
+
+    def mean_step_s(self) -> float:
+        return self.step_s
+
+    def train_s(self, steps: int, factor: float, streams: Streams, node: int, job: int) -> float:
+        return steps * self.step_s / factor

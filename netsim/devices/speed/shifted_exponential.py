@@ -1,0 +1,22 @@
+"""A fixed part and an exponential straggler part (the usual model of a shared device)."""
+
+from typing import Literal
+
+from netsim.devices.speed import Speed
+from netsim.registry import NonNegative
+from netsim.rng import Streams
+
+
+class ShiftedExponential(Speed):
+    """`step_s` a local step plus an exponential delay of mean `straggle_s` a training job."""
+
+    kind: Literal["shifted_exponential"] = "shifted_exponential"
+    step_s: NonNegative = 0.0
+    straggle_s: NonNegative = 0.0
+
+    def mean_step_s(self) -> float:
+        return self.step_s
+
+    def train_s(self, steps: int, factor: float, streams: Streams, node: int, job: int) -> float:
+        straggle_s = self.straggle_s * streams.exponential("straggle", node, job)
+        return (steps * self.step_s + straggle_s) / factor

@@ -1,0 +1,26 @@
+"""A share of the nodes is slower than the rest, all the time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from netsim.devices.speed.fixed import Fixed
+from netsim.registry import Fraction
+from netsim.rng import Streams
+
+
+class Stragglers(Fixed):
+    """`step_s` a local step, `slowdown` times that on a `share` of the nodes, drawn at random."""
+
+    kind: Literal["stragglers"] = "stragglers"  # type: ignore[assignment]
+    share: Fraction = 0.2
+    slowdown: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 5.0
+
+    def relative(
+        self, given: Sequence[float], streams: Streams, folder: Path | None
+    ) -> tuple[float, ...]:
+        order = streams.permutation("stragglers", n=len(given)).tolist()
+        slow = set(order[: round(self.share * len(given))])
+        return tuple(v / self.slowdown if i in slow else v for i, v in enumerate(given))

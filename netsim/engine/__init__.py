@@ -1,0 +1,17 @@
+"""Playing: one run of an algorithm on a world, several runs, sweeps of them."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netsim.engine.simulation import Progress, Simulation, play
+
+__all__ = ["Progress", "Simulation", "play"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: `netsim list` and the like come by here and need no torch.
+    if name in __all__:
+        from netsim.engine import simulation
+
+        return getattr(simulation, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

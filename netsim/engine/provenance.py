@@ -1,0 +1,106 @@
+"""What a run was made of: `environment.json` and `nodes.parquet`."""
+
+import importlib.metadata
+import platform
+from typing import Any
+
+import torch
+
+from netsim.node.run_state import Context
+from netsim.topology import component_sizes
+from netsim.world.builder import World
+
+
+def environment(world: World, ctx: Context) -> dict[str, Any]:
+    """Versions, device, and what the scenario's calibration and data came to."""
+    device = world.shards.x.device
+    return {
+        "netsim": _version("netsim-dfl"),
+        "python": platform.python_version(),
+        "packages": {n: _version(n) for n in ("torch", "numpy", "scipy", "simpy", "pyarrow")},
+        "machine": platform.machine(),
+        "device": str(device),
+        "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "backend": backend_name(ctx),
+        "routes": ctx.routes.described(),
+        "threads": world.scenario.run.threads,
+        "dtype": world.scenario.training.dtype,
+        "seed": world.scenario.seed,
+        "timing_only": ctx.timing_only,
+        "data": {"name": world.samples.name, "notes": world.samples.notes},
+        "model_parameters": sorted({a.num_parameters for a in world.architectures}),
+        "threshold_db": world.threshold_db,
+        "tx_power_dbm": sorted(set(world.tx_power_dbm)),
+        "discovery": ctx.link.discovery,
+        "on_arrival": ctx.on_arrival,
+        "assumptions": _assumptions(world),
+    }
+
+
+def _assumptions(world: World) -> list[str]:
+    """What the models of the links assume that a reader of the results has to know."""
+    radio = world.scenario.radio
+    if radio is None or world.budget is None or world.positions_m is None:
+        return []
+    found = [] if radio.path_loss.assumes is None else [radio.path_loss.assumes]
+    if world.budget.means.pairs_left_out:
+        found.append(
+            f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
+            "be decoded less than once in a million times"
+        )
+    return found
+
+
+def backend_name(ctx: Context) -> str:
+    """The backend that does the tensor work; `none` under `--timing-only`."""
+    backend = ctx.scheduler.backend
+    return "none" if backend is None else backend.name
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
+    """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
+
+    `step_s` is the mean virtual time of a local step without straggling.
+
+    Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
+    """
+    labels, rows = world.shards.y.cpu().numpy(), world.shards.rows
+    classes = range(world.samples.num_classes)
+    ids = range(len(rows))
+    table: dict[str, list[Any]] = {
+        "node": list(ids),
+        "role": list(world.roles),
+        "malicious": [i in world.malicious for i in ids],
+        "speed": list(ctx.speed_factor),
+        "step_s": [ctx.speed.mean_step_s() / factor for factor in ctx.speed_factor],
+        "train_samples": [len(r.train) for r in rows],
+        "validation_samples": [len(r.validation) for r in rows],
+        "test_samples": [len(r.test) for r in rows],
+        "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
+        "parameters": [a.num_parameters for a in world.architectures],
+    }
+    if world.positions_m is not None:
+        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    if world.tx_power_dbm:
+        table["tx_power_dbm"] = list(world.tx_power_dbm)
+    return table
+
+
+def graph_summary(ctx: Context) -> dict[str, int]:
+    """Links and connected components of the graph, of a contact trace of all who ever meet."""
+    neighbours, left_out = ctx.neighbours, ctx.left_out
+    sizes = component_sizes(neighbours, left_out)
+    return {
+        "links": sum(map(len, neighbours)) // 2,
+        "components": len(sizes),
+        "largest_component": sizes[0],
+        "isolated_nodes": sum(not peers for peers in neighbours) - len(left_out),
+        "servers_left_out": len(left_out),
+    }

@@ -1,0 +1,208 @@
+"""One scenario played: checks that need the machine, the output folder, the algorithms in turn."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from netsim.errors import NetsimError, ScenarioError
+from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files
+from netsim.traces.files import spelt_out
+
+if TYPE_CHECKING:
+    from netsim.engine.simulation import Progress
+    from netsim.world.builder import World
+
+Watch = Callable[[AlgorithmEntry, "Progress"], None]
+DATA_VARIABLE = "NETSIM_DATA"
+RUNS = Path("runs")
+
+
+class RunFailedError(NetsimError):
+    """A run failed after it had begun; what was written stays readable."""
+
+
+def machine_problems(
+    scenario: Scenario, path: str, modules: Mapping[str, ModuleType], timing_only: bool = False
+) -> list[str]:
+    """What this machine or this mode can't do, one problem a line as in a scenario's errors."""
+    problems = []
+    device = device_problem(scenario.run.device)
+    if device:
+        problems.append(f'{path}: [run] device = "{scenario.run.device}": {device}')
+    problems += [
+        f'{path}: [algorithm] kind = "{entry.kind}": its course depends on computed values, '
+        "so it cannot run with --timing-only"
+        for entry in scenario.algorithm
+        if timing_only and algorithm_files.needs_values(modules[entry.kind])
+    ]
+    return problems
+
+
+def device_problem(device: str) -> str | None:
+    """Why a device of `[run]` can't be used here, or None."""
+    if not device.startswith("cuda"):
+        return None
+    import torch  # here: a command that names no GPU does not wait for it
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if count == 0:
+        return 'this machine has no CUDA device that torch can use; try device = "auto" or "cpu"'
+    number = int(device.partition(":")[2] or 0)
+    if number >= count:
+        last = f"cuda:{count - 1}"
+        return f"this machine has {count} CUDA device{'s' * (count > 1)}, the last is {last}"
+    return None
+
+
+def out_problem(out: Path, option: str = "--out") -> str | None:
+    """Why results can't be written to a folder, or None. Writes nothing."""
+    if out.is_dir():
+        try:
+            if any(out.iterdir()):
+                return f"{option} {out}: is not empty; results never go into an existing folder"
+        except OSError as error:
+            return f"{option} {out}: cannot be read: {error.strerror}"
+    elif out.exists() or out.is_symlink():
+        return f"{option} {out}: is not a folder"
+    existing = out
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        return f"{option} {out}: cannot be created: {existing} is not a folder"
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return f"{option} {out}: cannot be written: no permission in {existing}"
+    return None
+
+
+def claim(out: Path | None, name: str) -> Path:
+    """Create the folder of a run: `out`, or the first free of runs/NAME, runs/NAME-2, ...
+
+    Raises
+    ------
+    ScenarioError
+        If it can't be created, or is not empty.
+    """
+    if out is not None:
+        problem = out_problem(out)
+        if problem:
+            raise ScenarioError(problem)
+        return _made(out, exist_ok=True)
+    number = 1
+    while True:
+        folder = RUNS / (name if number == 1 else f"{name}-{number}")
+        try:
+            return _made(folder, exist_ok=False)
+        except FileExistsError:
+            number += 1
+
+
+def _made(folder: Path, exist_ok: bool) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=exist_ok)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise ScenarioError(f"--out {folder}: cannot be created: {error.strerror}") from error
+    return folder
+
+
+def release(folder: Path) -> bool:
+    """Remove a claimed folder that no file was written into; whether it is gone."""
+    inside = sorted(folder.rglob("*"), reverse=True)
+    if not all(path.is_dir() for path in inside):
+        return False
+    for path in (*inside, folder):
+        path.rmdir()
+    if folder.parent == RUNS and not any(RUNS.iterdir()):
+        RUNS.rmdir()
+    return True
+
+
+def build(scenario: Scenario, path: str) -> "World":
+    """The scenario's world: reads the data, places nodes, cuts shards; writes nothing.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    path : str
+        The scenario's file, for errors.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    from netsim import world  # here: help does not wait for it
+
+    elsewhere = os.environ.get(DATA_VARIABLE)
+    try:
+        return world.build(scenario, spelt_out(elsewhere) if elsewhere else None)
+    except ScenarioError as error:
+        lines = str(error).splitlines()
+        located = [f"{path}: {text}" if text.startswith("[") else text for text in lines]
+        raise type(error)("\n".join(located)) from error
+
+
+def play(
+    scenario: Scenario,
+    make_folder: Callable[[], Path],
+    path: str,
+    timing_only: bool = False,
+    watch: Watch | None = None,
+    sub_folders: bool | None = None,
+) -> list[Path]:
+    """Build the world and play every algorithm on it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    make_folder : callable
+        Creates the run folder; called only once the world has been built, so that bad input
+        leaves nothing behind.
+    path : str
+        The scenario's file, for errors.
+    timing_only : bool
+        Without tensor work.
+    watch : callable or None
+        Told of the progress.
+    sub_folders : bool or None
+        Whether each algorithm gets a folder of its own; None: if there are several.
+
+    Returns
+    -------
+    list of Path
+        The folder of every algorithm.
+
+    Raises
+    ------
+    ScenarioError
+        If the input is bad; nothing was written.
+    RunFailedError
+        If the run failed on its way.
+    """
+    from netsim import engine  # here: help and validation do not wait for it
+
+    built = build(scenario, path)
+    folder = make_folder()
+    if sub_folders is None:
+        sub_folders = len(scenario.algorithm) > 1
+    done: list[Path] = []
+    for entry in scenario.algorithm:
+        own = folder / entry.name if sub_folders else folder
+
+        def told(progress: "Progress", entry: AlgorithmEntry = entry) -> None:
+            if watch is not None:
+                watch(entry, progress)
+
+        try:
+            engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
+        except BaseException as error:
+            if release(folder):
+                raise  # refused before anything was written
+            error.add_note(f"what was written stays readable: {own if own.exists() else folder}")
+            if isinstance(error, ScenarioError):  # too late to be bad input
+                raise RunFailedError(str(error)) from error
+            raise
+        done.append(own)
+    return done

@@ -1,0 +1,293 @@
+"""Sweeps: a grid, random trials and seeds, each run in a process of its own.
+
+Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
+`netsim.results.sweep_comparison`.
+"""
+
+import itertools
+import json
+import multiprocessing
+import os
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from netsim.console import terminal
+from netsim.engine import runner
+from netsim.errors import ScenarioError
+from netsim.recording.summary_fields import MEASURES
+from netsim.results.compare import write_csv
+from netsim.results.metrics import is_loss
+from netsim.results.summary import load as load_summary
+from netsim.rng import Streams
+from netsim.scenario import Scenario, algorithm_files, check
+from netsim.scenario.draft import TAGS, Draft
+from netsim.scenario.problems import short_key, short_path, shown
+from netsim.scenario.sweep import Sweep
+
+COMMAND_LINE = "command line"
+"""The layer of a draft that the options of `netsim sweep` make."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of the swept keys; `trial` numbers random ones."""
+
+    label: str
+    values: dict[str, Any]
+    trial: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a sweep, ready to be sent to another process."""
+
+    point: Point
+    seed: int
+    draft: Draft
+    folder: Path
+    algorithms: Path | None
+    timing_only: bool
+
+    @property
+    def where(self) -> str:
+        """The run's name for people."""
+        return f"{self.point.label}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job; `bad_input` problems were found before anything was written."""
+
+    job: Job
+    folders: tuple[Path, ...] = ()
+    problem: str = ""
+    bad_input: bool = False
+
+
+def points(sweep: Sweep, seed: int) -> list[Point]:
+    """The grid, times the random trials.
+
+    Trial k draws key number i from the stream (seed, "sweep", k, i): adding trials changes none.
+    """
+    streams = Streams(seed)
+    grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
+    found: list[Point] = []
+    for values in grid:
+        label = _label(values, sweep.over)
+        for trial in range(sweep.trials or 0):
+            drawn = {
+                key: draw.at(streams.uniform("sweep", trial, i))
+                for i, (key, draw) in enumerate(sweep.draw.items())
+            }
+            parts = [label] * bool(values) + [f"trial-{trial:03d}"]
+            found.append(Point(",".join(parts), values | drawn, trial))
+        if sweep.trials is None:
+            found.append(Point(label, values))
+    labels = [p.label for p in found]
+    return [
+        replace(p, label=f"{p.label}-{i}") if labels.count(p.label) > 1 else p
+        for i, p in enumerate(found)
+    ]
+
+
+def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
+    """A folder's name: `mu1=0.1,fading=rayleigh`."""
+    lasts = [short_key(key) for key in values]
+    parts = []
+    for (key, value), last in zip(values.items(), lasts, strict=True):
+        name = last if lasts.count(last) == 1 else key
+        text = f"{name}={_short(value, over[key])}"
+        parts.append(re.sub(r"[^A-Za-z0-9_.=-]+", "_", text))
+    return ",".join(parts)[:120] or "base"
+
+
+def _short(value: Any, others: Sequence[Any] = ()) -> str:
+    """A value in a label: of a table its kind, and what tells it from others of that kind."""
+    if isinstance(value, float):
+        return f"{value:.6g}".replace("e+", "e")
+    if not isinstance(value, dict):
+        return short_path(str(value))
+    tag = next((t for t in TAGS if t in value), None)
+    if tag is None:
+        return shown(value)
+    alike = [v for v in others if isinstance(v, dict) and v.get(tag) == value[tag]]
+    differing = [k for k in value if any(v.get(k) != value[k] for v in alike)]
+    return "-".join([str(value[tag]), *(f"{k}={_short(value[k])}" for k in differing)])
+
+
+def plan(
+    draft: Draft,
+    scenario: Scenario,
+    out: Path,
+    algorithms: Path | None,
+    timing_only: bool = False,
+) -> list[Job]:
+    """Every run of a sweep, each checked.
+
+    Raises
+    ------
+    ScenarioError
+        With the problems of all runs; nothing was written.
+    """
+    sweep = scenario.sweep
+    assert sweep is not None
+    modules = algorithm_files.algorithms(algorithms)
+    jobs: list[Job] = []
+    problems: list[str] = []
+    learned = [name for name in sweep.show if MEASURES[name].learned]
+    if timing_only and learned:
+        problems.append(
+            f"{draft.path}: [sweep] show = {shown(learned[0])}: takes learning, so --timing-only "
+            "does not tell"
+        )
+    select = sweep.select
+    if sweep.trials and "validation" in select and scenario.data.validation == 0:
+        problems.append(
+            f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '
+            "set [data] validation, such as 0.2"
+        )
+    for point in points(sweep, scenario.seed):
+        for seed in seeds(scenario):
+            own = draft.copy()
+            own.raw.pop("sweep", None)
+            try:
+                for key, value in point.values.items():
+                    own.assign(key, value, _said(draft, key, value))
+                own.assign("seed", seed, draft.path)
+                checked = check(own, modules)
+                problems += runner.machine_problems(checked, own.path, modules, timing_only)
+            except ScenarioError as error:
+                problems += str(error).splitlines()
+            folder = out / point.label / f"seed-{seed}"
+            jobs.append(Job(point, seed, own, folder, algorithms, timing_only))
+    if problems:
+        raise ScenarioError("\n".join(dict.fromkeys(problems)))
+    return jobs
+
+
+def seeds(scenario: Scenario) -> tuple[int, ...]:
+    """The seeds of a scenario's sweep."""
+    assert scenario.sweep is not None
+    return scenario.sweep.seeds or (scenario.seed,)
+
+
+def _said(draft: Draft, key: str, value: Any) -> str:
+    """Where a point's value comes from, for errors."""
+    for table, option in (("over", "--over"), ("draw", "--draw")):
+        if draft.source(("sweep", table, key)) == COMMAND_LINE:
+            return f"{option} {key}={shown(value)}"
+    return f"{draft.path}: [sweep] {key} = {shown(value)}"
+
+
+def run_job(job: Job) -> Outcome:
+    """Play one run of a sweep; its errors become part of the outcome."""
+
+    def make_folder() -> Path:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        return job.folder
+
+    try:
+        scenario = check(job.draft, algorithm_files.algorithms(job.algorithms))
+        folders = runner.play(
+            scenario, make_folder, job.draft.path, job.timing_only, sub_folders=True
+        )
+    except Exception as error:  # one run's crash is that run's outcome; the others go on
+        bad_input = isinstance(error, ScenarioError)
+        return Outcome(job, (), f"{job.where}: {terminal.crash(error)}", bad_input)
+    return Outcome(job, tuple(folders))
+
+
+_interrupted: list[Job] = []
+"""The run of this process that Ctrl-C has ended; a pool would hand it the next one."""
+
+
+def run_in_worker(job: Job) -> Outcome:
+    """`run_job` in a process of a pool, which plays nothing more once it has been interrupted."""
+    if _interrupted:
+        raise KeyboardInterrupt
+    try:
+        return run_job(job)
+    except KeyboardInterrupt:
+        _interrupted.append(job)
+        raise
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
+    """Play all runs, `workers` at a time (one: in this process), telling of each that ends."""
+    if workers == 1:
+        for job in jobs:
+            told(run_job(job))
+        return
+    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context)
+    try:
+        waiting = {pool.submit(run_in_worker, job): job for job in jobs}
+        for future in as_completed(waiting):
+            job = waiting[future]
+            try:
+                outcome = future.result()
+            except BrokenProcessPool:
+                problem = "its process, or one beside it, was killed (out of memory?)"
+                outcome = Outcome(job, (), f"{job.where}: {problem}")
+            told(outcome)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def workers(sweep: Sweep) -> int:
+    """How many runs at a time: as asked for, else one a core."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux: the cores that we may use
+    return sweep.jobs or (len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+def score(summary: dict[str, Any], select: str) -> float | None:
+    """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
+    found: Any = summary
+    for key in select.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        found = found.get("mean")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def best_trials(outcomes: Sequence[Outcome], select: str, out: Path) -> dict[str, dict[str, Any]]:
+    """The best point of every algorithm; writes `trials.csv` and `best.json`.
+
+    Returns
+    -------
+    dict
+        By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
+        `std_seeds` and `seeds`. Empty where no run has the metric.
+    """
+    scores: dict[tuple[str, str], list[float]] = {}
+    by_label = {o.job.point.label: o.job.point for o in outcomes}
+    for outcome in outcomes:
+        for folder in outcome.folders:
+            value = score(load_summary(folder), select)
+            if value is not None:
+                scores.setdefault((outcome.job.point.label, folder.name), []).append(value)
+    rows: list[dict[str, Any]] = []
+    best: dict[str, dict[str, Any]] = {}
+    sign = -1.0 if is_loss(select) else 1.0
+    for (label, algorithm), values in scores.items():
+        point, mean = by_label[label], statistics.fmean(values)
+        spread = statistics.stdev(values) if len(values) > 1 else None
+        found: dict[str, Any] = {"score": mean, "std_seeds": spread, "seeds": len(values)}
+        shown_values = {
+            k: v if isinstance(v, int | float | str) else shown(v) for k, v in point.values.items()
+        }
+        rows.append({"point": label, "algorithm": algorithm, **shown_values, **found})
+        if algorithm not in best or sign * mean > sign * best[algorithm]["score"]:
+            best[algorithm] = {"point": label, "values": point.values, **found}
+    if rows:
+        write_csv(out / "trials.csv", rows)
+        (out / "best.json").write_text(json.dumps(best, indent=2) + "\n", encoding="utf-8")
+    return best

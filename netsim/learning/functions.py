@@ -1,0 +1,119 @@
+"""Functions as data: what may be computed later, and the shapes that it will have."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from netsim.errors import ProtocolError
+from netsim.learning.jobs import Slot
+from netsim.learning.refs import Ref
+
+
+def require_module_level(fn: Callable[..., Any]) -> None:
+    """Refuse functions that could see more than their arguments.
+
+    Raises
+    ------
+    ProtocolError
+        For a lambda, a closure, a bound method or a partial; names file and line.
+    """
+    name = getattr(fn, "__qualname__", "")
+    bad = None
+    if name.endswith("<lambda>"):
+        bad = "a lambda"
+    elif "<locals>" in name:
+        bad = "a function defined inside another"
+    elif inspect.ismethod(fn):
+        bad = "a bound method"
+    elif not callable(fn) or not name:
+        bad = f"a {type(fn).__name__}"
+    if bad:
+        code = getattr(fn, "__code__", None)
+        where = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
+        raise ProtocolError(
+            f"{name or fn!r}{where} is {bad}; what is computed later must be a module-level "
+            "function, so that it sees its arguments and nothing else"
+        )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def batched(fn: F) -> F:
+    """Mark a function of values as fit to run for many nodes at once.
+
+    Its Python branches may depend on shapes and numbers, not on what its tensors hold.
+    """
+    fn.is_batched = True  # type: ignore[attr-defined]
+    return fn
+
+
+def to_slots(value: Any, found: list[Ref]) -> Any:
+    """`value` with every Ref replaced by a `Slot`, the Refs appended to `found`."""
+    if isinstance(value, Ref):
+        found.append(value)
+        return Slot(len(found) - 1)
+    if isinstance(value, tuple):
+        return tuple(to_slots(v, found) for v in value)
+    if isinstance(value, list):
+        return [to_slots(v, found) for v in value]
+    if isinstance(value, dict):
+        return {k: to_slots(v, found) for k, v in value.items()}
+    if isinstance(value, np.ndarray | torch.Tensor):
+        raise ProtocolError("compute: arguments are Refs and numbers, not raw tensors")
+    return value
+
+
+def frozen(value: Any) -> Any:
+    """A hashable stand-in of slotted arguments."""
+    if isinstance(value, list):
+        return ("list", *(frozen(v) for v in value))
+    if isinstance(value, dict):
+        return ("dict", *((k, frozen(v)) for k, v in value.items()))
+    if isinstance(value, tuple) and not isinstance(value, Slot):
+        return ("tuple", *(frozen(v) for v in value))
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, Slot) or not isinstance(value, tuple):
+        return value
+    tag, *rest = value
+    if tag == "dict":
+        return {k: _thawed(v) for k, v in rest}
+    return (list if tag == "list" else tuple)(_thawed(v) for v in rest)
+
+
+@lru_cache(maxsize=4096)
+def inferred_shapes(
+    fn: Callable[..., Any], frozen: Any, shapes: tuple[tuple[int, ...], ...]
+) -> Any:
+    """Shapes of the results, from running `fn` on tensors without data."""
+    metas = [torch.empty(s, device="meta") for s in shapes]
+    try:
+        result = fn(*fill(_thawed(frozen), metas))
+    except Exception as error:
+        raise ProtocolError(
+            f"compute: the shape of {fn.__qualname__}'s result can't be inferred "
+            f"({type(error).__name__}: {error}); give like="
+        ) from error
+    if isinstance(result, tuple):
+        return tuple(tuple(r.shape) for r in result)
+    return tuple(result.shape)
+
+
+def fill(args: Any, values: Sequence[Any]) -> Any:
+    """Arguments with every `Slot` replaced by its value."""
+    if isinstance(args, Slot):
+        return values[args.number]
+    if isinstance(args, tuple):
+        return tuple(fill(a, values) for a in args)
+    if isinstance(args, list):
+        return [fill(a, values) for a in args]
+    if isinstance(args, dict):
+        return {k: fill(a, values) for k, a in args.items()}
+    return args

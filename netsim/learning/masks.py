@@ -1,0 +1,29 @@
+"""Masks of random layers: drawn for a minibatch by name, whoever runs it and with whatever else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from netsim.learning.jobs import BatchKey
+from netsim.rng import Streams
+
+
+def mask_seed(streams: Streams, key: BatchKey) -> int:
+    """Seed of the masks that belong to one minibatch."""
+    return streams.key(f"mask/{key.stream}", key.node, key.counter) & 0x7FFFFFFFFFFFFFFF
+
+
+def generator(device: torch.device, seed: int) -> torch.Generator:
+    """A generator that draws what `seeded(device, seed)` lets a layer draw."""
+    return torch.Generator(device).manual_seed(seed)
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Random layers draw from this seed; what others draw is not disturbed."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield

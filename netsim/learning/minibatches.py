@@ -1,0 +1,151 @@
+"""Which rows make up which minibatch: a function of (seed, node, stream, number) alone.
+
+Each epoch visits every training row of a node once, in an order of its own. The last batch may be
+smaller; if it were a single row, which BatchNorm can't train on, it is left out of that epoch.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.learning.jobs import Batches, BatchKey
+from netsim.rng import Streams
+
+Rows = NDArray[np.int64]
+
+SHORT = 128
+"""Rows of a node up to which drawing an epoch's order anew is quicker than finding it again."""
+
+
+class Minibatches:
+    """The minibatches of all nodes.
+
+    Parameters
+    ----------
+    rows : sequence of (n_i,) int64
+        Row numbers of each node's training samples.
+    batch_size : int
+    streams : Streams
+    """
+
+    def __init__(self, rows: Sequence[Rows], batch_size: int, streams: Streams) -> None:
+        self._rows = rows
+        self._streams = streams
+        self.batch_size = batch_size
+        self._sizes = np.array([len(r) for r in rows], dtype=np.int64)
+        full, rest = np.divmod(self._sizes, batch_size)
+        self._per_epoch = full + ((rest > 1) | (full == 0))
+        self._padded = np.zeros((len(rows), SHORT), dtype=np.int64)
+        for padded, mine in zip(self._padded, rows, strict=True):
+            padded[: len(mine)] = mine[:SHORT]
+        self._orders: OrderedDict[tuple[int, str, int], Rows] = OrderedDict()
+        self._kept = 4 * len(rows) + 16
+
+    @cached_property
+    def columns(self) -> int:
+        """Samples of the largest minibatch of any node."""
+        return int(min(self.batch_size, self._sizes.max(initial=1)))
+
+    def per_epoch(self, node: int) -> int:
+        """How many minibatches one pass over the node's training samples takes."""
+        return int(self._per_epoch[node])
+
+    def rows(self, key: BatchKey) -> Rows:
+        """Row numbers of one minibatch."""
+        epoch, position = divmod(key.counter, self.per_epoch(key.node))
+        start = position * self.batch_size
+        (order,) = self._epochs([(key.node, key.stream, epoch)])
+        return order[start : start + self.batch_size]
+
+    def table(self, jobs: Sequence[Batches], steps: int) -> tuple[Rows, Rows]:
+        """Row numbers of the minibatches of many nodes, padded to one shape.
+
+        Parameters
+        ----------
+        jobs : sequence of Batches
+            W of them.
+        steps : int
+            S minibatches each, counted from the job's first.
+
+        Returns
+        -------
+        index : (W, S, B) int64
+            What lies behind the end of a smaller minibatch are valid row numbers.
+        sizes : (W, S) int64
+        """
+        nodes = np.array([j.node for j in jobs])
+        counters = np.array([j.first for j in jobs])[:, None] + np.arange(steps)
+        epochs, positions = np.divmod(counters, self._per_epoch[nodes][:, None])
+        index = np.empty((*counters.shape, self.columns), dtype=np.int64)
+        sizes = np.empty_like(counters)
+        by_stream: dict[str, list[int]] = {}
+        for i, job in enumerate(jobs):
+            by_stream.setdefault(job.stream, []).append(i)
+        for stream, mine in by_stream.items():
+            some = slice(None) if len(mine) == len(jobs) else np.array(mine)
+            index[some], sizes[some] = self._of_stream(
+                stream, nodes[some], epochs[some], positions[some]
+            )
+        return index, sizes
+
+    def _of_stream(
+        self, stream: str, nodes: Rows, epochs: Rows, positions: Rows
+    ) -> tuple[Rows, Rows]:
+        """`table` of jobs of one stream, from their epochs and places in them, (W, S) each."""
+        first = epochs[:, 0]
+        counts = epochs[:, -1] - first + 1  # epochs that a job takes part of, one after another
+        before = np.cumsum(counts) - counts
+        wanted = np.arange(counts.sum()) + np.repeat(first - before, counts)
+        orders, lengths = self._orders_of(stream, np.repeat(nodes, counts), wanted)
+        which = epochs + (before - first)[:, None]
+        starts = positions * self.batch_size
+        sizes = np.minimum(self.batch_size, lengths[which] - starts)
+        inside = np.minimum(np.arange(self.columns), sizes[..., None] - 1)
+        return orders[which[..., None], starts[..., None] + inside], sizes
+
+    def _orders_of(self, stream: str, nodes: Rows, epochs: Rows) -> tuple[Rows, Rows]:
+        """The rows of some nodes in the order of some epochs, padded, and how many they are."""
+        sizes = self._sizes[nodes]
+        longest = int(sizes.max())
+        if longest <= SHORT:
+            places = self._draw(stream, nodes, epochs)
+            return self._padded[nodes[:, None], places], sizes
+        found = self._epochs(
+            [(n, stream, e) for n, e in zip(nodes.tolist(), epochs.tolist(), strict=True)]
+        )
+        orders = np.zeros((len(nodes), longest), dtype=np.int64)
+        for row, order in zip(orders, found, strict=True):
+            row[: len(order)] = order
+        return orders, sizes
+
+    def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
+        """The orders of some epochs: a node's rows, shuffled; long ones are kept for a while."""
+        found = {k: self._orders[k] for k in wanted if k in self._orders}
+        by_stream: dict[str, list[tuple[int, str, int]]] = {}
+        for key in wanted:
+            if key not in found:
+                by_stream.setdefault(key[1], []).append(key)
+        for stream, keys in by_stream.items():
+            nodes, epochs = (np.array([k[i] for k in keys]) for i in (0, 2))
+            places = self._draw(stream, nodes, epochs)
+            for key, row in zip(keys, places, strict=True):
+                found[key] = self._rows[key[0]][row[: len(self._rows[key[0]])]]
+        for key in wanted:
+            self._orders[key] = found[key]
+            self._orders.move_to_end(key)
+        while len(self._orders) > max(self._kept, len(wanted)):
+            self._orders.popitem(last=False)
+        return [found[k] for k in wanted]
+
+    def _draw(self, stream: str, nodes: Rows, epochs: Rows) -> Rows:
+        """Places of the rows in the order of an epoch; those of padding come last."""
+        sizes = self._sizes[nodes]
+        longest = int(sizes.max())
+        draws = self._streams.uniform_table(
+            f"batch/{stream}", nodes, epochs, counters=np.arange(longest)
+        )
+        draws[np.arange(longest) >= sizes[:, None]] = 2.0  # behind every draw in [0, 1)
+        return np.argsort(draws, axis=1, kind="stable")

@@ -1,0 +1,93 @@
+"""Local optimisers on flat rows, equal to `torch.optim` step by step.
+
+They are functions of (row, gradient, state) because optimiser state is a value like any other:
+fresh for each job, or carried by an algorithm as a Ref.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from netsim.learning.jobs import Optimizer
+
+ADAM_EPSILON = 1e-8
+CLIP_EPSILON = 1e-6  # torch.nn.utils.clip_grad_norm_'s
+
+
+def state_size(kind: str, num_values: int) -> int:
+    """Entries of the state row: momentum for SGD; step count and two moments for Adam."""
+    return num_values if kind == "sgd" else 1 + 2 * num_values
+
+
+def step(
+    constants: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    state: Tensor,
+) -> None:
+    """One optimiser step, in place on rows and state.
+
+    Parameters
+    ----------
+    constants : Optimizer
+        Its learning rate is not used.
+    learning_rate : float
+    rows, gradients : sequence of torch.Tensor
+        Flat parameters, (n_1,), (n_2,), ..., and their gradients, which may be anybody's.
+    state : torch.Tensor
+        (state_size(kind, n_1 + n_2 + ...),), zeros at first.
+    """
+    c = constants
+    if c.clip_norm is not None:
+        gradients = _clipped(gradients, c.clip_norm)
+    if c.weight_decay:
+        pairs = zip(gradients, rows, strict=True)
+        gradients = [g.add(row, alpha=c.weight_decay) for g, row in pairs]
+    sizes = [r.numel() for r in rows]
+    if c.kind == "sgd":
+        _sgd(c, learning_rate, rows, gradients, torch.split(state, sizes))
+    else:
+        _adam(
+            c, learning_rate, rows, gradients, state[:1], torch.split(state[1:], [*sizes, *sizes])
+        )
+
+
+def _clipped(gradients: Sequence[Tensor], largest: float) -> list[Tensor]:
+    """All gradients scaled by one factor so that their joint L2 norm is at most `largest`."""
+    norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients]))
+    factor = (largest / (norm + CLIP_EPSILON)).clamp(max=1.0)
+    return [g * factor for g in gradients]
+
+
+def _sgd(
+    c: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    velocities: Sequence[Tensor],
+) -> None:
+    for row, gradient, velocity in zip(rows, gradients, velocities, strict=True):
+        if c.momentum:
+            gradient = velocity.mul_(c.momentum).add_(gradient)
+        row.add_(gradient, alpha=-learning_rate)
+
+
+def _adam(
+    c: Optimizer,
+    learning_rate: float,
+    rows: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    steps: Tensor,
+    moments: Sequence[Tensor],
+) -> None:
+    count = float(steps.add_(1))
+    half = len(rows)
+    for row, gradient, first, second in zip(
+        rows, gradients, moments[:half], moments[half:], strict=True
+    ):
+        first.lerp_(gradient, 1 - c.beta1)
+        second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
+        corrected = torch.sqrt(second).div_((1 - c.beta2**count) ** 0.5).add_(ADAM_EPSILON)
+        row.addcdiv_(first, corrected, value=-learning_rate / (1 - c.beta1**count))

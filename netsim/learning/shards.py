@@ -1,0 +1,162 @@
+"""Every node's data on the compute device, and its minibatches by name.
+
+The data set lies on the device once; a shard is a list of row numbers and a batch an index
+gather.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from netsim.data.sets import Scale
+from netsim.learning.jobs import BatchKey
+from netsim.learning.minibatches import Minibatches
+from netsim.rng import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One minibatch as a loss function sees it.
+
+    Attributes
+    ----------
+    x : torch.Tensor
+        (n, ...) inputs.
+    y : torch.Tensor
+        (n,) labels, int64.
+    uniforms : torch.Tensor or None
+        (n, k) draws in [0, 1) for a loss that declares `loss.uniforms = k` (augmented views).
+    scale : (means, deviations) or None
+        Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
+    """
+
+    x: Tensor
+    y: Tensor
+    uniforms: Tensor | None = None
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """Row numbers of one node's samples."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+class Shards:
+    """The samples of all nodes.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor
+        (n, ...) inputs and (n,) labels of the whole data set, on the device.
+    rows : sequence of NodeRows
+        One per node; a server's are empty.
+    common : mapping of str to numpy.ndarray
+        Rows of the splits that all nodes share: `common_test` and `common_validation`.
+    scale : (means, deviations) or None
+        What became of the pixels of images; see `Batch`.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        rows: Sequence[NodeRows],
+        common: Mapping[str, NDArray[np.int64]],
+        batch_size: int,
+        streams: Streams,
+        scale: Scale | None = None,
+    ) -> None:
+        self.x, self.y = x, y
+        self.rows = rows
+        self.common = common
+        self.batch_size = batch_size
+        self.scale = scale
+        self.minibatches = Minibatches([r.train for r in rows], batch_size, streams)
+        self._streams = streams
+
+    def in_batches_of(self, batch_size: int) -> "Shards":
+        """The same samples in minibatches of another size."""
+        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale)
+
+    def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
+        """The same samples, of which some nodes see other labels in training and validation.
+
+        Parameters
+        ----------
+        nodes : collection of int
+        labels : (n,) int64
+            What these nodes take for the labels of the data set. Their rows become copies, behind
+            all others, so that whoever shares a sample with them sees its true label.
+        """
+        mine = [self.rows[i] for i in nodes]
+        parts = [part for rows in mine for part in (rows.train, rows.validation)]
+        copied = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+
+        def copies(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+            return len(self.y) + np.searchsorted(copied, rows)
+
+        rows = list(self.rows)
+        for i, own in zip(nodes, mine, strict=True):
+            rows[i] = NodeRows(copies(own.train), copies(own.validation), own.test)
+        index = torch.from_numpy(copied).to(self.x.device)
+        x = torch.cat([self.x, self.x[index]])
+        y = torch.cat([self.y, torch.from_numpy(labels[copied]).to(self.y)])
+        return Shards(x, y, rows, self.common, self.batch_size, self._streams, self.scale)
+
+    def train_size(self, node: int) -> int:
+        """How many training samples the node has."""
+        return len(self.rows[node].train)
+
+    def classes(self, node: int) -> tuple[int, ...]:
+        """The labels that occur among the node's training samples, ascending."""
+        labels = self.y[torch.from_numpy(self.rows[node].train).to(self.y.device)]
+        return tuple(np.unique(labels.cpu().numpy()).tolist())
+
+    def batches_per_epoch(self, node: int) -> int:
+        """How many minibatches one pass over the node's training samples takes.
+
+        A single sample left over is left out: BatchNorm has no variance of one.
+        """
+        return self.minibatches.per_epoch(node)
+
+    def batch_rows(self, key: BatchKey) -> NDArray[np.int64]:
+        """Row numbers of one minibatch."""
+        return self.minibatches.rows(key)
+
+    def batches(self, keys: Sequence[BatchKey], uniforms: int = 0) -> list[Batch]:
+        """Minibatches, gathered in one go; `uniforms` draws per sample ride along."""
+        rows = [self.batch_rows(k) for k in keys]
+        index = torch.from_numpy(np.concatenate(rows)).to(self.x.device)
+        sizes = [len(r) for r in rows]
+        draws = [self.uniforms(k, n, uniforms) for k, n in zip(keys, sizes, strict=True)]
+        xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
+        return [Batch(x, y, u, self.scale) for x, y, u in zip(xs, ys, draws, strict=True)]
+
+    def uniforms(self, key: BatchKey, samples: int, count: int) -> Tensor | None:
+        """Draws (samples, count) in [0, 1) that ride along with a minibatch; None for none."""
+        if not count:
+            return None
+        counters = np.arange(samples * count)
+        draws = self._streams.uniforms(
+            f"augment/{key.stream}", key.node, key.counter, counters=counters
+        )
+        return torch.from_numpy(draws.reshape(samples, count)).to(self.x)
+
+    def split_rows(self, node: int, name: str) -> NDArray[np.int64]:
+        """Row numbers of a node's `train`, `validation` or `test` split, or of a common one."""
+        rows: NDArray[np.int64]
+        rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
+        return rows
+
+    def split(self, node: int, name: str) -> Batch:
+        """All samples of one of these splits."""
+        index = torch.from_numpy(self.split_rows(node, name)).to(self.x.device)
+        return Batch(self.x[index], self.y[index], scale=self.scale)

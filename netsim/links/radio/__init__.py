@@ -1,0 +1,1 @@
+"""Wireless links: one half-duplex radio a node, fading channels, interference, retransmissions."""

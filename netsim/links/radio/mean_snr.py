@@ -1,0 +1,290 @@
+"""The mean SNR of every link as a function of time: path loss, shadowing and motion, not fading.
+
+Nothing here has a state that advances: what a pair is told depends on the seed, on the pair and on
+where its two ends are, never on who asked before.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from netsim.errors import ScenarioError
+from netsim.links.radio.table import Radio
+from netsim.rng import Streams
+from netsim.topology.mobility import Track
+from netsim.units import db_to_linear, to_ns
+
+EVERY_PAIR_UP_TO = 1000
+"""With more nodes than these, pairs beyond the radio's range are left out."""
+
+_STEP_M = 1.0
+"""Nobody moves farther than this between two looks at the places."""
+_STEP_OF_DECORRELATION = 0.1
+_LONGEST = 1 << 20
+"""Steps after which a pair that is far apart is looked at again."""
+_SLACK = 0.25
+"""How much wider than the range a search is, so that it holds while nodes move."""
+
+
+class Means(ABC):
+    """Mean SNR of every link.
+
+    Attributes
+    ----------
+    moving : bool
+        Whether any mean ever changes.
+    pairs_left_out : int
+        Unordered pairs that are beyond the range, and left out, at the start.
+    """
+
+    moving: bool = False
+    pairs_left_out: int = 0
+
+    @abstractmethod
+    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        """Mean SNR from `src` at others, linear; (len(others),). 0 where a pair is left out."""
+
+    @abstractmethod
+    def pair(self, src: int, dst: int, time_ns: int) -> float:
+        """The same for one receiver."""
+
+    def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
+        """Those of `others` whose mean SNR need not be 0, in O(neighbours)."""
+        return others
+
+    def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
+        """When the mean of a pair may next change; None: never."""
+        return None
+
+
+def shadow_db(
+    radio: Radio, streams: Streams, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Shadowing of pairs without places: `sigma_db` and one draw a pair."""
+    u = streams.uniform_array("shadowing", low, high)
+    return np.asarray((radio.shadowing.sigma_db or 0.0) * radio.shadowing.still(u))
+
+
+class Alike(Means):
+    """Links without places: every pair has one mean SNR, but for shadowing and transmit power.
+
+    Parameters
+    ----------
+    radio : Radio
+    mean_snr_db : tuple of float
+        By sender.
+    streams : Streams
+    """
+
+    def __init__(self, radio: Radio, mean_snr_db: tuple[float, ...], streams: Streams) -> None:
+        self._radio, self._streams = radio, streams
+        self._mean_snr_db = mean_snr_db
+        self._shadowed = radio.shadowing.drawn
+        self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
+
+    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        mean = np.full(len(others), db_to_linear(self._mean_snr_db[src]))
+        if self._shadowed:
+            low, high = np.minimum(src, others), np.maximum(src, others)
+            mean *= 10.0 ** (-shadow_db(self._radio, self._streams, low, high) / 10.0)
+        return mean
+
+    def pair(self, src: int, dst: int, time_ns: int) -> float:
+        return self._pair(src, dst)
+
+    def _of_pair(self, src: int, dst: int) -> float:
+        return float(self.snr(src, (dst,), 0)[0])
+
+
+class Placed(Means):
+    """Links between places.
+
+    Parameters
+    ----------
+    radio : Radio
+    powers_dbm : tuple of float
+        Transmit power of each node.
+    positions_m : (N, 2) array
+        Where they start.
+    streams : Streams
+    range_m : float
+        With more than `EVERY_PAIR_UP_TO` nodes, pairs farther apart than this are left out.
+    track : Track or None
+        How they move; None: nobody does.
+
+    Raises
+    ------
+    ScenarioError
+        If shadowing is to change with places and nothing says over what distance.
+    """
+
+    def __init__(
+        self,
+        radio: Radio,
+        powers_dbm: tuple[float, ...],
+        positions_m: NDArray[np.float64],
+        streams: Streams,
+        range_m: float,
+        track: Track | None = None,
+    ) -> None:
+        self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
+        self._positions_m = positions_m
+        self._range_m = range_m
+        self._cut = len(positions_m) > EVERY_PAIR_UP_TO and math.isfinite(range_m)
+        self.moving = track is not None and track.fastest_m_per_s > 0
+        self._track = track if self.moving else None
+        self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
+        self._step_ns = self._epoch_ns = 0
+        if self.moving:
+            step_s = _step_m(radio) / self._fastest_m_per_s
+            self._step_ns = max(1, to_ns(step_s))
+            # Two nodes that part or meet close in with twice the speed.
+            steps = max(1, int(_SLACK * range_m / (2.0 * _step_m(radio)))) if self._cut else 1
+            self._epoch_ns = steps * self._step_ns
+        self._row = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._of_all)
+        self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
+        self._tree = lru_cache(maxsize=2)(self._tree_at)
+        self._around = lru_cache(maxsize=1 << 14)(self._nodes_around)
+        self._asked: dict[int, tuple[Sequence[int], frozenset[int]]] = {}
+        if self._cut:
+            nodes, tree = len(positions_m), self._tree(0)
+            within = (int(tree.count_neighbors(tree, range_m)) - nodes) // 2
+            self.pairs_left_out = nodes * (nodes - 1) // 2 - within
+
+    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        if self._track is None and len(self._positions_m) <= EVERY_PAIR_UP_TO:
+            found: NDArray[np.float64] = self._row(src)[list(others)]
+            return found
+        return self._of_some(src, np.asarray(others), self._step(time_ns))
+
+    def pair(self, src: int, dst: int, time_ns: int) -> float:
+        if self._track is None and len(self._positions_m) <= EVERY_PAIR_UP_TO:
+            return float(self._row(src)[dst])
+        return self._pair(src, dst, self._step(time_ns))
+
+    def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
+        if not self._cut:
+            return others
+        asked = self._asked.get(src)
+        if asked is None or asked[0] is not others:  # a node asks about its peers time and again
+            asked = self._asked[src] = (others, frozenset(others))
+        epoch = time_ns // self._epoch_ns if self._epoch_ns else 0
+        return [j for j in self._around(src, epoch) if j in asked[1]]
+
+    def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
+        if self._track is None:
+            return None
+        steps = 1
+        if self._cut and self.pair(src, dst, time_ns) == 0.0:
+            distance_m = float(
+                np.hypot(*np.diff(self._at([src, dst], self._step(time_ns)), axis=0)[0])
+            )
+            closing_m = 2.0 * self._fastest_m_per_s * self._step_ns * 1e-9
+            steps = max(1, min(_LONGEST, int((distance_m - self._range_m) / closing_m)))
+        return (self._step(time_ns) + steps) * self._step_ns
+
+    def _step(self, time_ns: int) -> int:
+        """Number of the step of the grid of time that holds an instant."""
+        return time_ns // self._step_ns if self._step_ns else 0
+
+    def _at(self, nodes: Sequence[int] | NDArray[np.int64], step: int) -> NDArray[np.float64]:
+        """Where nodes are at a step; (len(nodes), 2)."""
+        if self._track is None:
+            return np.asarray(self._positions_m[nodes])
+        return self._track.at([int(i) for i in nodes], step * self._step_ns)
+
+    def _of_all(self, src: int) -> NDArray[np.float64]:
+        return self._of_some(src, np.arange(len(self._positions_m)), 0)
+
+    def _of_pair(self, src: int, dst: int, step: int) -> float:
+        return float(self._of_some(src, np.array([dst]), step)[0])
+
+    def _of_some(self, src: int, others: NDArray[np.int64], step: int) -> NDArray[np.float64]:
+        radio, streams = self._radio, self._streams
+        at = self._at(np.append(others, src), step)
+        mine, theirs = at[-1], at[:-1]
+        distance_m = np.hypot(*(theirs - mine).T)
+        low, high = np.minimum(src, others), np.maximum(src, others)
+        sight = streams.uniform_array("sight", low, high) if radio.path_loss.sighted else 0.0
+        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
+        if radio.shadowing.drawn:
+            ends_m = np.where(
+                (others < src)[:, None],
+                np.column_stack([theirs, np.broadcast_to(mine, theirs.shape)]),
+                np.column_stack([np.broadcast_to(mine, theirs.shape), theirs]),
+            )
+            loss_db = loss_db + self._shadow_db(low, high, ends_m, distance_m, sight)
+        snr = np.asarray(10.0 ** ((self._powers_dbm[src] - loss_db - radio.noise_dbm) / 10.0))
+        if self._cut:
+            snr[distance_m > self._range_m] = 0.0
+        return snr
+
+    def _shadow_db(
+        self,
+        low: NDArray[np.int64],
+        high: NDArray[np.int64],
+        ends_m: NDArray[np.float64],
+        distance_m: NDArray[np.float64],
+        sight: NDArray[np.float64] | float,
+    ) -> NDArray[np.float64]:
+        model, path_loss = self._radio.shadowing, self._radio.path_loss
+        in_sight = sight < path_loss.sight_probability(distance_m)
+        sigma_db, decorrelation_m = (
+            np.where(in_sight, with_sight, without) for with_sight, without in _sizes(self._radio)
+        )
+        if self._track is None:
+            deviations = model.still(self._streams.uniform_array("shadowing", low, high))
+        else:
+            counters = np.arange(model.draws_in_motion)
+            u = self._streams.uniform_table("shadowing waves", low, high, counters=counters)
+            deviations = model.in_motion(u, ends_m, decorrelation_m)
+        return np.asarray(sigma_db * deviations)
+
+    # -- who is near -----------------------------------------------------------------------------
+
+    def _tree_at(self, epoch: int) -> cKDTree:
+        if self._track is None:
+            return cKDTree(self._positions_m)
+        everybody = range(len(self._positions_m))
+        return cKDTree(self._track.at(everybody, epoch * self._epoch_ns))
+
+    def _nodes_around(self, src: int, epoch: int) -> tuple[int, ...]:
+        """The nodes that may be within range during an epoch, ascending, without `src`."""
+        tree = self._tree(epoch)
+        moved_m = 2.0 * self._fastest_m_per_s * self._epoch_ns * 1e-9
+        found = tree.query_ball_point(tree.data[src], self._range_m + moved_m)
+        return tuple(sorted(j for j in found if j != src))
+
+
+def _sizes(radio: Radio) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Standard deviation [dB] and decorrelation [m] of shadowing, each with and without sight."""
+    own = radio.path_loss.own_shadowing
+    sigma_db, decorrelation_m = radio.shadowing.sigma_db, radio.shadowing.decorrelation_m
+    return (
+        (sigma_db, sigma_db)
+        if sigma_db is not None or own is None
+        else (own[0].sigma_db, own[1].sigma_db),
+        (decorrelation_m or math.inf,) * 2
+        if decorrelation_m is not None or own is None
+        else (own[0].decorrelation_m, own[1].decorrelation_m),
+    )
+
+
+def _step_m(radio: Radio) -> float:
+    """How far a node may move between two looks at the places."""
+    if not radio.shadowing.drawn:
+        return _STEP_M
+    shortest_m = min(_sizes(radio)[1])
+    if math.isinf(shortest_m):
+        raise ScenarioError(
+            f'[radio.shadowing] decorrelation_m: path_loss "{radio.path_loss.kind}" states none '
+            "of its own, and nodes move; say over what distance shadowing changes"
+        )
+    return min(_STEP_M, _STEP_OF_DECORRELATION * shortest_m)

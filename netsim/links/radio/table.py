@@ -1,0 +1,126 @@
+"""The `[radio]` table: what a scenario says about the air.
+
+Power budget, path loss, shadowing, fading, rate, packet errors, retransmission and discovery.
+`netsim.links.radio.link` puts it to work.
+"""
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from netsim.channels.bursts import Bursts
+from netsim.errors import ScenarioError
+from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
+from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
+
+
+class Radio(Table):
+    """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
+
+    SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
+    called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
+    backoff, its acknowledgement. `threshold_db` says who is reachable, and what
+    `packet_error = "outage"` decodes. `reachable` sets the threshold or the transmit power such
+    that a node reaches that many others on average. `mean_snr_db` holds for every pair under
+    `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
+    number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
+    was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
+    distribution. `bursts` lose attempts whatever the SNR; while a receiver sleeps (`sleep`) all
+    are lost.
+    """
+
+    carrier_hz: Positive = 2.4e9
+    bandwidth_hz: Positive = 20e6
+    tx_power_dbm: Finite = 20.0
+    noise_figure_db: NonNegative = 7.0
+    noise_temperature_k: Positive = 290.0
+    mean_snr_db: Finite = 20.0
+    threshold_db: Finite = 5.0
+    reachable: Positive | None = None
+    calibrate: Literal["threshold", "power"] = "threshold"
+    packet_payload_bytes: Count = 1448
+    packet_header_bytes: Index = 0
+    attempt_overhead_s: NonNegative = 0.0
+    control_bits: Count = 256
+    ttl_s: Positive | None = None
+    queue_limit: Index | None = None
+    propagation_delay: bool = False
+    fidelity: Literal["message", "packet"] = "message"
+    discovery: Literal["oracle", "probe"] = "oracle"
+    probe_window_s: Positive = 0.05
+    path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
+    shadowing: choice("netsim.channels.shadowing") = {"kind": "none"}  # type: ignore[valid-type]
+    fading: choice("netsim.channels.fading") = {"kind": "rayleigh"}  # type: ignore[valid-type]
+    rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
+    packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
+    arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+    mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
+    bursts: Bursts | None = None
+
+    @model_validator(mode="after")
+    def _endless_patience_needs_an_end(self) -> Self:
+        if self.arq.kind == "unlimited" and self.ttl_s is None:
+            raise ValueError(
+                'arq "unlimited" over fading needs ttl_s: a link in outage would never give up'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _combined_attempts_have_one_rule(self) -> Self:
+        if self.arq.combines and self.packet_error.per_rate and self.rate.kind != "fixed":
+            raise ValueError(
+                f'arq "{self.arq.kind}" adds up the SNRs of attempts at one rate: it needs '
+                'rate.kind = "fixed" with this packet_error'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _shadowing_has_a_size(self) -> Self:
+        if (
+            self.shadowing.drawn
+            and self.shadowing.sigma_db is None
+            and self.path_loss.own_shadowing is None
+        ):
+            raise ValueError(
+                f'shadowing "{self.shadowing.kind}" needs sigma_db: path_loss '
+                f'"{self.path_loss.kind}" states none of its own'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _late_news_of_a_channel_that_changes(self) -> Self:
+        if self.rate.choice_delay_s > 0 and self.fading.hold == "exchange":
+            raise ValueError(
+                'rate.csi_delay_s is read only with fading.hold = "coherence": a gain that is '
+                "held for an exchange is known for as long"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _bursts_are_drawn_by_message(self) -> Self:
+        if self.bursts is not None and self.fidelity == "packet":
+            raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
+        return self
+
+    @property
+    def noise_dbm(self) -> float:
+        """Thermal noise over the bandwidth, noise figure included."""
+        thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
+        return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    def packets(self, bits: int) -> tuple[int, int]:
+        """How many packets a message is cut into, and the size of each in bits: all are alike.
+
+        A last packet that is shorter would make a message of many packets as long.
+        """
+        packets = -(-bits // (8 * self.packet_payload_bytes))
+        return packets, -(-bits // packets) + 8 * self.packet_header_bytes
+
+    def do_without_places(self) -> None:
+        """Raise ScenarioError for what means nothing where nodes have no places."""
+        remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
+        if self.propagation_delay:
+            raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
+        if self.mac.range_m is not None:
+            raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")

@@ -1,0 +1,1 @@
+"""Links of given latency, rate and loss, with shared bottlenecks and backbones."""

@@ -1,0 +1,108 @@
+"""The `[link.trace]` table: how much a node's access carries as time passes."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from netsim.links.wired.capacity import Varying
+from netsim.registry import Duration, Positive, Table
+from netsim.rng import Streams
+from netsim.traces.bandwidth import Pieces, read_bandwidth
+from netsim.traces.files import Text, read_text
+
+
+class BandwidthTrace(Table):
+    """Measured bandwidth of the nodes' uplinks and downlinks.
+
+    It holds for every node that is no server and whose group states no rate of its own.
+
+    Parameters
+    ----------
+    uplink, downlink : str
+        Files; see `netsim.traces.bandwidth.read_bandwidth`. Beside the scenario, else below the
+        data folder. One of them may be absent, both may be the same.
+    names : tuple of str
+        Only these traces of the files.
+    assign : {"permutation", "order"}
+        Which trace a node gets: drawn by the seed, or in the order of the file; where there are
+        fewer traces than nodes they are dealt out again. Uplink and downlink get the same place.
+    after : {"loop", "hold"}
+        At its end a trace starts anew, or its last rate stays.
+    start : {"first", "random"}
+        Where in the trace the run starts: at its first row, or at a time drawn for each node.
+    scale : float
+        Factor on all rates.
+    bin_s : float
+        Packet opportunities are counted over so long.
+    """
+
+    uplink: str | None = None
+    downlink: str | None = None
+    names: tuple[str, ...] = ()
+    assign: Literal["permutation", "order"] = "permutation"
+    after: Literal["loop", "hold"] = "loop"
+    start: Literal["first", "random"] = "first"
+    scale: Positive = 1.0
+    bin_s: Duration = 0.1
+
+    @model_validator(mode="after")
+    def _names_a_file(self) -> Self:
+        if self.uplink is None and self.downlink is None:
+            raise ValueError("needs uplink or downlink, the files")
+        return self
+
+    def read(
+        self,
+        direction: Literal["uplink", "downlink"],
+        nodes: int,
+        streams: Streams,
+        folder: Path | None,
+    ) -> list[Varying] | None:
+        """Each node's capacity in one direction; None where no file tells.
+
+        Raises
+        ------
+        DataError
+            If the file is malformed, or a capacity would be 0 for ever.
+        """
+        path: str | None = getattr(self, direction)
+        if path is None:
+            return None
+        text = read_text(path, folder, "link.trace", key=direction)
+        traces = read_bandwidth(text, self.bin_s)
+        unknown = [name for name in self.names if name not in traces]
+        if unknown:
+            raise text.wrong(f"names: it holds no trace {unknown[0]}")
+        chosen = list(self.names or traces)
+        for name in chosen:
+            self._require_an_end(text, name, traces[name])
+        order = np.arange(len(chosen))
+        if self.assign == "permutation":
+            order = streams.permutation("bandwidth trace", n=len(chosen))
+        return [
+            self._capacity(traces[chosen[order[node % len(chosen)]]], node, streams)
+            for node in range(nodes)
+        ]
+
+    def _require_an_end(self, text: Text, name: str, pieces: Pieces) -> None:
+        called = f"trace {name}" if name else "the trace"
+        if not any(pieces.bps):
+            raise text.wrong(
+                f"{called} has capacity 0 throughout: nothing would ever arrive; leave it out "
+                "with names"
+            )
+        if self.after == "hold" and not pieces.bps[-1]:
+            raise text.wrong(
+                f'{called} ends with capacity 0, and after = "hold" keeps that for ever; set '
+                'after = "loop", or leave it out with names'
+            )
+
+    def _capacity(self, pieces: Pieces, node: int, streams: Streams) -> Varying:
+        offset_ns = 0
+        if self.start == "random":
+            offset_ns = int(streams.uniform("bandwidth trace/start", node) * pieces.length_ns)
+        period_ns = pieces.length_ns if self.after == "loop" else None
+        rates = [bps * self.scale for bps in pieces.bps]
+        return Varying(pieces.starts_ns, rates, period_ns, offset_ns)

@@ -1,0 +1,273 @@
+"""How bottlenecks serve what has to cross them: all at once in fair shares, or one by one."""
+
+import heapq
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from netsim.clock import Clock
+from netsim.links.wired.capacity import Capacity
+from netsim.links.wired.max_min import max_min
+from netsim.units import NS_PER_S, to_ns
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """Bits on their way across bottlenecks.
+
+    Attributes
+    ----------
+    path : tuple of hashable
+        The bottlenecks, in order; at least one, none twice.
+    bits, packet_bits : float
+        All of them, and how many must have crossed a bottleneck before the next one sees any.
+    hop_ns : tuple of int
+        Time from each bottleneck to the next.
+    done : callable
+        Called once all have crossed the last bottleneck.
+    start_ns : int or None
+        When its first bit was served; None: it waits.
+    ends_ns : dict of int to int
+        When its last bit has crossed which bottleneck, as far as that is known.
+    """
+
+    path: tuple[Hashable, ...]
+    bits: float
+    packet_bits: float
+    hop_ns: tuple[int, ...]
+    done: Callable[[], None]
+    start_ns: int | None = None
+    left: float = 0.0
+    rate: float = 0.0
+    since_ns: int = 0
+    version: int = 0
+    ends_ns: dict[int, int] = field(default_factory=dict)
+
+
+class Service(ABC):
+    """Base of the two.
+
+    Parameters
+    ----------
+    env : Clock
+    capacity : mapping of hashable to Capacity
+    """
+
+    def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
+        self._env, self._capacity = env, capacity
+
+    @abstractmethod
+    def carry(self, flow: Flow) -> None:
+        """A flow starts to cross its path."""
+
+    @abstractmethod
+    def drop(self, flow: Flow) -> None:
+        """A flow ends before it is through; `done` is not called."""
+
+    @abstractmethod
+    def served(self, flow: Flow) -> float:
+        """The share of its bits that have crossed the first bottleneck."""
+
+
+class MaxMin(Service):
+    """Flows cross all their bottlenecks at once, at max-min fair rates.
+
+    Rates change when a flow comes or goes and when a capacity does; between that each flow is a
+    line. Changes of one instant are settled together, for the flows that they can reach. The first
+    packet's way over the other bottlenecks (their capacities now, unshared) comes on top.
+    """
+
+    def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
+        super().__init__(env, capacity)
+        self._crossing: dict[Hashable, dict[Flow, None]] = {}
+        self._touched: dict[Hashable, None] = {}
+        self._ends: list[tuple[int, int, int, Flow]] = []
+        self._awake_ns: int | None = None
+        self._active, self._order = 0, 0
+        self._changes_ns: dict[Hashable, int] = {}
+
+    def carry(self, flow: Flow) -> None:
+        flow.left, flow.start_ns, flow.since_ns = flow.bits, self._env.now, self._env.now
+        self._active += 1
+        for resource in flow.path:
+            self._crossing.setdefault(resource, {})[flow] = None
+        self._touch(flow.path)
+
+    def drop(self, flow: Flow) -> None:
+        flow.version += 1
+        for resource in flow.path:
+            if self._crossing[resource].pop(flow, self) is self:
+                return  # it was through, and on its way to the end of the path
+        self._active -= 1
+        self._touch(flow.path)
+
+    def served(self, flow: Flow) -> float:
+        passed_s = (self._env.now - flow.since_ns) / NS_PER_S
+        return 1.0 - max(0.0, flow.left - flow.rate * passed_s) / flow.bits
+
+    def _touch(self, resources: Sequence[Hashable]) -> None:
+        if not self._touched:
+            self._env.after(0, self._settle)
+        self._touched.update(dict.fromkeys(resources))
+
+    def _settle(self) -> None:
+        """Give every flow that a change can reach its new rate, and note when it will be through.
+
+        All that happens at this instant and was scheduled before has happened.
+        """
+        now = self._env.now
+        touched, self._touched = list(self._touched), {}
+        flows, capacity = self._reached(touched)
+        for flow, rate in max_min({f: f.path for f in flows}, capacity).items():
+            if rate == flow.rate and flow.version:
+                continue  # it goes on as it did
+            flow.left = max(0.0, flow.left - flow.rate * (now - flow.since_ns) / NS_PER_S)
+            flow.rate, flow.since_ns = rate, now
+            flow.version += 1
+            if rate > 0.0:
+                end_ns = now + to_ns(flow.left / rate)
+                self._order += 1
+                heapq.heappush(self._ends, (end_ns, self._order, flow.version, flow))
+        self._wait_for_the_first()
+
+    def _reached(self, touched: list[Hashable]) -> tuple[dict[Flow, None], dict[Hashable, float]]:
+        """The flows that share bottlenecks with the touched ones, directly or not; capacities."""
+        flows: dict[Flow, None] = {}
+        capacity: dict[Hashable, float] = {}
+        for resource in touched:
+            if resource in capacity:
+                continue
+            crossing = self._crossing.get(resource)
+            if not crossing:
+                continue
+            capacity[resource] = self._now(resource)
+            for flow in crossing:
+                if flow not in flows:
+                    flows[flow] = None
+                    touched.extend(flow.path)
+        return flows, capacity
+
+    def _now(self, resource: Hashable) -> float:
+        bps, change_ns = self._capacity[resource].at(self._env.now)
+        if change_ns is not None and self._changes_ns.get(resource, 0) <= self._env.now:
+            self._changes_ns[resource] = change_ns
+            self._env.after(change_ns - self._env.now, self._changed, resource)
+        return bps
+
+    def _changed(self, resource: Hashable) -> None:
+        if self._crossing.get(resource):
+            self._touch((resource,))
+
+    def _end_due(self) -> None:
+        now = self._env.now
+        if self._awake_ns != now:
+            return  # something came up that was to end earlier, and that has been seen to
+        while self._ends and self._ends[0][0] <= now:
+            _, _, version, flow = heapq.heappop(self._ends)
+            if version != flow.version:
+                continue
+            flow.version += 1
+            flow.left, flow.rate, flow.ends_ns[0] = 0.0, 0.0, now
+            self._active -= 1
+            for resource in flow.path:
+                del self._crossing[resource][flow]
+            self._touch(flow.path)
+            self._env.after(self._behind_ns(flow), self._through, flow, flow.version)
+        self._awake_ns = None
+        self._wait_for_the_first()
+
+    def _wait_for_the_first(self) -> None:
+        """Be awake when the next flow is through; what rates have overtaken is forgotten."""
+        if len(self._ends) > 64 + 4 * self._active:
+            self._ends = [end for end in self._ends if end[2] == end[3].version]
+            heapq.heapify(self._ends)
+        while self._ends and self._ends[0][2] != self._ends[0][3].version:
+            heapq.heappop(self._ends)
+        if self._ends and (self._awake_ns is None or self._ends[0][0] < self._awake_ns):
+            self._awake_ns = self._ends[0][0]
+            self._env.after(self._awake_ns - self._env.now, self._end_due)
+
+    def _behind_ns(self, flow: Flow) -> int:
+        """How much later the last bit leaves the last bottleneck than a fluid's would."""
+        first_ns = []
+        for resource in flow.path:
+            bps, _ = self._capacity[resource].at(self._env.now)
+            first_ns.append(flow.packet_bits / bps * NS_PER_S if bps > 0 else 0.0)
+        return sum(flow.hop_ns) + round(sum(first_ns) - max(first_ns))
+
+    def _through(self, flow: Flow, version: int) -> None:
+        if flow.version == version:
+            flow.done()
+
+
+class Fifo(Service):
+    """Every bottleneck serves one flow at a time, in the order in which their first bits come.
+
+    It holds a bottleneck until its last bit has crossed it, also while that is on its way from the
+    one before.
+    """
+
+    def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
+        super().__init__(env, capacity)
+        self._serving: dict[Hashable, Flow] = {}
+        self._waiting: dict[Hashable, deque[tuple[Flow, int]]] = {}
+
+    def carry(self, flow: Flow) -> None:
+        self._come(flow, 0, flow.version)
+
+    def drop(self, flow: Flow) -> None:
+        flow.version += 1
+        for resource in flow.path:
+            waiting = self._waiting.get(resource, deque())
+            for queued in [q for q in waiting if q[0] is flow]:
+                waiting.remove(queued)
+        for resource in flow.path:
+            if self._serving.get(resource) is flow:
+                self._free(resource)
+
+    def served(self, flow: Flow) -> float:
+        if flow.start_ns is None:
+            return 0.0
+        length_ns = max(1, flow.ends_ns[0] - flow.start_ns)
+        return min(1.0, (self._env.now - flow.start_ns) / length_ns)
+
+    def _come(self, flow: Flow, hop: int, version: int) -> None:
+        """The first packet is at a bottleneck."""
+        if flow.version != version:
+            return
+        resource = flow.path[hop]
+        if resource in self._serving:
+            self._waiting.setdefault(resource, deque()).append((flow, hop))
+        else:
+            self._serve(resource, flow, hop)
+
+    def _serve(self, resource: Hashable, flow: Flow, hop: int) -> None:
+        now, capacity, version = self._env.now, self._capacity[resource], flow.version
+        self._serving[resource] = flow
+        if hop == 0:
+            flow.start_ns = now
+        end_ns = capacity.finish_ns(now, flow.bits)
+        if hop:
+            # The last packet comes when it has crossed the bottleneck before.
+            last_ns = max(now, flow.ends_ns[hop - 1] + flow.hop_ns[hop - 1])
+            end_ns = max(end_ns, capacity.finish_ns(last_ns, flow.packet_bits))
+        flow.ends_ns[hop] = end_ns
+        self._env.after(end_ns - now, self._served, resource, flow, hop, version)
+        if hop + 1 < len(flow.path):
+            first_ns = capacity.finish_ns(now, min(flow.packet_bits, flow.bits))
+            wait_ns = first_ns - now + flow.hop_ns[hop]
+            self._env.after(wait_ns, self._come, flow, hop + 1, version)
+
+    def _served(self, resource: Hashable, flow: Flow, hop: int, version: int) -> None:
+        if flow.version != version:
+            return
+        self._free(resource)
+        if hop + 1 == len(flow.path):
+            flow.done()
+
+    def _free(self, resource: Hashable) -> None:
+        del self._serving[resource]
+        waiting = self._waiting.get(resource)
+        if waiting:
+            self._serve(resource, *waiting.popleft())

@@ -1,0 +1,170 @@
+"""Wires that messages share, and wires whose ends come and go.
+
+What the plain wire (`netsim.links.wired.wire`) settles when a message is sent is here a matter of
+events: others that come or go, a capacity that changes, a node that is switched off or a contact
+that ends while the message is under way.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netsim.clock import LAST, Clock, then
+from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, Transmission
+from netsim.links.wired.bottleneck import Fifo, Flow, MaxMin, Service
+from netsim.links.wired.plan import Way, Wiring
+from netsim.links.wired.wire import WiredLink
+from netsim.recording.recorder import Recorder
+from netsim.rng import Streams
+from netsim.units import to_ns
+
+
+@dataclass(slots=True, eq=False)
+class _Trip:
+    """A message under way.
+
+    Attributes
+    ----------
+    flow : Flow or None
+        What it is to the bottleneck or bottlenecks that it crosses; None: past the last one.
+    stage : int
+        How many bottlenecks it has been stored behind.
+    """
+
+    tx: Transmission
+    way: Way
+    attempts: int
+    packets: int
+    lost: int
+    outcome: str
+    arrived: Any
+    jitter_ns: int
+    flow: Flow | None = None
+    stage: int = 0
+
+
+class NetworkLink(WiredLink):
+    """`Wiring` at work.
+
+    A message that is cut short (`deadline`, `off`, `outage`) frees what it held at that moment;
+    its attempts until then count. One to a node that is off meets silence after the latency.
+    """
+
+    def __init__(
+        self,
+        wiring: Wiring,
+        nodes: int,
+        env: Clock,
+        recorder: Recorder,
+        streams: Streams,
+    ) -> None:
+        wire = wiring.wire
+        super().__init__(wire, nodes, env, recorder, streams)
+        self._wiring, self._stored = wiring, wire.forwarding == "stored"
+        self._jitter_s = wire.jitter_s
+        self._sent: dict[tuple[int, int], int] = {}
+        fair = wiring.shared and wire.sharing == "max_min"
+        self._service: Service = (MaxMin if fair else Fifo)(env, wiring.capacity)
+        self._live: dict[Transmission, _Trip] = {}
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        for tx in group:
+            self.unicast(tx)
+
+    def unicast(self, tx: Transmission) -> None:
+        self.in_flight += 1
+        env, way = self.env, self._wiring.way(tx.src, tx.dst)
+        contact_ns = self.contact_ns(tx)
+        if contact_ns == 0:
+            env.after(0, self.finish, tx, OUTAGE, 0)
+            return
+        packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
+        if self._payload_bits is not None:
+            packets = attempts = -(-tx.bits // self._payload_bits)
+        if self._loses:
+            attempts, lost, outcome, arrived = self._sample(tx, packets)
+        trip = _Trip(tx, way, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx))
+        self._live[tx] = trip
+        # Last of its instant: what arrives at that very moment has arrived.
+        for end_ns, cause in ((self.ttl_ns, DEADLINE), (contact_ns, OUTAGE)):
+            if end_ns is not None:
+                self._at(end_ns, tx, cause)
+        if tx.dst in self.off:
+            trip.outcome, trip.attempts, trip.lost, trip.arrived = OFF, 1, 1, None
+            env.after(way.latency_ns, self._arrive, trip)
+            return
+        longest_ns = self.longest_wait_ns(tx)
+        self._go_on(trip)
+        if longest_ns is not None and trip.flow is not None and trip.flow.start_ns is None:
+            then(env.due(longest_ns, LAST), lambda _: self._lose_patience(trip))
+
+    def _at(self, wait_ns: int, tx: Transmission, cause: str) -> None:
+        then(self.env.due(wait_ns, LAST), lambda _: self._cut(tx, cause))
+
+    def _jitter_ns(self, tx: Transmission) -> int:
+        if not self._jitter_s:
+            return 0
+        pair = (tx.src, tx.dst)
+        serial = self._sent[pair] = self._sent.get(pair, 0) + 1
+        return to_ns(self._jitter_s * self._streams.uniform("jitter", *pair, serial))
+
+    def _go_on(self, trip: _Trip) -> None:
+        """Cross the next bottleneck, or all of them; or fly."""
+        way, stage = trip.way, trip.stage
+        bits = trip.tx.bits * trip.attempts / trip.packets
+        if stage == len(way.bottlenecks) or bits <= 0:
+            trip.flow = None
+            self.env.after(way.last_ns + trip.jitter_ns, self._arrive, trip)
+            return
+        end = stage + 1 if self._stored else len(way.bottlenecks)
+        path, hop_ns = way.bottlenecks[stage:end], way.hop_ns[stage : end - 1]
+        packet_bits = bits / trip.attempts if self._payload_bits is not None else 0.0
+        trip.stage = end
+        trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
+        self._service.carry(trip.flow)
+
+    def _crossed(self, trip: _Trip) -> None:
+        if trip.tx not in self._live:
+            return
+        self._count_airtime(trip)
+        trip.flow = None
+        wait_ns = trip.way.hop_ns[trip.stage - 1] if trip.stage <= len(trip.way.hop_ns) else 0
+        self.env.after(wait_ns, self._arrived_at_next, trip)
+
+    def _count_airtime(self, trip: _Trip) -> None:
+        """The time for which the first bottleneck has been busy with a message."""
+        flow = trip.flow
+        if flow is not None and flow.start_ns is not None and trip.stage == len(flow.path):
+            end_ns = min(self.env.now, flow.ends_ns.get(0, self.env.now))
+            self.recorder.airtime_ns += end_ns - flow.start_ns
+
+    def _arrived_at_next(self, trip: _Trip) -> None:
+        if trip.tx in self._live:
+            self._go_on(trip)
+
+    def _arrive(self, trip: _Trip) -> None:
+        if self._live.pop(trip.tx, None) is not None:
+            self.finish(trip.tx, trip.outcome, trip.attempts, trip.lost, None, trip.arrived)
+
+    def _lose_patience(self, trip: _Trip) -> None:
+        if trip.flow is not None and trip.flow.start_ns is None:
+            self._cut(trip.tx, DEADLINE)
+
+    def _cut(self, tx: Transmission, cause: str) -> None:
+        trip = self._live.pop(tx, None)
+        if trip is None:
+            return
+        attempts, flow = trip.attempts, trip.flow
+        if flow is not None:
+            if trip.stage == len(flow.path):  # else it has left its sender
+                attempts = math.ceil(attempts * self._service.served(flow))
+            self._count_airtime(trip)
+            self._service.drop(flow)
+        self.finish(tx, cause, attempts, min(trip.lost, attempts))
+
+    def switched(self, node: int, on: bool) -> None:
+        super().switched(node, on)
+        if not on:
+            for tx in [tx for tx in self._live if node in (tx.src, tx.dst)]:
+                self._cut(tx, OFF)

@@ -1,0 +1,162 @@
+"""Wired, fixed and ideal links: a FIFO a direction, with rate, latency and loss.
+
+Serialisation occupies the direction, propagation does not: the next message may start while the
+last one is still on its way.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import model_validator
+
+from netsim.channels.arq import Segment
+from netsim.channels.bursts import Bursts
+from netsim.clock import Clock
+from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Report, Transmission
+from netsim.links.wired.backbone import Backbone
+from netsim.links.wired.bandwidth import BandwidthTrace
+from netsim.links.wired.latencies import LatencyMatrix
+from netsim.recording.recorder import Recorder
+from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
+from netsim.rng import Streams
+from netsim.units import to_ns
+
+if TYPE_CHECKING:
+    from netsim.channels.arq import Arq
+
+
+class Wire(Table):
+    """A link between every two peers; the defaults are the ideal network.
+
+    `rate_bps` is that of each ordered pair of nodes, a queue of its own. `uplink_bps` and
+    `downlink_bps` are those of a node's access, which all its messages share (a group of nodes may
+    have its own); `trace` lets them vary, `backbone` puts routers in between.
+
+    `sharing` is how messages share what several use: at max-min fair rates, or one after the
+    other. `forwarding` is how they cross several bottlenecks: packet by packet, the first ones
+    already at the next while the last ones come (without `packet_payload_bytes` bit by bit), or
+    stored as a whole at each.
+
+    `latency_s` is that of every message, on top of what `latency_matrix` and `backbone` say;
+    `jitter_s` adds a uniform draw from 0 to so much. `loss` is the probability that a packet is
+    lost, `bursts` loses them in bursts instead; `packet_payload_bytes` cuts messages into packets
+    (absent: a message is one packet); `arq` says what happens to lost packets.
+    """
+
+    latency_s: NonNegative = 0.0
+    jitter_s: NonNegative = 0.0
+    rate_bps: Positive | None = None
+    uplink_bps: Positive | None = None
+    downlink_bps: Positive | None = None
+    sharing: Literal["max_min", "fifo"] = "max_min"
+    forwarding: Literal["pipelined", "stored"] = "pipelined"
+    trace: BandwidthTrace | None = None
+    backbone: Backbone | None = None
+    latency_matrix: LatencyMatrix | None = None
+    loss: Fraction = 0.0
+    bursts: Bursts | None = None
+    packet_payload_bytes: Count | None = None
+    ttl_s: Positive | None = None
+    acknowledged: bool = True
+    control_bits: Count = 256
+    arq: choice("netsim.channels.arq") = {"kind": "none"}  # type: ignore[valid-type]
+
+    @model_validator(mode="after")
+    def _one_rule_of_loss(self) -> Self:
+        if self.loss and self.bursts is not None:
+            raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
+        return self
+
+
+class WiredLink(Link):
+    """`Wire` at work."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        nodes: int,
+        env: Clock,
+        recorder: Recorder,
+        streams: Streams,
+    ) -> None:
+        super().__init__(env, recorder, nodes, to_ns(wire.ttl_s) if wire.ttl_s else None)
+        self.acknowledged = wire.acknowledged
+        self.broadcast_acknowledged = True
+        self.control_bits = wire.control_bits
+        self._arq: Arq = wire.arq
+        self._loss, self._rate_bps, self._bursts = wire.loss, wire.rate_bps, wire.bursts
+        self._loses = wire.loss > 0.0 or wire.bursts is not None
+        payload_bytes = wire.packet_payload_bytes
+        self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
+        self._streams = streams
+        self._latency_ns = to_ns(wire.latency_s)
+        self._free_ns: dict[tuple[int, int], int] = {}
+        self._serial: dict[tuple[int, int], int] = {}
+
+    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
+        return list(others)
+
+    def broadcast(self, group: Sequence[Transmission]) -> None:
+        self.unicasts(group)
+
+    def unicast(self, tx: Transmission) -> None:
+        wait_ns, airtime_ns, report = self._fate(tx)
+        self.env.after(wait_ns, self._end, [(airtime_ns, report)])
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        # One event for those that end together: it takes the place of events that would follow
+        # each other anyway, for the end of a message that asks nothing starts nothing at once.
+        together: dict[int, list[tuple[int, Report]]] = {}
+        for tx in group:
+            wait_ns, airtime_ns, report = self._fate(tx)
+            together.setdefault(wait_ns, []).append((airtime_ns, report))
+        for wait_ns, ends in together.items():
+            self.env.after(wait_ns, self._end, ends)
+
+    def _end(self, ends: Sequence[tuple[int, Report]]) -> None:
+        for airtime_ns, report in ends:
+            self.recorder.airtime_ns += airtime_ns
+            self.finish(*report)
+
+    def _fate(self, tx: Transmission) -> tuple[int, int, Report]:
+        """In how many nanoseconds a message that is sent now ends, its airtime, and how it ends."""
+        self.in_flight += 1
+        packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
+        if self._payload_bits is not None:
+            packets = attempts = -(-tx.bits // self._payload_bits)
+        if self._loses:
+            attempts, lost, outcome, arrived = self._sample(tx, packets)
+        queued_ns, busy_ns = 0, 0
+        if self._rate_bps is not None:
+            queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
+            longest_ns = self.longest_wait_ns(tx)
+            if longest_ns is not None and 0 < queued_ns >= longest_ns:
+                return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None)
+            busy_ns = to_ns(tx.bits / self._rate_bps * attempts / packets)
+        wait_ns = queued_ns + busy_ns + self._latency_ns
+        if self.ttl_ns is not None and wait_ns > self.ttl_ns:
+            wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
+            sent_ns = min(busy_ns, self.ttl_ns - queued_ns)
+            if sent_ns < busy_ns:
+                attempts = math.ceil(attempts * (sent_ns / busy_ns))
+                lost, busy_ns = min(lost, attempts), sent_ns
+        if self._rate_bps is not None:
+            self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
+        return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived)
+
+    def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
+        """What loss makes of a message: attempts, packets lost, outcome, mask."""
+        pair = (tx.src, tx.dst)
+        serial = self._serial[pair] = self._serial.get(pair, 0) + 1
+        rng = self._streams.lazy_generator("loss", *pair, serial)
+        partial = tx.message.accepts_partial
+        steady = [Segment(None, self._loss)]
+        if self._bursts is None:
+            transfer = self._arq.transfer(rng, packets, steady, partial)
+        else:
+            transfer = self._bursts.transfer(self._arq, rng, packets, steady, partial)
+        arrived = transfer.arrived if not transfer.complete and transfer.delivered else None
+        outcome = PARTIAL if arrived is not None else RETRIES
+        outcome = DELIVERED if transfer.complete else outcome
+        return sum(transfer.attempts), transfer.lost, outcome, arrived

@@ -1,0 +1,1 @@
+"""Messages between nodes: their classes and sizes, mailboxes, and the barrier of rounds."""

@@ -1,0 +1,219 @@
+"""Typed immutable messages whose size in bits is known without any tensor work."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from netsim.errors import ProtocolError
+from netsim.learning.refs import Ref
+
+INT_BITS = 32
+"""Size of an integer field (ids, counts)."""
+
+# Tuples made once: `int | float` in a call would make a union at every message.
+_TRUTHS = (bool, np.bool_)
+_WHOLES = (int, np.integer)
+_REALS = (float, np.floating)
+_NUMBERS = (*_TRUTHS, *_WHOLES, *_REALS)
+
+
+class Message:
+    """Base of an algorithm's messages; a subclass is `@dataclass(frozen=True)`.
+
+    Fields hold Refs, numbers, and tuples or dicts of them: nothing mutable and no raw tensor, so
+    a message in flight stays as it was sent.
+
+    Attributes
+    ----------
+    accepts_partial : bool
+        Whether a message some of whose packets were lost is still of use. If so it is delivered
+        with `Received.arrived`, a mask; otherwise it counts as lost.
+    """
+
+    accepts_partial: ClassVar[bool] = False
+
+
+M = TypeVar("M", bound=Message, covariant=True)
+
+
+class Received(NamedTuple, Generic[M]):
+    """A message as its receiver sees it.
+
+    Attributes
+    ----------
+    msg : Message
+    sender : int
+    sent_s : float
+        Virtual time of sending.
+    age_s : float
+        Virtual time since then, at the moment this was handed to the algorithm.
+    round : int
+        The sender's wake-up number when it was sent.
+    arrived : numpy.ndarray of bool or None
+        Which packets arrived, for a partial message.
+    """
+
+    msg: M
+    sender: int
+    sent_s: float
+    age_s: float
+    round: int
+    arrived: Any = None
+
+
+class _Layout(NamedTuple):
+    """What there is to know of a message class: its fields' names, and how to make another."""
+
+    names: tuple[str, ...]
+    takes_all: bool
+    """Whether its constructor takes every field and nothing else, as almost all do."""
+    only: str | None
+    """The field's name if there is but one: a model and nothing else, as most messages are."""
+
+
+_LAYOUTS: dict[type, _Layout] = {}
+
+
+def _layout(kind: type) -> _Layout:
+    """The layout of a message class, looked up once per class."""
+    found = _LAYOUTS.get(kind)
+    if found is None:
+        if not is_dataclass(kind) or not vars(kind)["__dataclass_params__"].frozen:
+            raise ProtocolError(
+                f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
+            )
+        names = tuple(f.name for f in fields(kind))
+        takes_all = getattr(kind, "__match_args__", None) == names
+        only = names[0] if takes_all and len(names) == 1 else None
+        found = _LAYOUTS[kind] = _Layout(names, takes_all, only)
+    return found
+
+
+def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
+    if isinstance(value, Ref):
+        return value.num_values * parameter_bits
+    if value is None:
+        return 0
+    if isinstance(value, _TRUTHS):
+        return 1
+    if isinstance(value, _WHOLES):
+        return INT_BITS
+    if isinstance(value, _REALS):
+        return parameter_bits
+    if isinstance(value, tuple | frozenset):
+        return sum(_value_bits(v, where, parameter_bits) for v in value)
+    if isinstance(value, Mapping):
+        entries = (*value.keys(), *value.values())
+        return sum(_value_bits(v, where, parameter_bits) for v in entries)
+    raise ProtocolError(
+        f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
+        "and tuples or dicts of them"
+    )
+
+
+def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
+    """Size of a message on the air.
+
+    Parameters
+    ----------
+    message : Message
+    parameter_bits : int
+        Bits of one tensor entry or real number.
+    control_bits : int
+        Size of a message that carries nothing else (a request, a hello).
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ProtocolError
+        If the class is not a frozen dataclass, or a field holds something that can't be sent.
+    """
+    kind, bits = type(message), 0
+    for name in _layout(kind).names:
+        value = getattr(message, name)
+        if isinstance(value, Ref):
+            bits += value.num_values * parameter_bits
+        else:
+            bits += _value_bits(value, f"{kind.__name__}.{name}", parameter_bits)
+    return bits or control_bits
+
+
+def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
+    if isinstance(value, Ref):
+        return change(value)
+    if value is None or isinstance(value, _NUMBERS):
+        return value
+    if isinstance(value, tuple):
+        mapped = [_map_refs(v, change) for v in value]
+        return type(value)(*mapped) if hasattr(value, "_fields") else tuple(mapped)
+    if isinstance(value, frozenset):
+        return frozenset(_map_refs(v, change) for v in value)
+    if isinstance(value, Mapping):
+        return {k: _map_refs(v, change) for k, v in value.items()}
+    return value
+
+
+def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
+    """The message with every Ref changed, and with containers of its own."""
+    kind = type(message)
+    names, takes_all, _ = _layout(kind)
+    after, changed = [], False
+    for name in names:
+        value = getattr(message, name)
+        new = change(value) if isinstance(value, Ref) else _map_refs(value, change)
+        after.append(new)
+        changed = changed or new is not value
+    if not changed:
+        return message
+    if takes_all:  # what `replace` does, without its looking at every field again
+        return kind(*after)
+    changes = {
+        name: new
+        for name, new in zip(names, after, strict=True)
+        if new is not getattr(message, name)
+    }
+    return replace(message, **changes)  # type: ignore[type-var]
+
+
+def refs_in(value: Any) -> Iterator[Ref]:
+    """The Refs that a message, or a value in one, holds."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, Message):
+        for name in _layout(type(value)).names:
+            yield from refs_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        yield from refs_in(tuple(value.values()))
+    elif isinstance(value, tuple | frozenset):
+        for inner in value:
+            yield from refs_in(inner)
+
+
+def handed_to(message: Message, node: int) -> Message:
+    """The message with its Refs owned by `node`: what delivery makes of it."""
+    kind = type(message)
+    only = _layout(kind).only
+    if only is not None and isinstance(ref := getattr(message, only), Ref):
+        return message if ref.owner == node else kind(ref.owned_by(node))  # type: ignore[call-arg]
+    return with_refs(message, lambda ref: ref.owned_by(node))
+
+
+def sealed(message: Message, node: int) -> Message:
+    """The message as it leaves `node`, which can't change it any more (a dict is copied).
+
+    Raises
+    ------
+    ProtocolError
+        If it holds another node's Refs.
+    """
+
+    def own(ref: Ref) -> Ref:
+        ref.require_owner(node)
+        return ref
+
+    return with_refs(message, own)

@@ -1,0 +1,37 @@
+"""What algorithms keep beyond a run (`node.keep`): `kept/<name>.npz` in the run folder."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.recording.parquet_parts import write_whole
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
+    """Write one file a name, with one array `node_<id>` for each node that kept something.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Made if there is anything to write.
+    kept : mapping of int to mapping of str to numpy.ndarray
+        Per node what it keeps under which name.
+    """
+    by_name: dict[str, dict[str, NDArray[Any]]] = {}
+    for node, arrays in kept.items():
+        for name, values in arrays.items():
+            by_name.setdefault(name, {})[f"node_{node}"] = values
+    for name, columns in by_name.items():
+        folder.mkdir(exist_ok=True)
+        write_whole(folder / f"{name}.npz", partial(_save, columns))
+
+
+def _save(arrays: Arrays, path: Path) -> None:
+    with path.open("wb") as file:  # given a path, numpy would append .npz to it
+        np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -1,0 +1,292 @@
+"""The event log: messages, wake-ups, switches, local steps as they happened; their fingerprint.
+
+`Recorder.message` is called once per message and receiver, a million times in a large run, so it
+only appends; counting, hashing and writing happen on arrays, once per part.
+
+The fingerprint is a SHA-256 over messages, wake-ups, switches and jobs in order. All but messages
+enter with the number of messages logged before them, which fixes the order between the kinds of
+event. Two runs with equal fingerprints had the same events in the same order.
+"""
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from netsim.errors import ProtocolError
+from netsim.recording.fingerprint import Fingerprint
+from netsim.recording.parquet_parts import Column, Parts, Rows, join, read, write_table
+from netsim.recording.schema import (
+    ADDED_OUTCOMES,
+    GRAPH_COLUMNS,
+    MESSAGE_COLUMNS,
+    METRIC_COLUMNS,
+    OUTCOMES,
+    WAKES,
+)
+from netsim.recording.traffic_stats import Ages, Traffic
+from netsim.units import to_s
+
+_MARK_COLUMNS = (
+    Column("messages_before", "count"),
+    Column("t_s", "time"),
+    Column("node", "id"),
+    Column("what", "word"),
+    Column("count", "count"),
+)
+
+
+class Recorder:
+    """Writes what happens in one run.
+
+    Parameters
+    ----------
+    folder : Path or None
+        The run folder; made if need be. None keeps totals, fingerprint and metrics in memory.
+    part_rows : int
+        Rows of one Parquet part. Changes files only, never the fingerprint.
+    log_messages : bool
+        False writes no `messages/`; totals and fingerprint stay the same.
+
+    Attributes
+    ----------
+    airtime_ns : int
+        The link adds the time during which a transmitter was on.
+    local_steps : int
+        Training steps of all nodes so far.
+    traffic : Traffic
+        Is told the sizes of models, for counting them.
+    ages : Ages
+        Is told of every use of a message that carries values.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder already holds a run's tables.
+    """
+
+    def __init__(
+        self, folder: Path | None, part_rows: int = 100_000, *, log_messages: bool = True
+    ) -> None:
+        self.airtime_ns = 0
+        self.local_steps = 0
+        self._folder = folder
+
+        def parts(name: str, columns: Sequence[Column], written: bool = True) -> Parts:
+            where = folder / name if folder is not None and written else None
+            return Parts(where, columns, part_rows)
+
+        self._messages = parts("messages", MESSAGE_COLUMNS, log_messages)
+        self._metrics = parts("metrics", METRIC_COLUMNS)
+        self._graph = parts("graph", GRAPH_COLUMNS)
+        self._marks = parts("", _MARK_COLUMNS, written=False)
+        for outcome in OUTCOMES:
+            self._messages.words["outcome"][outcome]  # fixed codes
+        # the hot path's shortcuts
+        self._values = self._messages.values
+        self._full = self._messages.full
+
+        self._messages_taken = 0
+        self._message_hash = Fingerprint(MESSAGE_COLUMNS)
+        self._mark_hash = Fingerprint(_MARK_COLUMNS)
+        self.traffic = Traffic()
+        self.ages = Ages()
+        self._wakes: Counter[str] = Counter()
+        self._metric_parts: list[Rows] = []
+        self._written_at_s = time.monotonic()
+        self._totals: dict[str, Any] | None = None
+
+    def message(
+        self,
+        t_sent_ns: int,
+        t_done_ns: int,
+        src: int,
+        dst: int,
+        kind: str,
+        bits: int,
+        attempts: int,
+        packets_lost: int,
+        snr_db: float | None,
+        outcome: str,
+        round: int,
+        age_s: float | None,
+    ) -> None:
+        """One message to one receiver has ended, well or badly.
+
+        Parameters
+        ----------
+        t_sent_ns, t_done_ns : int
+            When the algorithm sent it, and when it was delivered or given up.
+        src, dst : int
+        kind : str
+            The message class's name.
+        bits : int
+            Its size, without retransmissions.
+        attempts : int
+            Packet transmissions in all; 0 if it never went on the air, and then its bits don't
+            count as sent.
+        packets_lost : int
+        snr_db : float or None
+            Attempt-weighted linear mean in dB; None if there was no attempt.
+        outcome : str
+            One of `OUTCOMES`.
+        round : int
+            The sender's wake-up number.
+        age_s : float or None
+            Age at delivery; None if it was not delivered.
+        """
+        values = self._values
+        # fmt: off
+        values += (
+            t_sent_ns, t_done_ns, src, dst, kind, bits,
+            attempts, packets_lost, snr_db, outcome, round, age_s,
+        )
+        # fmt: on
+        if len(values) >= self._full:
+            self._take_messages()
+
+    def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
+        """A wake-up of a node: `woke`, or `skipped` because other work was going on."""
+        self._wakes[outcome] += 1
+        self._mark(t_ns, node, outcome, round)
+
+    def switched(self, t_ns: int, node: int, on: bool) -> None:
+        """A node was switched on or off."""
+        self._mark(t_ns, node, "on" if on else "off", 0)
+
+    def job(self, t_ns: int, node: int, steps: int) -> None:
+        """A node started `steps` local training steps."""
+        self.local_steps += steps
+        self._mark(t_ns, node, "job", steps)
+
+    def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
+        marks = self._marks
+        before = self._messages_taken + len(self._values) // len(MESSAGE_COLUMNS)
+        marks.values += (before, t_ns, node, what, count)
+        if len(marks.values) >= marks.full:
+            self._mark_hash.add(marks.take())
+
+    def metric(
+        self,
+        t_ns: int,
+        node: int,
+        metric: str,
+        stage: str,
+        value: float,
+        steps: int,
+        bits_sent: int,
+        energy_j: float,
+    ) -> None:
+        """One number measured on one node's published model.
+
+        Where several stages of a metric are measured at one time, the one written last is the
+        headline in `summary.json` and in the figures.
+
+        Parameters
+        ----------
+        t_ns : int
+        node : int
+        metric : str
+            For instance `accuracy`, `accuracy_all_classes`, `accuracy_validation`, `loss`.
+        stage : str
+            What was measured: `received`, `mixed`, `trained`.
+        value : float
+        steps, bits_sent, energy_j
+            What this node has spent since the start.
+        """
+        metrics = self._metrics
+        metrics.values += (t_ns, node, metric, stage, value, steps, bits_sent, energy_j)
+        if len(metrics.values) >= metrics.full:
+            self._take_metrics()
+
+    def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
+        """The weight that a node gives to a peer (to itself if they are equal)."""
+        graph = self._graph
+        graph.values += (t_ns, node, peer, weight)
+        if len(graph.values) >= graph.full:
+            graph.flush()
+
+    def nodes(self, table: Mapping[str, Sequence[Any]]) -> None:
+        """Write `nodes.parquet`: one row a node, in order of id, columns by name."""
+        if self._folder is not None:
+            columns = {name: list(cells) for name, cells in table.items()}
+            write_table(self._folder / "nodes.parquet", pa.table(columns))
+
+    def metric_rows(self) -> Rows:
+        """All metrics so far, as a reader of the folder sees them; works without a folder too."""
+        self._take_metrics()
+        return join(self._metric_parts) if self._folder is None else read(self._folder / "metrics")
+
+    def checkpoint(self, every_s: float = 30.0) -> None:
+        """Write what waits if nothing was so for `every_s` of wall time: all a kill can lose."""
+        if time.monotonic() - self._written_at_s >= every_s:
+            self._write_all()
+
+    def close(self) -> dict[str, Any]:
+        """Write what waits and return the totals. Calling it again returns them again.
+
+        Returns
+        -------
+        dict
+            `messages` {sent delivered partial lost expired bits_sent bits_delivered airtime_s},
+            `outcomes` {kind: {outcome: count}}, `models_sent`, `sent_by_kind` {kind: {messages
+            bytes models}}, `delay`, `staleness` (see `Ages`), `wakes` {woke skipped},
+            `local_steps`, `event_log_sha256`. Sent = delivered + partial + lost + expired.
+            `bits_sent` are the sizes of messages that went on the air, each counted once per
+            receiver, and so are models and bytes by kind; `bits_delivered` those of messages
+            delivered whole. `delay`
+            {arrived mean_s p50_s p95_s p99_s max_s by_kind} is from sending to arrival, waiting
+            for radios or wires included, over messages delivered whole or in part; percentiles
+            are right to 0.4 %.
+        """
+        if self._totals is None:
+            self._write_all()
+            for table in (self._messages, self._metrics, self._graph):
+                table.close()
+            self._totals = self._count()
+        return self._totals
+
+    def _write_all(self) -> None:
+        if self._values:
+            self._take_messages()
+        if self._metrics.values:
+            self._take_metrics()
+        self._graph.flush()
+        self._mark_hash.add(self._marks.take())
+        self._written_at_s = time.monotonic()
+
+    def _take_metrics(self) -> None:
+        rows = self._metrics.take()
+        self._metrics.write(rows)
+        if self._folder is None:
+            self._metric_parts.append(self._metrics.spelled(rows))
+
+    def _take_messages(self) -> None:
+        rows = self._messages.take()
+        outcomes = self._messages.words["outcome"]
+        if len(outcomes) > len(OUTCOMES):
+            unknown = ", ".join(list(outcomes)[len(OUTCOMES) :])
+            raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
+        self._messages_taken += len(rows["bits"])
+        self._message_hash.add(rows)
+        self.traffic.add(rows)
+        self._messages.write(rows)
+
+    def _count(self) -> dict[str, Any]:
+        totals = self.traffic.totals(list(self._messages.words["kind"]), to_s(self.airtime_ns))
+        occurred = {outcome for counts in totals["outcomes"].values() for outcome in counts}
+        outcomes = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
+        words = {**self._messages.words, "outcome": outcomes}
+        fingerprint = hashlib.sha256(self._message_hash.digest(words))
+        fingerprint.update(self._mark_hash.digest(self._marks.words))
+        return {
+            **totals,
+            "staleness": self.ages.summary(),
+            "wakes": dict.fromkeys(WAKES, 0) | self._wakes,
+            "local_steps": self.local_steps,
+            "event_log_sha256": fingerprint.hexdigest(),
+        }

@@ -1,0 +1,192 @@
+"""A sweep as one paired table: each point against the first, seed by seed.
+
+Runs of one seed share their draws (data, initial models, wake-ups, fading) as far as their
+scenarios agree, so what a change does is the mean over seeds of the difference, and its interval
+is that of the differences: far narrower than two intervals side by side.
+
+Intervals are Student's, 95 %, over seeds: mean +- t(0.975, n - 1) s / sqrt(n), where s has the
+divisor n - 1. One seed has none.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scipy.special import stdtrit
+
+from netsim.errors import ScenarioError
+from netsim.recording.summary_fields import DEFAULT, MEASURES, row
+from netsim.results.compare import reach
+from netsim.results.summary import load
+from netsim.scenario.problems import shown
+
+LEVEL = 0.95
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What was asked of a sweep.
+
+    Attributes
+    ----------
+    points : mapping of str to mapping
+        By label, which is the point's folder, the swept keys and their values; the first is what
+        the others are set against.
+    seeds : tuple of int
+    target : float or None
+        Accuracy whose first crossing is told.
+    show : tuple of str
+        Names of measures for table and figure; none: `measures.DEFAULT`.
+    """
+
+    points: Mapping[str, Mapping[str, Any]]
+    seeds: tuple[int, ...]
+    target: float | None = None
+    show: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One measure at one point: mean over seeds, half its interval, and the same of differences."""
+
+    mean: float
+    half: float | None
+    seeds: int
+    std_seeds: float | None
+    diff: float | None = None
+    diff_half: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One algorithm at one point; `seeds` runs of it have ended."""
+
+    point: str
+    values: Mapping[str, Any]
+    algorithm: str
+    seeds: int
+    cells: Mapping[str, Cell]
+
+
+def mean_and_half(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean of a sample and half its 95 % interval; None for fewer than two values."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, None
+    t = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2))
+    return mean, t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def lines(out: Path, swept: Swept) -> list[Line]:
+    """Every point and algorithm of which at least one run has ended, in the sweep's order.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
+    swept : Swept
+
+    Raises
+    ------
+    ScenarioError
+        If there is no finished run.
+    """
+    found = {
+        label: _runs(out / label, swept.seeds, swept.target) for label in swept.points
+    }  # by point, algorithm, seed
+    first = found[next(iter(found))]
+    made = [
+        Line(
+            label,
+            swept.points[label],
+            algorithm,
+            len(runs),
+            _cells(runs, None if algorithms is first else first.get(algorithm, {})),
+        )
+        for label, algorithms in found.items()
+        for algorithm, runs in algorithms.items()
+    ]
+    if not made:
+        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
+    return made
+
+
+def _runs(folder: Path, seeds: Sequence[int], target: float | None) -> dict[str, dict[int, Row]]:
+    """The numbers of a point's runs by algorithm and seed."""
+    found: dict[str, dict[int, Row]] = {}
+    for seed in seeds:
+        for path in sorted(folder.glob(f"seed-{seed}/*/summary.json")):
+            numbers = row(load(path.parent)) | reach(path.parent, target)
+            found.setdefault(path.parent.name, {})[seed] = numbers
+    return found
+
+
+def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Cell]:
+    cells = {}
+    for name in MEASURES:
+        said = {seed: row[name] for seed, row in runs.items() if row[name] is not None}
+        if not said:
+            continue
+        values = list(said.values())
+        mean, half = mean_and_half(values)
+        std_seeds = statistics.stdev(values) if len(values) > 1 else None
+        pairs = [
+            value - first[seed][name]
+            for seed, value in said.items()
+            if first is not None and seed in first and first[seed][name] is not None
+        ]
+        diff, diff_half = mean_and_half(pairs) if pairs else (None, None)
+        cells[name] = Cell(mean, half, len(values), std_seeds, diff, diff_half)
+    return cells
+
+
+def wanted(found: Sequence[Line], show: Sequence[str]) -> list[str]:
+    """The measures to show: those asked for, else those of the default that any run has."""
+    if show:
+        return list(show)
+    return [name for name in DEFAULT if any(name in line.cells for line in found)]
+
+
+def tidy(found: Sequence[Line]) -> list[Row]:
+    """One row a point, algorithm and measure, for CSV.
+
+    Returns
+    -------
+    list of dict
+        `point`, the swept keys, `algorithm metric mean low high seeds std_seeds diff diff_low
+        diff_high`: mean over `seeds` with its interval, standard deviation over seeds, and mean
+        difference to the first point over the seeds that both have, with its interval.
+    """
+    return [
+        {
+            "point": line.point,
+            **{key: _cell(value) for key, value in line.values.items()},
+            "algorithm": line.algorithm,
+            "metric": name,
+            "mean": cell.mean,
+            **_ends("", cell.mean, cell.half),
+            "seeds": cell.seeds,
+            "std_seeds": cell.std_seeds,
+            "diff": cell.diff,
+            **_ends("diff_", cell.diff, cell.diff_half),
+        }
+        for line in found
+        for name, cell in line.cells.items()
+    ]
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else shown(value)
+
+
+def _ends(prefix: str, mean: float | None, half: float | None) -> Row:
+    known = mean is not None and half is not None
+    return {
+        f"{prefix}low": mean - half if known else None,  # type: ignore[operator]
+        f"{prefix}high": mean + half if known else None,  # type: ignore[operator]
+    }

@@ -1,0 +1,141 @@
+"""How tables of runs look in a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from netsim.recording.summary_fields import MEASURES
+
+Row = dict[str, Any]
+"""Cells by column name; None where a run does not say."""
+
+_FOLD = 26  # a row's name takes no more columns than this where room is short
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Numbers below a title.
+
+    Attributes
+    ----------
+    title : str
+    cells : sequence of str
+    cost : bool
+        Tells what was spent from what was reached.
+    bound : bool
+        Whether it stays beside the column before it.
+    """
+
+    title: str
+    cells: Sequence[str]
+    cost: bool = False
+    bound: bool = False
+
+
+_SHOWN = {
+    "accuracy": "_std_nodes",
+    "accuracy_all_classes": "_std_nodes",
+    "best": "",
+    "time_to_target_s": "",
+    "megabytes_to_target": "",
+    "messages": "",
+    "delivered_share": "",
+    "sent_megabytes": "",
+    "local_steps": "",
+    "virtual_s": "",
+    "wall_s": "",
+}
+"""What runs are compared by in the terminal, and where their spread is."""
+
+_OPTIONAL = ("accuracy_all_classes", "time_to_target_s", "megabytes_to_target")
+_COST = ("messages", "delivered_share", "sent_megabytes", "local_steps", "virtual_s", "wall_s")
+
+
+def comparison(rows: Sequence[Row]) -> "Pieces":
+    """Runs side by side: `run` and the measures, one row a run."""
+    columns = []
+    for name, spread in _SHOWN.items():
+        if name in _OPTIONAL and all(r.get(name) is None for r in rows):
+            continue
+        cells = [
+            _spelled(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
+        ]
+        columns.append(Column(title(name), cells, name in _COST))
+    names = {"run": [str(r["run"]) for r in rows]}
+    return Pieces(names, columns, "± is the standard deviation over nodes")
+
+
+def title(name: str) -> str:
+    """A measure's title over its unit."""
+    measure = MEASURES[name]
+    return f"{measure.title}\n{measure.unit.replace('#', '')}"
+
+
+def _spelled(name: str, value: float | None, around: float | None) -> str:
+    if value is None:
+        return "-"
+    spelled = MEASURES[name].spelled
+    return spelled(value) + ("" if around is None else f" ± {spelled(around)}")
+
+
+class Pieces:
+    """A table for Rich to print: in pieces below each other where one would be too wide.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of str
+        The columns that name a row; every piece has them.
+    columns : sequence of Column
+    note : str
+        What the spreads are.
+    """
+
+    def __init__(
+        self, names: Mapping[str, Sequence[str]], columns: Sequence[Column], note: str
+    ) -> None:
+        self._names, self._columns, self._note = names, columns, note
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        def fits(shown: Sequence[Column], table: Table) -> bool:
+            room = options.update(max_width=10_000)
+            whole = len(shown) - sum(c.bound for c in shown)  # what can't be cut any further
+            return whole < 2 or (Measurement.get(console, room, table).maximum <= options.max_width)
+
+        rest = list(self._columns)
+        while rest:
+            for end in range(len(rest), 0, -1):
+                if end < len(rest) and any(c.cost for c in rest[:end]) and not rest[0].cost:
+                    continue  # where the table is cut, what was reached and its cost part first
+                if end < len(rest) and rest[end].bound:
+                    continue
+                table = self._table(rest[:end], folded=end < len(self._columns))
+                if fits(rest[:end], table):
+                    break
+            yield table
+            rest = rest[end:]
+        yield Text(self._note, style="dim")
+
+    def _table(self, shown: Sequence[Column], folded: bool) -> Table:
+        found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for i, name in enumerate(self._names):
+            justify: Any = "right" if name == "seeds" else "left"
+            fold = _FOLD if folded and i == 0 else None
+            found.add_column(
+                name, justify=justify, overflow="fold", no_wrap=fold is None, max_width=fold
+            )
+        for column in shown:
+            found.add_column(column.title, justify="right", no_wrap=True)
+        above = None
+        for number, cells in enumerate(zip(*self._names.values(), strict=True)):
+            names = list(cells)
+            if len(names) > 1 and names[0] == above:
+                names[0] = ""
+            above = cells[0]
+            found.add_row(*names, *(column.cells[number] for column in shown))
+        return found

@@ -1,0 +1,28 @@
+"""Every node wakes with a period of its own."""
+
+from typing import Literal
+
+from netsim.registry import Duration, Fraction
+from netsim.rng import Streams
+from netsim.schedules import Clock, Schedule
+from netsim.schedules._own_clock import OwnClock
+
+
+class Periodic(Schedule):
+    """A wake-up every `period_s`, at a random phase, each node's period off by up to `drift`.
+
+    `drift` is relative: 0.01 spreads the periods uniformly over +- 1 %.
+    """
+
+    schedule: Literal["periodic"] = "periodic"
+    period_s: Duration
+    drift: Fraction = 0.0
+
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        def intervals_s(node: int, counts: range) -> list[float]:
+            offset = 2.0 * streams.uniform("drift", node) - 1.0
+            period_s = self.period_s * (1.0 + self.drift * offset)
+            phase_s = streams.uniform("phase", node) * self.period_s
+            return [phase_s if count == 1 else period_s for count in counts]
+
+        return OwnClock(nodes, intervals_s)

@@ -1,0 +1,40 @@
+"""Every node wakes by a Poisson clock of its own."""
+
+import math
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import Positive
+from netsim.rng import Streams
+from netsim.schedules import Clock, Schedule
+from netsim.schedules._own_clock import OwnClock
+
+TOGETHER = 64
+"""Nodes whose wake-ups are drawn in one call: they come about as fast as each other."""
+
+KEPT = 4
+"""Calls whose draws are kept, for each so many nodes."""
+
+
+class Poisson(Schedule):
+    """Wake-ups of each node at `rate_hz` a second on average, exponential gaps."""
+
+    schedule: Literal["poisson"] = "poisson"
+    rate_hz: Positive
+
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        @lru_cache(maxsize=KEPT * -(-nodes // TOGETHER))
+        def draws(first: int, counts: range) -> NDArray[np.float64]:
+            some = np.arange(first, min(first + TOGETHER, nodes))
+            return streams.uniform_table("wake", some, counters=counts)
+
+        def intervals_s(node: int, counts: range) -> list[float]:
+            place = node % TOGETHER
+            # NumPy's logarithm differs from the scalar one in the last bit.
+            mine = draws(node - place, counts)[place].tolist()
+            return [-math.log1p(-u) / self.rate_hz for u in mine]
+
+        return OwnClock(nodes, intervals_s)

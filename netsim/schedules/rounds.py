@@ -1,0 +1,24 @@
+"""Rounds with a barrier: the papers' synchronous setting."""
+
+from typing import ClassVar, Literal
+
+from netsim.errors import ProtocolError
+from netsim.registry import Duration
+from netsim.rng import Streams
+from netsim.schedules import Clock, Schedule
+
+
+class Rounds(Schedule):
+    """All nodes wake together; a round ends when all are done or `deadline_s` after its start.
+
+    A round lasts at least `interval_s`, so that over an ideal network `horizon_s / interval_s`
+    rounds are played.
+    """
+
+    barrier: ClassVar[bool] = True
+    schedule: Literal["rounds"] = "rounds"
+    interval_s: Duration = 1.0
+    deadline_s: Duration | None = None
+
+    def clock(self, streams: Streams, nodes: int) -> Clock:
+        raise ProtocolError("rounds start when nodes are ready, not by a clock")

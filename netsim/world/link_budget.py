@@ -1,0 +1,107 @@
+"""Scenario -> Budget: transmit powers, threshold, and every link's mean SNR."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.links.radio.channel import Budget
+from netsim.links.radio.mean_snr import Alike, Placed
+from netsim.rng import Streams
+from netsim.scenario.tables import Scenario
+from netsim.topology.mobility import Track
+from netsim.units import db_to_linear, dbm_to_w, linear_to_db
+from netsim.world import calibration, coverage
+
+
+def open_budget(
+    scenario: Scenario,
+    positions: NDArray[np.float64] | None,
+    given_dbm: tuple[float | None, ...],
+    streams: Streams,
+    track: Track | None,
+) -> tuple[Budget, float, tuple[float, ...]]:
+    """Link budget, calibrated if the scenario says how many nodes are to be reachable.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a radio.
+    positions : (N, 2) array or None
+        Where nodes start; None for `iid_links`.
+    given_dbm : tuple of float or None
+        Transmit powers that groups state for their nodes.
+    streams : Streams
+    track : Track or None
+        How nodes move.
+
+    Returns
+    -------
+    Budget, threshold [dB], transmit power of each node [dBm]
+
+    Raises
+    ------
+    ScenarioError
+        If no radio makes so many nodes reachable, or shadowing lacks its decorrelation distance.
+    """
+    radio, nodes = scenario.radio, scenario.nodes
+    assert radio is not None
+    threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
+    if radio.reachable is not None:
+        if not radio.reachable < nodes.count - 1:
+            raise ScenarioError(
+                f"[radio] reachable = {radio.reachable:g}: must be less than the number of other "
+                f"nodes, {nodes.count - 1}"
+            )
+        if positions is None:
+            gap_db = _gap_db(scenario)
+            if radio.calibrate == "threshold":
+                threshold_db = mean_db + gap_db
+            else:
+                base_dbm += threshold_db - gap_db - mean_db
+                mean_db = threshold_db - gap_db
+        else:
+            edge_db = _edge_loss_db(scenario)
+            if radio.calibrate == "threshold":
+                threshold_db = calibration.threshold_db(base_dbm, radio.noise_dbm, edge_db)
+            else:
+                base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
+    powers = tuple(base_dbm if p is None else p for p in given_dbm)
+    watts, threshold = tuple(dbm_to_w(p) for p in powers), db_to_linear(threshold_db)
+    if positions is None:
+        alike = Alike(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
+        return Budget(alike, threshold, watts), threshold_db, powers
+    range_m = coverage.range_m(radio, max(powers), threshold)
+    means = Placed(radio, powers, positions, streams, range_m, track)
+    return Budget(means, threshold, watts, range_m), threshold_db, powers
+
+
+def _gap_db(scenario: Scenario) -> float:
+    """Threshold over mean SNR where all links are alike."""
+    radio, nodes = scenario.radio, scenario.nodes.count
+    assert radio is not None
+    assert radio.reachable is not None
+    if radio.fading.kind == "rayleigh" and not radio.shadowing.drawn:
+        return linear_to_db(calibration.iid_links_threshold_over_mean_snr(nodes, radio.reachable))
+    if radio.fading.kind == "none" and not radio.shadowing.drawn:
+        raise ScenarioError(
+            f"[radio] reachable = {radio.reachable:g}: without fading, shadowing or places all "
+            "links are equal, and everybody is reachable or nobody"
+        )
+    return coverage.share_over_mean(radio, radio.reachable / (nodes - 1))
+
+
+def _edge_loss_db(scenario: Scenario) -> float:
+    """Path loss at the distance where the mean SNR is to fall to the threshold."""
+    radio, nodes = scenario.radio, scenario.nodes
+    assert radio is not None
+    assert radio.reachable is not None
+    if nodes.placement != "disc":
+        raise ScenarioError(
+            '[radio] reachable: the formula is for nodes in a disc (placement = "disc") or alike '
+            'links ("iid_links"); set threshold_db yourself'
+        )
+    exponent = radio.path_loss.power_law
+    if radio.fading.kind != "rayleigh" or radio.shadowing.drawn or exponent is None:
+        return coverage.edge_loss_db(radio, nodes.count, nodes.radius_m, radio.reachable)
+    ratio = calibration.solve_d0_over_radius(nodes.count, radio.reachable, exponent)
+    return float(radio.path_loss.loss_db(ratio * nodes.radius_m, radio.carrier_hz))

@@ -1,0 +1,182 @@
+"""Which backend runs what: rules, the user's own table, and what a run keeps of it."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from netsim import world
+from netsim.backends import dispatch
+from netsim.backends.route import Route
+from netsim.console.app import app
+from netsim.engine import tuning
+from netsim.errors import ScenarioError
+from netsim.scenario import from_dict
+
+SCENARIO = """\
+horizon_s = 4.0
+[nodes]
+count = {nodes}
+[exchange]
+schedule = "poisson"
+rate_hz = 1.0
+[data]
+kind = "digits"
+validation = 0.2
+[model]
+kind = "mlp"
+hidden = [12]
+[algorithm]
+kind = "local"
+"""
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Where the user's own table would lie; there is none yet."""
+    path = tmp_path / "configuration" / "routes.toml"
+    monkeypatch.setenv("NETSIM_ROUTES", str(path))
+    return path
+
+
+@pytest.fixture
+def netsim(tmp_path, monkeypatch):
+    """The command line in a folder that holds `s.toml`, with the name of a run's folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SCENARIO.format(nodes=6))
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def signature():
+    """Of the model of `s.toml`."""
+    tables = tomllib.loads(SCENARIO.format(nodes=6))
+    built = world.build(from_dict(tables))
+    return dispatch.signature(built.architectures[0], built.shards.batch_size, 1)
+
+
+def write(path, name, **keys):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f'[route."{name}"]', *(f"{k} = {json.dumps(v)}" for k, v in keys.items())]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def run(netsim, name, *arguments):
+    """Plays a scenario; (environment, resolved scenario, summary)."""
+    result = netsim("run", *arguments, "--out", name, "--quiet", "--no-figures")
+    assert result.exit_code == 0, result.output
+    folder = next(Path(name).rglob("environment.json")).parent
+    return (
+        json.loads((folder / "environment.json").read_text()),
+        folder / "scenario.toml",
+        json.loads((folder / "summary.json").read_text()),
+    )
+
+
+def test_no_test_reads_the_table_of_whoever_runs_it():
+    assert not dispatch.user_table().exists()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "model", "batch_size", "way"),
+    [
+        (2, {"kind": "mlp"}, 10, "sequential"),
+        (50, {"kind": "mlp"}, 10, "stacked"),
+    ],
+)
+def test_the_shipped_rules_go_by_nodes_and_model(nodes, model, batch_size, way):
+    tables = tomllib.loads(SCENARIO.format(nodes=nodes)) | {"model": model}
+    built = world.build(from_dict(tables))
+    chosen = dispatch.ruled(built.architectures[0], nodes, batch_size)
+    assert chosen.train == way
+
+
+def test_every_shipped_rule_can_be_read_and_the_last_ones_hold_for_any_model():
+    rules = dispatch._rules()
+    for device in ("cpu", "cuda"):
+        last = [rule for rule in rules if rule.device == device][-1]
+        assert (last.layers, last.largest, last.largest_batch) == (None, None, None)
+
+
+def test_a_run_tells_where_its_routes_come_from(netsim, table, signature):
+    environment, resolved, _ = run(netsim, "a", "s.toml")
+    assert environment["routes"][signature]["source"] == "shipped rules"
+    write(table, signature, train="sequential", loss="sequential", look="sequential")
+    environment, resolved, _ = run(netsim, "b", "s.toml")
+    assert environment["routes"][signature]["source"] == "netsim tune"
+    assert environment["backend"] == "sequential"
+    environment, resolved, _ = run(netsim, "c", "s.toml", "--set", "run.backend=stacked")
+    assert environment["routes"][signature]["source"] == "[run] backend"
+    kept = tomllib.loads(resolved.read_text())["run"]["routes"]
+    assert kept == {signature: {"train": "stacked", "loss": "stacked", "look": "stacked"}}
+
+
+def test_a_rerun_goes_the_way_of_the_first_run_whatever_the_table_says_by_then(
+    netsim, table, signature
+):
+    write(table, signature, train="stacked", loss="stacked", look="stacked", lanes=3)
+    first, resolved, summary = run(netsim, "first", "s.toml")
+    assert first["routes"][signature]["source"] == "netsim tune"
+    write(table, signature, train="sequential", loss="sequential", look="sequential")
+    again, _, summary_again = run(netsim, "again", str(resolved))
+    assert again["routes"][signature]["source"] == "[run.routes]"
+    without = {k: v for k, v in first["routes"][signature].items() if k != "source"}
+    assert without == {k: v for k, v in again["routes"][signature].items() if k != "source"}
+    assert without["lanes"] == 3
+    assert again["backend"] == "stacked"
+    assert summary_again["parameters_sha256"] == summary["parameters_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"[route", "TOML|line 1|Expected"),
+        (b"\xff\xfe\x00", "utf-8"),
+        (b'[route."a"]\ntrain = "sideways"\n', "validation error"),
+        (b'[root."a"]\ntrain = "stacked"\n', "validation error"),
+        (b'[route."a"]\nlanes = 0\n', "validation error"),
+    ],
+    ids=["not TOML", "not text", "no such way", "no such table", "no lanes"],
+)
+def test_a_table_that_can_not_be_read_is_named_with_a_remedy(content, what, netsim, table):
+    table.parent.mkdir()
+    table.write_bytes(content)
+    with pytest.raises(ScenarioError, match=what):
+        dispatch.read_measured(table)
+    for command in (("run", "s.toml", "--out", "x"), ("tune", "s.toml")):
+        result = netsim(*command)
+        assert result.exit_code == 2, result.output
+        said = " ".join(result.output.split())
+        assert "routes.toml" in said
+        assert "netsim tune" in said
+        assert "Traceback" not in said
+    assert table.read_bytes() == content
+
+
+def test_tune_measures_and_keeps_what_it_knew_of_other_models(
+    netsim, table, signature, monkeypatch
+):
+    monkeypatch.setattr(tuning, "ROUNDS", 1)
+    monkeypatch.setattr(tuning, "LANES", (16,))
+    other = "cpu/Another/5/batch 3/float64/2 threads"
+    write(table, other, train="sequential", lanes=7)
+    result = netsim("tune", "s.toml")
+    assert result.exit_code == 0, result.output
+    found = dispatch.read_measured(table)
+    assert found[other] == Route(train="sequential", lanes=7)
+    assert found.keys() == {other, signature}
+    assert found[signature].lanes == 16
+    environment, _, _ = run(netsim, "tuned", "s.toml")
+    assert environment["routes"][signature]["source"] == "netsim tune"
+    assert not list(table.parent.glob("*.part"))
+
+
+def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, signature):
+    hashes = set()
+    for lanes in (1, 2, 3, 64):
+        write(table, signature, train="stacked", look="stacked", lanes=lanes)
+        _, _, summary = run(netsim, f"lanes {lanes}", "s.toml")
+        hashes.add(summary["parameters_sha256"])
+    assert len(hashes) == 1

@@ -1,0 +1,120 @@
+"""Batteries: what is left, and when nothing is."""
+
+import numpy as np
+import pytest
+
+from netsim.channels.sleep import Rhythm
+from netsim.clock import Clock
+from netsim.devices.availability import Power
+from netsim.devices.energy import Energy
+from netsim.devices.energy.battery import Battery
+from netsim.devices.energy.meter import Meter
+from netsim.recording.recorder import Recorder
+
+S = 1_000_000_000
+
+
+def test_a_battery_that_only_idles():
+    battery = Battery(10.0, standing_w=2.0)
+    assert battery.empty_ns(0) == 5 * S
+    assert battery.left_j(2 * S) == 6.0
+    battery.switched(0.0)
+    assert battery.empty_ns(3 * S) is None
+    assert battery.left_j(3 * S) == 6.0
+
+
+def test_loads_overlap():
+    battery = Battery(10.0, standing_w=1.0)
+    battery.draw(1 * S, 3 * S, 2.0)
+    battery.draw(2 * S, 4 * S, 0.5)
+    # drawn by 1, 2, 3, 4 s: 1, 4, 7.5, 9
+    assert battery.empty_ns(0) == 5 * S
+    assert [battery.left_j(k * S) for k in range(5)] == pytest.approx([10, 9, 6, 2.5, 1])
+    assert battery.empty_ns(4 * S) == 5 * S
+
+
+def test_what_is_told_when_it_has_passed_is_drawn():
+    """As of an attempt by attempt transmission, whose end nobody knew."""
+    battery = Battery(10.0, standing_w=1.0)
+    assert battery.left_j(4 * S) == 6.0
+    battery.draw(1 * S, 3 * S, 0.5)
+    battery.draw(3 * S, 6 * S, 1.0)
+    assert battery.left_j(4 * S) == 4.0
+    assert battery.left_j(6 * S) == 0.0
+
+
+def test_what_is_not_drawn_after_all_is_taken_back():
+    battery = Battery(10.0, standing_w=0.0)
+    battery.draw(0, 10 * S, 2.0)
+    assert battery.empty_ns(0) == 5 * S
+    assert battery.left_j(2 * S) == 6.0
+    battery.draw(2 * S, 10 * S, -2.0)
+    assert battery.empty_ns(2 * S) is None
+    assert battery.left_j(99 * S) == 6.0
+    battery.take(6.0)
+    assert battery.empty_ns(99 * S) == 99 * S
+
+
+def test_what_was_drawn_before_the_last_look_is_drawn_all_the_same():
+    battery = Battery(10.0, standing_w=1.0)
+    assert battery.left_j(5 * S) == 5.0
+    battery.draw(2 * S, 8 * S, 0.5)
+    assert battery.left_j(5 * S) == 3.5
+    assert battery.left_j(8 * S) == -1.0
+
+
+def test_a_sender_that_is_on_the_air_for_part_of_the_time_draws_evenly():
+    """4 s in 10 s at 1 W; after 5 s the other half is taken back."""
+    env = Clock()
+    power = Power(env, set(), lambda node, on: None, Recorder(None), 1, None, mortal=True)
+    meter = Meter(env, Energy(battery_j=10.0), power, [1.0], None, [10.0], 1)
+    meter.on_air(0, [], 0, 10 * S, 4 * S)
+    assert meter.summary(5 * S)["left_j"][0] == 8.0
+    env.run(until=5 * S)
+    meter.on_air(0, [], 10 * S, 5 * S, -2 * S)
+    assert meter.summary(10 * S)["left_j"][0] == 8.0
+    assert meter.spent_j(0, 10 * S) == 2.0
+
+
+def test_the_prediction_is_the_instant_at_which_nothing_is_left():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        battery, again = Battery(5.0, 0.1), Battery(5.0, 0.1)
+        for _ in range(6):
+            begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
+            watt = float(rng.uniform(0.1, 2))
+            battery.draw(begin, begin + length, watt)
+            again.draw(begin, begin + length, watt)
+        empty_ns = battery.empty_ns(0)
+        assert again.left_j(empty_ns - 10) > 0
+        assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)
+
+
+def test_a_radio_that_sleeps_by_hand():
+    """Awake for a quarter of every 4 s: 2 + 3 / 2 = 3.5 J a period."""
+    battery = Battery(9.25, 2.0, 1.5, Rhythm(4 * S, S, 0))
+    assert battery.empty_ns(0) == 9 * S + S // 2
+    battery.draw(0, 2 * S, 1.0)
+    assert battery.empty_ns(0) == 8 * S + S // 8
+    assert [battery.left_j(t * S) for t in (1, 2, 4)] == [6.25, 4.75, 3.75]
+    battery.switched(0.0)
+    assert battery.empty_ns(5 * S) is None
+    saves_all = Battery(3.0, 1.0, 1.0, Rhythm(4 * S, S, 0))
+    assert saves_all.empty_ns(0) == 9 * S
+
+
+def test_the_prediction_holds_for_radios_that_sleep():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        period, awake, offset = rng.integers([S, 1, 0], [2 * S, S, S]).tolist()
+        standing_w, sleeping_w = rng.uniform(0, 0.5, 2).tolist()
+        naps = standing_w, standing_w - sleeping_w, Rhythm(period, awake, offset)
+        battery, again = Battery(5.0, *naps), Battery(5.0, *naps)
+        for _ in range(4):
+            begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
+            watt = float(rng.uniform(0.1, 1))
+            battery.draw(begin, begin + length, watt)
+            again.draw(begin, begin + length, watt)
+        empty_ns = battery.empty_ns(0)
+        assert again.left_j(empty_ns - 10) > 0
+        assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)

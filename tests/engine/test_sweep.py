@@ -1,0 +1,153 @@
+"""Which runs a sweep makes, and how a run's progress is told."""
+
+import io
+import math
+from dataclasses import dataclass
+
+import pytest
+from rich.console import Console
+
+from netsim.console.progress import duration, short, watched
+from netsim.engine import sweep
+from netsim.engine.sweep import points, score
+from netsim.scenario import Sweep
+
+
+def test_a_grid_has_every_combination_in_the_order_of_the_file():
+    found = points(Sweep(over={"a.b": (1, 2), "c": ("x",)}), seed=0)
+    assert [p.label for p in found] == ["b=1,c=x", "b=2,c=x"]
+    assert found[1].values == {"a.b": 2, "c": "x"}
+
+
+def test_a_kind_goes_by_the_name_of_its_table():
+    found = points(
+        Sweep(over={"radio.arq.kind": ("abort",), "exchange.schedule": ("star",)}), seed=0
+    )
+    assert [p.label for p in found] == ["arq=abort,exchange=star"]
+
+
+def test_seeds_alone_make_one_point():
+    assert [p.label for p in points(Sweep(seeds=(1, 2)), seed=0)] == ["base"]
+
+
+def test_labels_are_folder_names_and_differ():
+    tables = ({"kind": "none"}, {"kind": "none", "hold": "exchange"})
+    found = points(Sweep(over={"radio.fading": tables, "x.path": ("../../etc",)}), seed=0)
+    labels = [p.label for p in found]
+    assert len(set(labels)) == 2
+    assert all("/" not in label for label in labels)
+
+
+def test_tables_of_one_kind_are_told_apart_by_what_differs():
+    churn = [{"kind": "none"}] + [{"kind": "on_off", "on_s": v, "off_s": 2.0} for v in (5.0, 1e7)]
+    labels = [p.label for p in points(Sweep(over={"churn": tuple(churn)}), seed=0)]
+    assert labels == ["churn=none", "churn=on_off-on_s=5", "churn=on_off-on_s=1e07"]
+
+
+def test_keys_of_the_same_last_name_are_labelled_in_full():
+    [point] = points(Sweep(over={"a.rate": (1,), "b.rate": (2,)}), seed=0)
+    assert point.label == "a.rate=1,b.rate=2"
+
+
+def draw(trials: int, seed: int = 0) -> list[dict[str, float]]:
+    spans = {"r": {"low": 0.01, "high": 1.0, "log": True}, "n": {"values": (5, 10, 20)}}
+    return [p.values for p in points(Sweep.model_validate({"trials": trials, "draw": spans}), seed)]
+
+
+def test_more_trials_change_none_of_the_first():
+    assert draw(50)[:10] == draw(10)
+    assert draw(10, seed=1) != draw(10)
+
+
+def test_trials_are_drawn_as_the_table_says():
+    values = draw(2000)
+    assert all(0.01 <= v["r"] <= 1.0 for v in values)
+    # log10(r) is uniform on [-2, 0]: mean -1, standard error (2 / sqrt(12)) / sqrt(2000) = 0.0129.
+    assert sum(math.log10(v["r"]) for v in values) / 2000 == pytest.approx(-1.0, abs=4 * 0.0129)
+    # Each of three values: 1/3 +- 4 sqrt(2/9 / 2000) = 0.042.
+    assert sum(v["n"] == 10 for v in values) / 2000 == pytest.approx(1 / 3, abs=0.042)
+
+
+def test_a_grid_and_trials_are_crossed():
+    table = {"over": {"a": (1, 2)}, "trials": 2, "draw": {"b": {"low": 0, "high": 1}}}
+    found = points(Sweep.model_validate(table), seed=0)
+    assert [p.label for p in found] == [
+        "a=1,trial-000", "a=1,trial-001", "a=2,trial-000", "a=2,trial-001",
+    ]  # fmt: skip
+    assert found[0].values["b"] == found[2].values["b"]
+
+
+def test_an_interrupted_process_plays_no_further_run(monkeypatch):
+    played = []
+
+    def interrupted(job):
+        played.append(job)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "_interrupted", [])
+    monkeypatch.setattr(sweep, "run_job", interrupted)
+    for job in ("first", "second"):
+        with pytest.raises(KeyboardInterrupt):
+            sweep.run_in_worker(job)
+    assert played == ["first"]
+
+
+def test_a_score_is_a_metrics_mean_or_any_number_by_its_path():
+    summary = {"accuracy": {"mean": 0.5, "best": {"mean": 0.7}}, "energy_j": 3, "name": "x"}
+    assert score(summary, "accuracy") == 0.5
+    assert score(summary, "accuracy.best.mean") == 0.7
+    assert score(summary, "energy_j") == 3.0
+    assert score(summary, "name") is None
+    assert score(summary, "absent") is None
+
+
+@dataclass(frozen=True)
+class Step:
+    virtual_s: float
+    horizon_s: float = 100.0
+    events: int = 12_345
+    node_steps: int = 2_000_000
+    accuracy: float | None = 0.5
+    wall_s: float = 2.0
+
+
+@dataclass
+class Entry:
+    name: str
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_tells_speed_accuracy_and_the_end_of_each_algorithm(terminal):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=120, highlight=False)
+    with watched(console) as watch:
+        for name in ("a", "b"):
+            watch(Entry(name), Step(25.0))
+            watch(Entry(name), Step(99.0))
+    shown = text.getvalue()
+    for part in ("a", "b", "100 of 100 s", "6.17k events/s", "1M steps/s", "accuracy 50.0 %"):
+        assert part in shown
+    if not terminal:
+        assert shown.count("\n") == 2
+        assert "\x1b" not in shown
+
+
+def test_progress_is_silent_when_asked_to_be():
+    with watched(Console(file=io.StringIO()), quiet=True) as watch:
+        assert watch is None
+
+
+def test_numbers_and_durations_are_short():
+    assert [short(n) for n in (0, 950, 12_345, 4_560_000, 2e9)] == [
+        "0",
+        "950",
+        "12.3k",
+        "4.56M",
+        "2G",
+    ]
+    assert [duration(s) for s in (0.44, 38, 125, 12_000)] == [
+        "0.4 s",
+        "38 s",
+        "2 min 05 s",
+        "3 h 20 min",
+    ]

@@ -1,0 +1,178 @@
+"""Radios in the air without a scenario: who sends what when, and what became of it."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from netsim.clock import Clock
+from netsim.links.link import Transmission
+from netsim.links.radio.channel import Budget
+from netsim.links.radio.link import Air
+from netsim.links.radio.mean_snr import Means
+from netsim.links.radio.table import Radio
+from netsim.messaging.message import Message
+from netsim.recording.recorder import Recorder
+from netsim.rng import Streams
+
+
+@dataclass(frozen=True)
+class Whole(Message):
+    """Of no use in part."""
+
+
+@dataclass(frozen=True)
+class Parts(Message):
+    """Of use in part."""
+
+    accepts_partial: ClassVar[bool] = True
+
+
+@dataclass
+class Ended:
+    """What became of a message."""
+
+    src: int
+    dst: int
+    outcome: str
+    arrived: np.ndarray | None
+    at_ns: int
+    attempts: int
+    lost: int
+    snr_db: float | None
+    sent_ns: int
+
+
+@dataclass
+class Ether:
+    """An air whose mean SNRs are given, and what happened in it."""
+
+    air: Air
+    env: Clock
+    recorder: Recorder
+    ended: list[Ended] = field(default_factory=list)
+
+    def send(self, src, dst, bits, *, at_ns=None, parts=False, patience_ns=None, reply=False):
+        """Send now or at a time; `dst` may be several nodes: then it is a broadcast."""
+        if at_ns is not None and at_ns > self.env.now:
+            wait_ns = at_ns - self.env.now
+            self.env.after(wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply))
+        else:
+            self._send(src, dst, bits, parts, patience_ns, reply)
+
+    def _send(self, src, dst, bits, parts, patience_ns, reply):
+        message = Parts() if parts else Whole()
+        group = [
+            Transmission(src, j, message, bits, False, 0, self.env.now, self._done, None, reply)
+            for j in ([dst] if isinstance(dst, int) else dst)
+        ]
+        for tx in group:
+            tx.patience_ns = patience_ns
+        if isinstance(dst, int):
+            self.air.unicast(group[0])
+        else:
+            self.air.broadcast(group)
+
+    def _done(self, tx, outcome, arrived):
+        attempts, lost, snr_db = self.recorder.last
+        self.ended.append(
+            Ended(
+                tx.src, tx.dst, outcome, arrived, self.env.now, attempts, lost, snr_db, tx.sent_ns
+            )
+        )
+
+    def switch(self, node, on, at_ns):
+        self.env.after(at_ns - self.env.now, self.air.switched, node, on)
+
+    def run(self):
+        """Until nothing is left to happen."""
+        self.env.run()
+        assert self.air.in_flight == 0
+        return self.ended
+
+
+class LastRow(Recorder):
+    """Remembers the row that was recorded last."""
+
+    def __init__(self):
+        super().__init__(None)
+
+    def message(self, *row):
+        self.last = row[6], row[7], row[8]
+
+
+class Given(Means):
+    """Mean SNRs from a matrix."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def snr(self, src, others, time_ns):
+        return self.matrix[src][list(others)]
+
+    def pair(self, src, dst, time_ns):
+        return float(self.matrix[src, dst])
+
+
+class Spent:
+    """Counts airtime by sender and by receiver."""
+
+    by_bits = True
+
+    def __init__(self, nodes):
+        self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes
+        self.bits, self.heard_bits = [0] * nodes, [0] * nodes
+
+    def on_air(self, src, receivers, from_ns, to_ns, airtime_ns):
+        self.sending_ns[src] += airtime_ns
+        for node in receivers:
+            self.receives(node, from_ns, to_ns, airtime_ns)
+
+    def receives(self, node, from_ns, to_ns, airtime_ns):
+        self.receiving_ns[node] += airtime_ns
+
+    def carried(self, src, to, receivers, bits):
+        self.bits[src] += bits
+        for node in receivers:
+            self.hears(node, bits)
+
+    def hears(self, node, bits):
+        self.heard_bits[node] += bits
+
+
+@pytest.fixture
+def ether():
+    """Make an Ether: `ether({radio keys}, mean_snr=matrix or number, nodes=..., seed=...)`."""
+
+    def make(
+        radio=None,
+        mean_snr=100.0,
+        nodes=2,
+        seed=0,
+        distance_m=None,
+        rhythms=(),
+        wakes_every_ns=None,
+    ):
+        keys = {
+            "fading": {"kind": "none"},
+            "rate": {"kind": "fixed", "rate_bps": 1e6},
+            "packet_payload_bytes": 125,
+            "packet_error": {"kind": "fixed", "loss": 0.0},
+        } | (radio or {})
+        radio = Radio.model_validate(keys)
+        snr = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
+        threshold = 10 ** (radio.threshold_db / 10)
+        budget = Budget(Given(snr), threshold, (1.0,) * nodes)
+        env, recorder = Clock(), LastRow()
+
+        def last_wakeup(node, time_ns):
+            number = time_ns // wakes_every_ns if wakes_every_ns else 0
+            return number * (wakes_every_ns or 0), number
+
+        streams = Streams(seed)
+        air = Air(radio, budget, last_wakeup, env, recorder, streams, distance_m, rhythms)
+        air.meter = Spent(nodes)
+        return Ether(air, env, recorder)
+
+    return make

@@ -1,0 +1,431 @@
+"""The air against closed forms (section numbers of the sources are with the models)."""
+
+import math
+
+import numpy as np
+import pytest
+
+from netsim.channels.mac import Mac, Medium
+from netsim.channels.mac.aloha import Aloha
+from netsim.channels.mac.csma import Csma
+from netsim.channels.mac.shared import Shared
+from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.interference import Sharing
+
+pytestmark = pytest.mark.closed_forms
+
+MS, S = 1_000_000, 1_000_000_000
+PACKET = 1_000
+"""Bits of a packet, which takes a millisecond."""
+
+
+def binomial_sd(p, n):
+    return math.sqrt(p * (1.0 - p) / n)
+
+
+# -- transfers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_chase_combining_in_new_fades_has_the_incomplete_gamma_outage(ether, fidelity):
+    """P(3, 1) = .0803014: L = 3, threshold = mean SNR; a fade lasts as long as an attempt."""
+    n = 8_000
+    radio = {
+        "arq": {"kind": "harq_chase", "max_attempts": 3},
+        "fading": {"kind": "rayleigh", "coherence_s": 1e-3},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 20.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=100.0)
+    for k in range(n):
+        e.send(0, 1, PACKET, at_ns=k * 10 * MS)
+    lost = sum(x.lost for x in e.run()) / n
+    assert abs(lost - 0.0803014) < 4 * binomial_sd(0.0803, n)
+
+
+# -- interference ------------------------------------------------------------------------------
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_two_interferers_leave_the_share_of_the_formula(ether, fidelity):
+    """exp(-t N/S) / ((1 + t I1/S)(1 + t I2/S)) = .663479: S=20, N=1, I=3 and .5, t=3 dB."""
+    n, snr = 6_000, np.zeros((6, 6))
+    snr[0, 1], snr[2, 1], snr[4, 1] = 20.0, 3.0, 0.5
+    radio = {
+        "mac": {"kind": "shared"},
+        "fading": {"kind": "rayleigh", "coherence_s": 0.1},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 3.0,
+        "arq": {"kind": "none"},
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=snr, nodes=6)
+    for k in range(n):
+        at_ns = k * 100 * MS
+        e.send(2, 3, 3 * PACKET, at_ns=at_ns)
+        e.send(0, 1, PACKET, at_ns=at_ns + 10)
+        e.send(4, 5, 3 * PACKET, at_ns=at_ns + 20)  # during the attempt
+    ended = [x for x in e.run() if x.src == 0]
+    got = sum(x.outcome == "delivered" for x in ended) / n
+    assert abs(got - 0.663479) < 4 * binomial_sd(0.6635, n)
+    # alone it is exp(-t / 20) = .905; so much is lost by noise, the rest by the others
+    outcomes = {x.outcome for x in ended}
+    assert outcomes == {"delivered", "outage", "collision"}
+    outage = sum(x.outcome == "outage" for x in ended) / n
+    assert abs(outage - 0.0949) < 4 * binomial_sd(0.0949, n)
+
+
+class _Places:
+    """A channel without noise: path loss d^-4, Rayleigh fading, 1e9 times the noise at 20 m."""
+
+    def __init__(self, rng, distances_m):
+        self.rng, self.distances_m = rng, distances_m
+
+    def snr(self, src, dst, time_ns):
+        return 1e9 * self.rng.exponential() * (20.0 / self.distances_m[src]) ** 4
+
+
+def test_poisson_interferers_leave_the_share_of_the_formula():
+    """exp(-density pi d^2 sqrt(t) pi/2) = .703971: 1e-4 per m2, 20 m, t = 5 dB, exponent 4.
+
+    Those further away than 400 m are left out: 1e-3 of relative error.
+    """
+    rng, n, radius_m, got = np.random.default_rng(1), 3_000, 400.0, 0
+    for _ in range(n):
+        count = rng.poisson(1e-4 * math.pi * radius_m**2)
+        channel = _Places(rng, [20.0, *(radius_m * np.sqrt(rng.random(count)))])
+        others = [Flight(k, [], [], 1, 1, 0, None) for k in range(1, count + 1)]
+        tx = type("Tx", (), {"dst": -1})()
+        wanted = Flight(0, [], [Reception(tx, 1, in_vain=False)], 1, 1, 0, None)
+        Sharing(Shared(), channel, count + 1, None).join(wanted, others, 0)
+        sinr = channel.snr(0, -1, 0) / wanted.receptions[0].medium.noise_rise
+        got += sinr >= 10**0.5
+    assert abs(got / n - 0.703971) < 4 * binomial_sd(0.704, n) + 1e-3
+
+
+# -- queues ------------------------------------------------------------------------------------
+
+
+def queue(ether, rate_hz, sizes_s, seed, radio=None, senders=1, mac=None):
+    """Messages to one sender (or to many in turn) as a Poisson stream; what became of each."""
+    rng = np.random.default_rng(seed)
+    keys = {"packet_payload_bytes": 125_000_000} | (radio or {})
+    e = ether(keys, nodes=senders + 1)
+    if mac is not None:
+        e.air._mac, e.air._exclusive = mac, mac.exclusive
+        e.air._sharing = Sharing(mac, e.air._channel, senders + 1, None)
+    at_s = rng.exponential(1.0 / rate_hz, len(sizes_s)).cumsum()
+    for k, (start_s, size_s) in enumerate(zip(at_s, sizes_s, strict=True)):
+        e.send(k % senders, senders, max(1, round(1e6 * size_s)), at_ns=round(start_s * S))
+    return e.run()
+
+
+def mean_and_error(values, batches=25):
+    """Mean and standard error of a correlated series, from the means of batches."""
+    means = np.array([np.mean(b) for b in np.array_split(np.asarray(values), batches)])
+    return means.mean(), means.std(ddof=1) / math.sqrt(batches)
+
+
+RATE, MEAN_S, N = 0.4375, 1.6, 12_000
+
+
+@pytest.mark.parametrize(("sizes", "expected_s"), [("exponential", 5.3333), ("constant", 3.4667)])
+def test_a_radio_is_an_m_m_1_and_an_m_d_1_queue(ether, sizes, expected_s):
+    rng = np.random.default_rng(2)
+    sizes_s = rng.exponential(MEAN_S, N) if sizes == "exponential" else np.full(N, MEAN_S)
+    ended = queue(ether, RATE, sizes_s, seed=3)
+    mean_s, error_s = mean_and_error([(x.at_ns - x.sent_ns) / S for x in ended])
+    assert error_s < 0.1 * expected_s
+    assert abs(mean_s - expected_s) < 4 * error_s
+
+
+class Fair(Mac):
+    """The medium is shared equally."""
+
+    kind: str = "fair"
+    exclusive = False
+    contends = True
+
+    def medium(self, contenders, nodes):
+        return Medium(slowdown=float(contenders))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", ["exponential", "constant"])
+def test_senders_that_share_the_medium_are_an_m_g_1_ps_queue(ether, sizes):
+    """1.6 / (1 - .7) s whatever the sizes; shares change in the middle of packets of 0.1 s."""
+    rng = np.random.default_rng(4)
+    sizes_s = rng.exponential(MEAN_S, N) if sizes == "exponential" else np.full(N, MEAN_S)
+    radio = {"packet_payload_bytes": 12_500}
+    ended = queue(ether, RATE, sizes_s, 5, radio, senders=60, mac=Fair())
+    mean_s, error_s = mean_and_error([(x.at_ns - x.sent_ns) / S for x in ended])
+    assert error_s < 0.5
+    assert abs(mean_s - 5.3333) < 4 * error_s
+
+
+def test_a_radio_with_room_for_six_is_an_m_m_1_7_queue(ether):
+    """Blocking .0503985 at a load of .8: one is sent, six wait."""
+    rng = np.random.default_rng(6)
+    ended = queue(ether, 0.8, rng.exponential(1.0, N), 7, {"queue_limit": 6})
+    blocked = [x.outcome == "busy" for x in sorted(ended, key=lambda x: x.sent_ns)]
+    share, error = mean_and_error(blocked)
+    assert abs(share - 0.0503985) < 4 * error
+    assert error < 0.01
+    assert all(x.attempts == 0 for x in ended if x.outcome == "busy")
+
+
+def test_the_age_of_what_an_m_m_1_queue_delivers(ether):
+    """(1 + 1/rho + rho^2 / (1 - rho)) / mu = 3.5 / mu at rho = .5 (Kaul, Yates, Gruteser 2012)."""
+    rng = np.random.default_rng(8)
+    ended = queue(ether, 0.5, rng.exponential(1.0, N), 9)
+    born = np.array([x.sent_ns for x in ended]) / S
+    here = np.array([x.at_ns for x in ended]) / S
+    # between two deliveries the age grows from here - born of the last by the time between them
+    gaps, start = np.diff(here), (here - born)[:-1]
+    areas = gaps * start + gaps**2 / 2
+    parts = [(a.sum() / g.sum()) for a, g in zip(*map(_parts, (areas, gaps)), strict=True)]
+    assert abs(np.mean(parts) - 3.5) < 4 * np.std(parts, ddof=1) / math.sqrt(len(parts))
+
+
+@pytest.mark.slow
+def test_the_age_of_periodic_news_that_half_of_the_time_gets_lost(ether):
+    """T (1 / q - 1 / 2) = 1.5 T at q = .5: news every T, each delivered with probability q."""
+    n = 40_000
+    radio = {"packet_error": {"kind": "fixed", "loss": 0.5}, "arq": {"kind": "none"}}
+    e = ether({**radio, "rate": {"kind": "fixed", "rate_bps": 1e12}})
+    for k in range(n):
+        e.send(0, 1, PACKET, at_ns=k * S)
+    here = np.array([x.at_ns for x in e.run() if x.outcome == "delivered"]) / S
+    gaps = np.diff(here)
+    # the age starts at 0: the areas under its teeth over their lengths
+    parts = [((g**2 / 2).sum() / g.sum()) for g in _parts(gaps)]
+    assert abs(np.mean(parts) - 1.5) < 4 * np.std(parts, ddof=1) / math.sqrt(len(parts))
+    assert np.std(parts, ddof=1) / math.sqrt(len(parts)) < 0.02
+
+
+def _parts(values):
+    return np.array_split(values, 25)
+
+
+# -- medium access -----------------------------------------------------------------------------
+
+
+def test_aloha_has_its_maxima():
+    """1/(2e) at an offered load of 1/2, 1/e at 1, in the limit of many senders."""
+    n = 100_000
+    pure = max(Aloha(attempt_rate=g / n).throughput(n) for g in np.linspace(0.3, 0.7, 41))
+    slotted = max(
+        Aloha(attempt_rate=g / n, slotted=True).throughput(n) for g in np.linspace(0.8, 1.2, 41)
+    )
+    assert pure == pytest.approx(0.183940, abs=4e-6)
+    assert slotted == pytest.approx(0.367879, abs=4e-6)
+
+
+@pytest.mark.parametrize("slotted", [False, True])
+def test_aloha_on_the_air_has_its_throughput(ether, slotted):
+    """Ten senders that always send: packets that get through in the time of one."""
+    n, packets = 10, 2_000
+    rule = {"kind": "aloha", "slotted": slotted, "attempt_rate": 0.08}
+    e = ether({"mac": rule, "arq": {"kind": "none"}}, nodes=n + 1)
+    for i in range(n):
+        e.send(i, n, packets * PACKET, at_ns=1, parts=True)
+    ended = e.run()
+    through = sum(packets - x.lost for x in ended)
+    lasted_ms = (ended[-1].at_ns - 1) / MS
+    want = Aloha(slotted=slotted, attempt_rate=0.08).throughput(n)
+    q = want * lasted_ms / (n * packets)
+    assert abs(through / (n * packets) - q) < 4 * binomial_sd(q, n * packets)
+    # a packet is on the air once an attempt, whatever the wait
+    assert e.recorder.airtime_ns == pytest.approx(n * packets * MS, rel=1e-6)
+
+
+def test_pure_aloha_slot_by_slot():
+    """Senders one by one: idle for Exp(1/q), on the air for 1, lost if another overlaps."""
+    rng, n, q, horizon = np.random.default_rng(10), 4, 0.2, 40_000.0
+    starts = [_renewals(rng, q, horizon) for _ in range(n)]
+    through = 0
+    for i, mine in enumerate(starts):
+        clear = np.ones(len(mine), dtype=bool)
+        for j, theirs in enumerate(starts):
+            if i != j:
+                at = theirs.searchsorted(mine)
+                after = np.append(theirs, np.inf)[at] - mine
+                before = mine - np.insert(theirs, 0, -np.inf)[at]
+                clear &= (after > 1.0) & (before > 1.0)
+        through += clear.sum()
+    want = Aloha(attempt_rate=q).throughput(n)
+    # a cycle is a renewal; the count of successes varies no more than a Poisson one by far
+    assert abs(through / horizon - want) < 4 * math.sqrt(want / horizon)
+
+
+def _renewals(rng, q, horizon):
+    gaps = 1.0 + rng.exponential(1.0 / q, int(2 * horizon))
+    starts = gaps.cumsum() - 1.0
+    return starts[starts < horizon]
+
+
+FHSS = Csma(
+    slot_s=50e-6, sifs_s=28e-6, difs_s=128e-6, ack_s=240e-6, propagation_s=1e-6,
+    cw_min=32, stages=5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("n", "share"), [(5, 0.81015), (10, 0.75788), (20, 0.69755), (50, 0.61094)]
+)
+def test_bianchi_s_table_of_basic_access(n, share):
+    """FHSS at 1 Mb/s: 8184 bits of payload, 272 + 128 of headers; W = 32, m = 5."""
+    assert FHSS.throughput(n, 8584e-6, 8184e-6) == pytest.approx(share, abs=6e-6)
+
+
+@pytest.mark.parametrize(("n", "mbps"), [(5, 4.7089), (20, 3.9908), (50, 3.5048)])
+def test_ns_3_s_table_of_802_11a(n, mbps):
+    """6 Mb/s, 1500 bytes: ns-3 has 4.7087, 3.9899, 3.5071 from a grid search for tau."""
+    dcf = Csma(anomalous_slots=True)
+    packet_s = 20e-6 + math.ceil((16 + 6 + 8 * (28 + 6 + 1500)) / 24) * 4e-6
+    assert 6.0 * dcf.throughput(n, packet_s, 2e-3) == pytest.approx(mbps, abs=6e-5)
+
+
+def test_csma_on_the_air_has_bianchi_s_throughput(ether):
+    """Five senders, 200 packets each, all at once: the last one ends when all has been sent."""
+    n, packets = 5, 200
+    rule = FHSS.model_dump()
+    radio = {"mac": rule, "packet_payload_bytes": 1023, "packet_header_bytes": 50}
+    e = ether(radio, nodes=n + 1)
+    for i in range(n):
+        e.send(i, n, packets * 8184, at_ns=1)
+    ended = e.run()
+    share = n * packets * 8184e-6 / ((ended[-1].at_ns - 1) / S)
+    assert share == pytest.approx(FHSS.throughput(n, 8584e-6, 8184e-6), rel=1e-6)
+
+
+def test_contenders_share_what_each_has_left(ether):
+    """One sends alone, is joined and left again: time by the table of each number of senders."""
+    n1, n2 = (FHSS.medium(k, 3) for k in (1, 2))
+    radio = {"mac": FHSS.model_dump(), "packet_payload_bytes": 1073}
+    e = ether(radio, nodes=3)
+    e.send(0, 2, 100 * 8584, at_ns=0)
+    e.send(1, 2, 10 * 8584, at_ns=20 * 10_123_456)
+    first, second = sorted(e.run(), key=lambda x: x.src)
+    one, two = (m.slowdown * 8.584e6 + m.wait_ns for m in (n1, n2))
+    assert second.at_ns - second.sent_ns == pytest.approx(10 * two, rel=1e-6)
+    assert first.at_ns == pytest.approx(90 * one + 10 * two, rel=1e-4)
+
+
+def test_tdma_waits_half_a_frame_and_has_one_nth_of_the_rate(ether):
+    n, waits = 8, []
+    radio = {"mac": {"kind": "tdma", "slot_s": 0.01}}
+    e = ether(radio, nodes=n)
+    at_ms = np.random.default_rng(11).uniform(0.0, 80.0, 400) + 1_000 * np.arange(400)
+    for k, start_ms in enumerate(at_ms):
+        e.send(k % n, (k + 1) % n, 5 * PACKET, at_ns=round(start_ms * MS))
+    for x in e.run():
+        assert x.outcome == "delivered"
+        waits.append((x.at_ns - x.sent_ns) / MS - 5 * n)
+        assert (x.at_ns - 5 * n * MS) % (80 * MS) == x.src * 10 * MS
+    assert abs(np.mean(waits) - 40.0) < 4 * 80 / math.sqrt(12 * 400)
+    assert e.recorder.airtime_ns == 400 * 5 * MS
+
+
+@pytest.mark.parametrize("kind", ["orthogonal", "shared", "tdma", "aloha", "csma"])
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_all_to_all_ends(ether, kind, fidelity):
+    e = ether({"mac": {"kind": kind}, "fidelity": fidelity}, nodes=5)
+    for i in range(5):
+        for j in range(5):
+            if i != j:
+                e.send(i, j, 3 * PACKET, at_ns=1)
+        e.send(i, [j for j in range(5) if j != i], PACKET, at_ns=1)
+    assert len(e.run()) == 40
+    assert all(e.air._admission.free)
+    assert not e.air._flights
+
+
+def test_a_message_travels_while_the_next_is_sent(ether):
+    """3 km are 10.007 us; the radios are free at once."""
+    e = ether({"propagation_delay": True}, distance_m=lambda i, j, t: 3_000.0)
+    e.send(0, 1, PACKET)
+    e.send(0, 1, PACKET)
+    assert [x.at_ns for x in e.run()] == [MS + 10_007, 2 * MS + 10_007]
+
+
+def test_only_who_is_in_carrier_sense_range_contends(ether):
+    at_m = [0.0, 50.0, 500.0, 550.0]
+    rule = FHSS.model_dump() | {"carrier_sense_m": 100.0}
+    e = ether({"mac": rule}, nodes=4, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    for src, dst in ((0, 1), (2, 3), (3, 2)):
+        e.send(src, dst, 50 * PACKET)
+    ends = {x.src: x.at_ns for x in e.run()}
+    alone = FHSS.medium(1, 4)
+    assert ends[0] == pytest.approx(50 * (MS + alone.wait_ns), rel=1e-6)
+    assert ends[2] == ends[3] > 1.6 * ends[0]
+
+
+HIDDEN = FHSS.model_dump() | {"carrier_sense_m": 100.0}
+
+
+def from_two_sides(ether, at_m, fidelity, **radio):
+    """0 and 2 send ten packets to 1, between them, where both are equally strong."""
+    keys = {"mac": HIDDEN, "packet_error": {"kind": "outage"}, "fidelity": fidelity}
+    e = ether(keys | radio, nodes=3, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    for src in (0, 2):
+        e.send(src, 1, 10 * PACKET)
+    return [x.outcome for x in e.run()]
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_senders_that_do_not_hear_each_other_collide(ether, fidelity):
+    assert from_two_sides(ether, [0.0, 45.0, 90.0], fidelity) == ["delivered"] * 2
+    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity)[0] == "collision"
+    # at SNR 100 each, one of 20 dB is heard beside the other at -0.05 dB
+    soft = {"threshold_db": -0.1}
+    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity, **soft) == ["delivered"] * 2
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_a_hidden_sender_leaves_the_share_of_the_formula(ether, fidelity):
+    """exp(-t N/S) / (1 + t I/S) over Rayleigh fading: S = 20, I = 3, t = 3 dB: .69657."""
+    n, snr = 4_000, np.zeros((4, 4))
+    snr[0, 1], snr[2, 1] = 20.0, 3.0
+    radio = {
+        "mac": HIDDEN,
+        "fading": {"kind": "rayleigh", "coherence_s": 0.1},
+        "packet_error": {"kind": "outage"},
+        "threshold_db": 3.0,
+        "arq": {"kind": "none"},
+        "fidelity": fidelity,
+    }
+    e = ether(radio, mean_snr=snr, nodes=4, distance_m=lambda i, j, t: 150.0)
+    for k in range(n):
+        e.send(2, 3, 3 * PACKET, at_ns=k * 100 * MS)
+        e.send(0, 1, PACKET, at_ns=k * 100 * MS + 10)
+    got = sum(x.outcome == "delivered" for x in e.run() if x.src == 0) / n
+    t = 10**0.3
+    want = math.exp(-t / 20) / (1 + t * 3 / 20)
+    assert want == pytest.approx(0.69657, abs=5e-6)
+    assert abs(got - want) < 4 * binomial_sd(want, n)
+
+
+def test_hidden_senders_that_contend_count_with_their_mean_power(ether):
+    """1 hears 0; 2 and 4 hear each other and interfere: half of the time each while both send."""
+    at_m = [0.0, 75.0, 150.0, 160.0, 170.0, 180.0]
+    snr = np.full((6, 6), 100.0)
+    snr[2, 1], snr[4, 1] = 3.0, 5.0
+    keys = {"mac": HIDDEN, "ttl_s": 60.0}
+    e = ether(keys, snr, nodes=6, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    rises, right = [], e.air._draws.change
+
+    def change(flight, worse):
+        right(flight, worse)
+        if flight.src == 0:
+            rises.append((flight.receptions[0].medium.noise_rise, worse))
+
+    e.air._draws.change = change
+    e.send(0, 1, 100 * PACKET)
+    e.send(2, 3, 20 * PACKET, at_ns=10 * MS)
+    e.send(4, 5, 5 * PACKET, at_ns=20 * MS)
+    assert len(e.run()) == 3
+    assert rises == [(4.0, True), (5.0, True), (4.0, False), (1.0, False)]

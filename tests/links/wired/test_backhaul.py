@@ -1,0 +1,100 @@
+"""Radios between the nodes and wires to a server, in one scenario."""
+
+import pandas as pd
+import pytest
+
+from netsim import engine, world
+from netsim.errors import ScenarioError
+from netsim.links.hybrid import Mixed
+from netsim.scenario import from_dict, load, to_toml
+
+GROUPS = [{"name": "server", "count": 1, "role": "server", "downlink_bps": 5e4}]
+"""Its access carries 50 kbit/s: a model takes 0.2 s."""
+
+
+def tables(*algorithms, **changed):
+    return {
+        "horizon_s": 5.9,
+        "nodes": {"count": 6, "groups": GROUPS},
+        "exchange": {"schedule": "rounds", "interval_s": 2.0},
+        "radio": {"mean_snr_db": 20.0, "rate": {"kind": "fixed", "rate_bps": 1e6}},
+        "link": {"latency_s": 0.05},
+        "data": {
+            "kind": "digits",
+            "partition": {"kind": "iid", "train_samples": 20, "test_samples": 5},
+        },
+        "model": {"kind": "mlp", "hidden": [4]},
+        "compute": {"kind": "fixed", "step_s": 0.01},
+        "metrics": {"every_s": 3.0, "common_test_samples": 5},
+        "run": {"device": "cpu"},
+        "algorithm": [{"kind": kind} for kind in algorithms],
+    } | changed
+
+
+def play(scenario, folder):
+    made = world.build(scenario)
+    found = {}
+    for entry in scenario.algorithm:
+        summary = engine.play(made, entry, folder / entry.name)
+        found[entry.name] = summary, pd.read_parquet(folder / entry.name / "messages")
+    return found
+
+
+def test_a_server_over_the_backhaul_beside_peers_over_the_air(tmp_path):
+    found = play(from_dict(tables("fedavg", "dpsgd")), tmp_path)
+    summary, log = found["fedavg"]
+    # five models of 310 parameters and a size share the server's downlink: all are there after
+    # 0.9952 s and the latency; the answers have latency alone
+    up, down = log[log.dst == 0], log[log.src == 0]
+    assert len(up) == len(down) == 15
+    assert (up.t_done_s - up.t_sent_s).tolist() == pytest.approx([5 * 9952 / 5e4 + 0.05] * 15)
+    assert (down.t_done_s - down.t_sent_s).tolist() == pytest.approx([0.05] * 15)
+    assert log.snr_db.isna().all()
+    assert summary["energy_j"] == 0.0
+    assert summary["topology"]["servers_left_out"] == 0
+    summary, log = found["dpsgd"]
+    assert 0 not in set(log.src) | set(log.dst)
+    assert log.snr_db.notna().any()
+    assert summary["energy_j"] > 0.0
+    assert summary["topology"] == {
+        "links": 10,
+        "components": 1,
+        "largest_component": 5,
+        "isolated_nodes": 0,
+        "servers_left_out": 1,
+    }
+    assert summary["counts"]["messages_in_flight"] == 0
+
+
+def test_the_resolved_scenario_runs_again(tmp_path):
+    path = tmp_path / "again.toml"
+    path.write_text(to_toml(from_dict(tables("fedavg"))))
+    again = load(str(path))
+    assert again.radio is not None
+    assert again.link is not None
+    assert again.nodes.groups[0].downlink_bps == 5e4
+
+
+def test_a_message_takes_the_link_of_its_ends(tmp_path):
+    scenario = from_dict(tables("fedavg"))
+    run = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
+    link = run.ctx.link
+    assert isinstance(link, Mixed)
+    assert link.in_reach(0, [1, 2, 3]) == [1, 2, 3]
+    assert 0 in link.in_reach(1, [0, 2, 3])
+    link.switched(3, False)
+    assert link.off == link._air.off == link._wires.off == {3}
+    link.switched(3, True)
+    assert not link.off
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"nodes": {"count": 5}}, r'\[link\]: stands beside \[radio\], and no node has role "serv'),
+        ({"link": None}, r"downlink_bps is read only with a \[link\]"),
+    ],
+)
+def test_what_does_not_fit_together_is_said(changed, says):
+    with pytest.raises(ScenarioError, match=says):
+        from_dict(tables("fedavg", **changed))
