@@ -1,0 +1,131 @@
+"""Whether another commit plays the same: fingerprints of event logs and of final parameters.
+
+    python benchmarks/fingerprints.py [--before REV|FILE] [--json FILE] [--only NAME...]
+
+Plays shipped scenarios, cut short, with this checkout's code; with `--before REV` also with that
+commit's code (in a git worktree that is removed again), and says for every algorithm whether
+`event_log_sha256` and `parameters_sha256` are the same. `--before FILE` takes what `--json` wrote. Both are played on this machine with one
+thread, since bits of tensor work differ between machines. Exits with 1 if anything differs.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from netsim import engine, scenario, world
+
+ROOT = Path(__file__).resolve().parents[1]
+
+SCENARIOS = {
+    "quickstart": 200,
+    "kd_pdfl_iot": 300,
+    "small_dpfl": 6,
+    "async_dpfl": 12,
+    "async_mapl": 40,
+    "small_mapl": 60,
+    "async_pfedgraph": 20,
+    "small_pfedgraph": 20,
+    "async_l2c": 300,
+    "small_meta_l2c": 150,
+    "async_baselines": 60,
+    "backhaul": 60,
+    "whatif_churn": 200,
+    "whatif_mobility": 200,
+}
+"""What is played, and up to which virtual second. Data sets that are not here are left out."""
+
+HASHES = ("event_log_sha256", "parameters_sha256")
+
+Prints = dict[str, dict[str, str]]
+"""By `scenario/algorithm`."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Play, compare, print; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--before", metavar="REV|FILE", help="a commit, or what --json wrote")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the fingerprints there")
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
+    given = parser.parse_args(arguments)
+    before: Prints | None = None
+    if given.before is not None and Path(given.before).is_file():
+        before = json.loads(Path(given.before).read_text(encoding="utf-8"))
+    elif given.before is not None:
+        before = played_at(given.before, given.only)
+    now = {k: v for name in given.only for k, v in played(name, SCENARIOS[name]).items()}
+    if given.json is not None:
+        given.json.write_text(json.dumps(now, indent=2) + "\n", encoding="utf-8")
+    return show(now, before)
+
+
+def played(name: str, horizon_s: float) -> Prints:
+    """The fingerprints of every algorithm of one scenario.
+
+    Parameters
+    ----------
+    name : str
+        A shipped scenario; an empty result says that its data set is not on this machine.
+    horizon_s : float
+        When it ends.
+    """
+    asked = scenario.load(name, [f"horizon_s={horizon_s}", "run.threads=1"])
+    folder = os.environ.get("NETSIM_DATA")
+    try:
+        built = world.build(asked, None if folder is None else Path(folder))
+    except Exception as error:
+        if "data" not in str(error):
+            raise
+        print(f"{name}: left out: {error}", file=sys.stderr)
+        return {}
+    found: Prints = {}
+    for entry in asked.algorithm:
+        summary: dict[str, Any] = engine.play(built, entry)
+        found[f"{name}/{entry.name}"] = {key: summary[key] for key in HASHES}
+        print(f"{name}/{entry.name}", file=sys.stderr)
+    return found
+
+
+def played_at(revision: str, names: list[str]) -> Prints:
+    """The same, played by another commit's code in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree, written = Path(folder, "tree"), Path(folder, "prints.json")
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", tree, revision], check=True)
+        try:
+            subprocess.run(
+                [sys.executable, __file__, "--json", written, "--only", *names],
+                env={**os.environ, "PYTHONPATH": str(tree)},
+                cwd=tree,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+        finally:
+            subprocess.run([*git, "remove", "--force", tree], check=True)
+        found: Prints = json.loads(written.read_text(encoding="utf-8"))
+        return found
+
+
+def show(now: Prints, before: Prints | None) -> int:
+    """A line for each run; 1 if one differs from before."""
+    differing = 0
+    for name, prints in now.items():
+        cells = [name.ljust(36)]
+        for key in HASHES:
+            old = None if before is None else before[name][key]
+            same = old is None or old == prints[key]
+            differing += not same
+            word = "" if old is None else "  equal" if same else f"  WAS {old[:12]}"
+            cells.append(f"{key.removesuffix('_sha256')} {prints[key][:12]}{word}")
+        print("   ".join(cells))
+    if before is not None:
+        print(f"{len(now)} runs, {differing} fingerprints differ")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
