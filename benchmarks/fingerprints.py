@@ -4,8 +4,9 @@
 
 Plays shipped scenarios, cut short, with this checkout's code; with `--before REV` also with that
 commit's code (in a git worktree that is removed again), and says for every algorithm whether
-`event_log_sha256` and `parameters_sha256` are the same. `--before FILE` takes what `--json` wrote. Both are played on this machine with one
-thread, since bits of tensor work differ between machines. Exits with 1 if anything differs.
+`event_log_sha256` and `parameters_sha256` are the same. `--before FILE` takes what `--json` wrote.
+Both are to be played on one machine with one thread: bits of tensor work differ between machines.
+Exits with 1 if anything differs.
 """
 
 import argparse
