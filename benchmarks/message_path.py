@@ -8,6 +8,7 @@ one file handed over to another, and how many files took part.
 """
 
 import argparse
+import itertools
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -127,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
             for file, function in calls:
                 print(f"{file:40s} {function}")
         files = [file for file, _ in calls]
-        handed = sum(a != b for a, b in zip(files, files[1:], strict=False))
+        handed = sum(a != b for a, b in itertools.pairwise(files))
         print(f"{mac}: {len(calls)} calls, {handed} hand-overs, {len(set(files))} files")
 
 
