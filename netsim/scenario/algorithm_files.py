@@ -16,6 +16,7 @@ from types import ModuleType
 
 from netsim.errors import ScenarioError
 from netsim.registry import Table
+from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
 
 RESERVED_PARAMS = ("kind", "name", "training")
 """Keys of an [algorithm] table that are not Params: file name, label, training of its own."""
@@ -23,6 +24,9 @@ RESERVED_PARAMS = ("kind", "name", "training")
 
 PREFIX = "netsim_algorithms_"
 """What the private packages of users' folders are called."""
+
+_AUTHORS = (f"{CHECKOUT_NAME}.", f"{INSTALLED_NAME}.", PREFIX)
+"""How the full names of algorithm modules begin."""
 
 
 def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
@@ -42,8 +46,10 @@ def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
     ScenarioError
         If the folder or one of its files can't be used; lists every such problem.
     """
-    shipped = importlib.import_module("algorithms")
-    found = {name: importlib.import_module(f"algorithms.{name}") for name in _names(shipped)}
+    shipped = algorithms_package()
+    found = {
+        name: importlib.import_module(f"{shipped.__name__}.{name}") for name in _names(shipped)
+    }
     problems = [p for name, module in found.items() for p in _contract_problems(name, module)]
     if folder is not None:
         package = _package(folder)
@@ -93,7 +99,7 @@ def author_line(error: BaseException | None) -> str:
         trace = error.__traceback__
         while trace is not None:
             module = str(trace.tb_frame.f_globals.get("__name__", ""))
-            if module.startswith(("algorithms.", PREFIX)):
+            if module.startswith(_AUTHORS):
                 frame = traceback.extract_tb(trace, limit=1)[0]
                 found = f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
             trace = trace.tb_next

@@ -10,6 +10,7 @@ import tomli_w
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
 from netsim.scenario.draft import Draft, KeyPath
+from netsim.scenario.shipped import scenarios_folder
 from netsim.traces.files import is_file, spelt_out
 
 MAX_FILE_BYTES = 4 << 20
@@ -29,13 +30,7 @@ _FILES: tuple[KeyPath, ...] = (
 
 def shipped() -> dict[str, Path]:
     """The scenarios that come with netsim, by name; bases (`_x.toml`) are not among them."""
-    return {p.stem: p for p in sorted(_shipped_folder().glob("*.toml")) if p.name[0] != "_"}
-
-
-def _shipped_folder() -> Path:
-    package = Path(__file__).parents[1]
-    installed = package / "_scenarios"
-    return installed if installed.is_dir() else package.parent / "scenarios"
+    return {p.stem: p for p in sorted(scenarios_folder().glob("*.toml")) if p.name[0] != "_"}
 
 
 def locate(scenario: str) -> Path:
@@ -158,7 +153,7 @@ def _base(path: Path, extends: str, label: str) -> Path:
     for candidate in (beside, beside.with_name(beside.name + ".toml")):
         if candidate.is_file():
             return candidate
-    folder = _shipped_folder()
+    folder = scenarios_folder()
     for name in (extends, f"{extends}.toml"):
         if Path(name).name == name and (folder / name).is_file():
             return folder / name

@@ -1,10 +1,16 @@
-"""Imports run one way, components are found by file name, modules stay small."""
+"""Every module has a room, imports run one way, tests mirror the tree, modules stay small.
+
+A *room* is a folder of `netsim/`, or one of the few modules at its top. An import counts wherever
+it stands, under `if TYPE_CHECKING` and inside a function too: a circle that only a type checker
+sees is a circle to a reader.
+"""
 
 import ast
 import graphlib
 import importlib
 import inspect
 import pkgutil
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -12,12 +18,13 @@ import pytest
 import netsim
 from netsim.registry import Component, family
 
-ROOT = Path(netsim.__file__).parent
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROOT, TESTS = REPOSITORY / "netsim", REPOSITORY / "tests"
 PATHS = {
     ".".join(("netsim", *p.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): p
     for p in sorted(ROOT.rglob("*.py"))
 }
-RANKS = [
+FLOORS = [
     {"errors", "units"},
     {"rng", "registry", "clock"},
     {"traces"},
@@ -40,86 +47,108 @@ RANKS = [
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""
 
+LOOSE = {"__init__", "__main__", "api", "clock", "errors", "registry", "rng", "units"}
+"""The modules that may lie at the top of `netsim/`."""
 
-class Imports(ast.NodeVisitor):
-    """Modules of netsim that a module imports when it runs."""
+ACROSS = {"algorithms_", "closed_forms", "conformance"}
+"""Folders of tests that look at many rooms, or at none of `netsim/`."""
 
-    def __init__(self, module: str) -> None:
-        self.module = module
-        self.found: set[str] = set()
-
-    def visit_If(self, node: ast.If) -> None:
-        if "TYPE_CHECKING" not in ast.dump(node.test):
-            self.generic_visit(node)
-            return
-        for child in node.orelse:
-            self.visit(child)
-
-    def visit_Import(self, node: ast.Import) -> None:
-        self.found |= {alias.name for alias in node.names}
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        assert node.level == 0, f"{self.module}: relative import"
-        for alias in node.names:
-            inner = f"{node.module}.{alias.name}"
-            self.found.add(inner if inner in PATHS else str(node.module))
+LINES = 400
+"""A module has fewer."""
 
 
-def graph():
-    edges = {}
-    for module, path in PATHS.items():
-        visitor = Imports(module)
-        visitor.visit(ast.parse(path.read_text()))
-        edges[module] = visitor.found
-    return edges
+def imports(module: str) -> set[str]:
+    """All that a module imports, by full name."""
+    found = set()
+    for node in ast.walk(ast.parse(PATHS[module].read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in PATHS else str(node.module))
+    return found
 
 
-EDGES = graph()
-INSIDE = {m: {n for n in found if n in PATHS and n != m} for m, found in EDGES.items()}
+IMPORTS = {module: imports(module) for module in PATHS}
+INSIDE = {m: {n for n in found if n in PATHS and n != m} for m, found in IMPORTS.items()}
 
 
-def rank(module: str) -> int | None:
-    part = module.split(".")[1] if "." in module else ""
-    return next((k for k, names in enumerate(RANKS) if part in names), None)
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
 
 
-def reached(module: str) -> set[str]:
-    seen, todo = set(), [module]
-    while todo:
-        for found in INSIDE[todo.pop()] - seen:
-            seen.add(found)
-            todo.append(found)
-    return seen
+def floor(module: str) -> int | None:
+    """The floor of a module's room, from 0; none where no floor names the room."""
+    return next((k for k, rooms in enumerate(FLOORS) if room(module) in rooms), None)
 
 
-def test_imports_have_no_cycle():
-    graphlib.TopologicalSorter(INSIDE).prepare()
+def steps(module: str) -> list[str]:
+    """The way to a module's file from the top: folders, then the file."""
+    return [*module.split("."), *(["__init__"] if PATHS[module].name == "__init__.py" else [])]
+
+
+def circles(graph: dict[str, set[str]]) -> list[str]:
+    """One circle of a graph, as a list of names; empty where there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_every_module_has_a_room():
+    assert [m for m in PATHS if m != "netsim" and floor(m) is None] == []
+
+
+def test_every_room_exists():
+    assert set().union(*FLOORS) == {room(m) for m in PATHS if m != "netsim"}
+
+
+def test_no_module_lies_loose_at_the_top():
+    assert {p.stem for p in ROOT.glob("*.py")} <= LOOSE
 
 
 def test_imports_run_one_way():
     wrong = [
-        f"{module} reaches {found}"
-        for module in PATHS
-        for found in reached(module)
-        if rank(module) is not None and (rank(found) or 0) > rank(module)
+        f"{module} imports {found}"
+        for module, inside in INSIDE.items()
+        for found in sorted(inside)
+        if room(found) != room(module) and (floor(found) or 0) >= (floor(module) or 0)
     ]
     assert wrong == []
 
 
-def test_every_ranked_module_exists():
-    parts = {m.split(".")[1] for m in PATHS if "." in m}
-    assert set().union(*RANKS) <= parts
+def test_no_files_import_each_other_in_a_circle():
+    assert circles(INSIDE) == []
+
+
+def test_no_folders_import_each_other_in_a_circle():
+    """Of what lies side by side in any folder, a folder in it taken as one thing."""
+    graphs = defaultdict(lambda: defaultdict(set))
+    for module, inside in INSIDE.items():
+        for found in inside:
+            here, there = steps(module), steps(found)
+            shared = next(k for k, (a, b) in enumerate(zip(here, there, strict=False)) if a != b)
+            graphs[".".join(here[:shared])][here[shared]].add(there[shared])
+    found = {folder: circle for folder, graph in graphs.items() if (circle := circles(graph))}
+    assert found == {}
+
+
+def test_each_folder_of_tests_is_a_folder_of_netsim():
+    folders = {p.parent.relative_to(TESTS) for p in TESTS.rglob("test_*.py")} - {Path()}
+    strange = {str(f) for f in folders if f.parts[0] not in ACROSS and not (ROOT / f).is_dir()}
+    assert strange == set()
 
 
 def test_netsim_never_imports_an_algorithm_by_name():
-    found = {n for found in EDGES.values() for n in found if n.partition(".")[0] == "algorithms"}
-    assert found == set()
+    found = {name for names in IMPORTS.values() for name in names}
+    assert {n for n in found if n.startswith(("algorithms", "netsim.algorithms"))} == set()
 
 
 def test_only_the_top_knows_the_command_line():
-    for module in PATHS:
-        if module.startswith("netsim.") and "typer" in EDGES[module]:
-            assert rank(module) == len(RANKS) - 1
+    assert {room(m) for m, found in IMPORTS.items() if "typer" in found} == {"console"}
 
 
 def families():
@@ -153,12 +182,12 @@ def test_there_are_families():
 
 
 @pytest.mark.parametrize("module", PATHS)
-def test_a_module_has_under_four_hundred_lines_and_says_what_it_is(module):
+def test_a_module_stays_small_and_says_what_it_is(module):
     text = PATHS[module].read_text()
-    assert len(text.splitlines()) < 400
+    assert len(text.splitlines()) < LINES
     assert ast.get_docstring(ast.parse(text))
 
 
 def test_no_test_folder_shadows_a_package():
-    names = {p.name for p in Path(__file__).parents[1].iterdir() if p.is_dir()}
+    names = {p.name for p in TESTS.iterdir() if p.is_dir()}
     assert not names & {"netsim", "algorithms", "scenarios", "torch", "numpy", "simpy"}
