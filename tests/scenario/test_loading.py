@@ -90,7 +90,7 @@ def test_a_shipped_scenario_is_found_by_name_and_as_a_base(get, write, base, tmp
     shipped.mkdir()
     (shipped / "tiny.toml").write_text(base)
     (shipped / "_world.toml").write_text(base)
-    monkeypatch.setattr(scenario_file, "_shipped_folder", lambda: shipped)
+    monkeypatch.setattr(scenario_file, "scenarios_folder", lambda: shipped)
     assert list(scenario_file.shipped()) == ["tiny"]
     assert get("tiny").name == "tiny"
     assert get(write("extends = '_world'\nseed = 3\n")).seed == 3
