@@ -11,36 +11,31 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SIBLING = '"""What files of this folder share."""\n\nSHARE = 0.5\n'
-OWN = '''"""Pulls halfway to the mean of what arrives."""
+OWN = '''"""Moves towards the mean of what arrives, over links that lose messages."""
 
-from dataclasses import dataclass
-
-from netsim.api import Message, Node, Params as Table, Process, Ref
+from netsim.api import AbsenceParams, Inbox, Model, Node, Process, algorithm
 
 from ._shared import SHARE
 
 
-class Params(Table):
-    """None."""
+class Params(AbsenceParams):
+    """What an absent peer means."""
 
 
-@dataclass(frozen=True)
-class Model(Message):
-    theta: Ref
-
-
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
-    return [on_wakeup(node)]
+    inbox = Inbox(node, Model, params)
+    return [on_wakeup(node, inbox), *inbox.listeners()]
 
 
-def on_wakeup(node: Node) -> Process:
+def on_wakeup(node: Node, inbox: Inbox) -> Process:
     theta = node.initial()
     while True:
         yield node.wakeup()
         theta = (yield node.train(theta, steps=1)).theta
-        received = yield node.exchange(Model(theta))
-        for other in received.values():
-            theta = node.mix([theta, other.msg.theta], [1 - SHARE, SHARE])
+        models = yield from inbox.exchange(Model(theta))
+        for other in models.values():
+            theta = node.mix([theta, other.theta], [1 - SHARE, SHARE])
         node.publish(theta, "mixed")
 '''
 STRANGER = 'raise RuntimeError("a package of somebody else was imported")\n'
