@@ -28,9 +28,13 @@ def machine_problems(
 ) -> list[str]:
     """What this machine or this mode can't do, one problem a line as in a scenario's errors."""
     problems = []
-    device = device_problem(scenario.run.device)
-    if device:
-        problems.append(f'{path}: [run] device = "{scenario.run.device}": {device}')
+    device = scenario.run.device
+    if device.startswith("cuda"):
+        from netsim.world.device import device_problem  # here: it brings torch
+
+        missing = device_problem(device)
+        if missing:
+            problems.append(f'{path}: [run] device = "{device}": {missing}')
     problems += [
         f'{path}: [algorithm] kind = "{entry.kind}": its course depends on computed values, '
         "so it cannot run with --timing-only"
@@ -38,22 +42,6 @@ def machine_problems(
         if timing_only and algorithm_files.needs_values(modules[entry.kind])
     ]
     return problems
-
-
-def device_problem(device: str) -> str | None:
-    """Why a device of `[run]` can't be used here, or None."""
-    if not device.startswith("cuda"):
-        return None
-    import torch  # here: a command that names no GPU does not wait for it
-
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if count == 0:
-        return 'this machine has no CUDA device that torch can use; try device = "auto" or "cpu"'
-    number = int(device.partition(":")[2] or 0)
-    if number >= count:
-        last = f"cuda:{count - 1}"
-        return f"this machine has {count} CUDA device{'s' * (count > 1)}, the last is {last}"
-    return None
 
 
 def out_problem(out: Path, option: str = "--out") -> str | None:

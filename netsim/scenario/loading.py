@@ -14,6 +14,7 @@ from netsim.registry import family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
 from netsim.scenario.tables import (
@@ -225,17 +226,18 @@ def _across_tables(
     groups = at(raw, ("nodes", "groups"))
     groups = [g for g in groups if isinstance(g, dict)] if isinstance(groups, list) else []
     both = raw.get("radio") is not None and raw.get("link") is not None
-    if both and all(group.get("role") != "server" for group in groups):
+    if both and all(group.get("role") != SERVER for group in groups):
         problems.append(
             f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
             '"server", which it would be for; leave one out'
         )
-    needs = {"uplink_bps": "link", "downlink_bps": "link"}
-    needs |= {"tx_power_dbm": "radio", "sleep": "radio"}
+    needed = {key: path.partition(".")[0] for key, path in overridden()}
     problems += [
         line(draft, ("nodes", "groups"), f"{key} is read only with a [{table}]; leave it out")
-        for key, table in needs.items()
-        if raw.get(table) is None and any(key in group for group in groups)
+        for key, table in needed.items()
+        if Scenario.model_fields[table].default is None  # a table that a scenario may lack
+        and raw.get(table) is None
+        and any(key in group for group in groups)
     ]
     entries = raw.get("algorithm")
     exchange = raw.get("exchange")

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
-from netsim.scenario.tables import AlgorithmEntry, Label, OwnTraining, Scenario
+from netsim.scenario.nodes import Label
+from netsim.scenario.tables import AlgorithmEntry, OwnTraining, Scenario
 
 
 def _entry_keys(kind: str) -> dict[str, Any]:
