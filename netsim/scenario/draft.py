@@ -10,12 +10,13 @@ from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
+from netsim.scenario.tables import DataKeys
 
 KeyPath = tuple[str | int, ...]
 TAGS = ("kind", "schedule")
 LISTS: tuple[tuple[str], ...] = (("algorithm",), ("model",))
 """Tables of which there may be a list."""
-SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): ("path", "partition", "validation")}
+SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): tuple(DataKeys.model_fields)}
 """Keys of a component table that belong to the table, so that they outlive a change of kind."""
 
 

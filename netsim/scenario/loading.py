@@ -14,6 +14,7 @@ from netsim.registry import family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
@@ -74,7 +75,7 @@ def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
         try:
             key, value = parse_assignment(text)
             assignments.append(
-                (text, key, scenario_file.anchored(value, Path(), tuple(key.split("."))))
+                (text, key, with_absolute_paths(value, Path(), tuple(key.split("."))))
             )
         except ScenarioError as error:
             problems.append(str(error))
@@ -231,7 +232,7 @@ def _across_tables(
             f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
             '"server", which it would be for; leave one out'
         )
-    needed = {key: path.partition(".")[0] for key, path in overridden()}
+    needed = {key: path.partition(".")[0] for key, path in overridden().items()}
     problems += [
         line(draft, ("nodes", "groups"), f"{key} is read only with a [{table}]; leave it out")
         for key, table in needed.items()

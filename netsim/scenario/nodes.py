@@ -4,7 +4,6 @@ A key of a group is one line of `Group`: its type, and with `Overrides` the key 
 that it stands in for. `Scenario.per_node` then gives it for every node.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -56,12 +55,14 @@ class Group(Table):
     battery_j: Annotated[Positive | None, Overrides("energy.battery_j")] = None
 
 
-def overridden() -> Iterator[tuple[str, str]]:
-    """Every key of a group that stands in for a key of the scenario, and the path of that key."""
-    for key, info in Group.model_fields.items():
-        for mark in info.metadata:
-            if isinstance(mark, Overrides):
-                yield key, mark.path
+def overridden() -> dict[str, str]:
+    """The path of the scenario's key that each key of a group stands in for."""
+    return {
+        key: mark.path
+        for key, info in Group.model_fields.items()
+        for mark in info.metadata
+        if isinstance(mark, Overrides)
+    }
 
 
 class Nodes(Table):

@@ -26,6 +26,7 @@ from netsim.models import ModelKind
 from netsim.registry import (
     Count,
     Duration,
+    FolderPath,
     Index,
     NonNegative,
     Positive,
@@ -135,7 +136,7 @@ class DataKeys(Table):
     samples that is set aside.
     """
 
-    path: str | None = None
+    path: FolderPath | None = None
     partition: Any = None
     validation: Part = 0.0
 
@@ -223,7 +224,7 @@ class Scenario(Table):
     def per_node(self, key: str) -> tuple[Any, ...]:
         """A key by node: what its group says, else what the scenario says for all nodes."""
         stated = self.nodes.of_groups(key)
-        path = dict(overridden()).get(key)
+        path = overridden().get(key)
         if path is None:
             return stated
         common: Any = self

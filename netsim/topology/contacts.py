@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from netsim.registry import Finite, Positive
+from netsim.registry import FilePath, Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text, whole_number
@@ -37,7 +37,7 @@ class Contacts(Topology):
     """
 
     kind: Literal["contacts"] = "contacts"
-    path: str
+    path: FilePath
     member: str | None = None
     columns: tuple[Literal["t", "i", "j", "start", "end", "_"], ...] = ()
     sample_s: Positive = 20.0
