@@ -19,7 +19,7 @@ from netsim.recording import summary_fields
 from netsim.results.terminal_tables import Pieces
 from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
 from netsim.scenario.draft import Draft, parse_value, split_values
-from netsim.scenario.problems import shown
+from netsim.scenario.labels import shown
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netsim.console import terminal
 from netsim.engine import runner
+from netsim.engine.failures import failure_text
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import MEASURES
 from netsim.results.compare import write_csv
@@ -27,7 +27,7 @@ from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, algorithm_files, check
 from netsim.scenario.draft import TAGS, Draft
-from netsim.scenario.problems import short_key, short_path, shown
+from netsim.scenario.labels import short_key, short_path, shown
 from netsim.scenario.sweep import Sweep
 
 COMMAND_LINE = "command line"
@@ -199,7 +199,7 @@ def run_job(job: Job) -> Outcome:
         )
     except Exception as error:  # one run's crash is that run's outcome; the others go on
         bad_input = isinstance(error, ScenarioError)
-        return Outcome(job, (), f"{job.where}: {terminal.crash(error)}", bad_input)
+        return Outcome(job, (), f"{job.where}: {failure_text(error)}", bad_input)
     return Outcome(job, tuple(folders))
 
 

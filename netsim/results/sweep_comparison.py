@@ -21,7 +21,7 @@ from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.results.compare import reach
 from netsim.results.summary import load
-from netsim.scenario.problems import shown
+from netsim.scenario.labels import shown
 
 LEVEL = 0.95
 

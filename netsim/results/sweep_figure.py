@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from netsim.recording.summary_fields import MEASURES
 from netsim.results import plot_style
 from netsim.results.sweep_comparison import Cell, Line
-from netsim.scenario.problems import short_key, short_path
+from netsim.scenario.labels import short_key, short_path
 
 _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",

@@ -22,7 +22,7 @@ from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
 )
-from netsim.scenario.validation_model import file_model
+from netsim.scenario.validation_model import validation_model
 
 
 def load(
@@ -179,7 +179,7 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
 def _model(
     modules: tuple[tuple[str, ModuleType], ...],
 ) -> tuple[type[Scenario], dict[str, Any]]:
-    model = file_model(dict(modules))
+    model = validation_model(dict(modules))
     return model, model.model_json_schema()
 
 

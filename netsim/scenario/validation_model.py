@@ -1,4 +1,9 @@
-"""The scenario as a file states it, for the algorithms that there are."""
+"""The pydantic model that a scenario file is validated with.
+
+It is `Scenario` but for `[algorithm]`: a file holds an algorithm's Params flat in that table, beside
+`kind`, `name`, `training` and `stages`, so that table is a union over the algorithms that there are.
+Validation turns each entry into an `AlgorithmEntry`, whose `params` are the algorithm's own.
+"""
 
 from collections.abc import Mapping
 from types import ModuleType
@@ -20,8 +25,8 @@ def _entry_keys(kind: str) -> dict[str, Any]:
     }
 
 
-def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
-    """The scenario as a file states it: an [algorithm] table holds its Params' keys directly.
+def validation_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
+    """The model for files that may name these algorithms.
 
     Parameters
     ----------
