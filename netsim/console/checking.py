@@ -1,4 +1,4 @@
-"""What every command that takes a scenario does first."""
+"""The checks that every command makes of its scenario before it plays anything."""
 
 from collections.abc import Sequence
 from pathlib import Path

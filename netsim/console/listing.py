@@ -1,4 +1,4 @@
-"""What there is to choose from: families found by walking the package, described by themselves."""
+"""What a scenario can choose from: component families found in the package, and docstrings."""
 
 import importlib
 import inspect

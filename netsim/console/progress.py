@@ -50,7 +50,7 @@ def announce(console: Console, scenario: Scenario) -> None:
 def watched(
     console: Console, quiet: bool = False
 ) -> Iterator[Callable[[AlgorithmEntry, "Step"], None] | None]:
-    """A function that shows the progress of the algorithms it is told of."""
+    """A function that shows the progress of the algorithms it is told of; None if quiet."""
     if quiet:
         yield None
     elif console.is_terminal:

@@ -16,7 +16,7 @@ from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
 from netsim.recording import summary_fields
-from netsim.results.terminal_tables import Pieces
+from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
 from netsim.scenario.draft import Draft, parse_value, split_values
 from netsim.scenario.labels import shown
@@ -32,7 +32,20 @@ def options(
     show: str | None,
     **given: Any,
 ) -> dict[str, Any]:
-    """The `[sweep]` table that a command line describes; `given` are its other keys, None unsaid.
+    """The `[sweep]` table that a command line describes.
+
+    Parameters
+    ----------
+    over : iterable of str
+        `key.path=value,value`.
+    draw : iterable of str
+        `key.path=low:high[:log]` or `key.path=value,value`.
+    seeds : str or None
+        `0:5` or `0,3,7`.
+    show : str or None
+        Names of measures, separated by commas.
+    **given
+        Other keys of the table; None leaves a key unsaid.
 
     Raises
     ------
@@ -109,6 +122,23 @@ def sweep(
 ) -> None:
     """Play a scenario's sweep, changed or made by the command line's.
 
+    Parameters
+    ----------
+    name : str
+        A file, or a shipped scenario's name.
+    sets : sequence of str
+        Assignments `a.b=value`.
+    table : dict
+        What the command line says of `[sweep]`; see `options`.
+    out : Path or None
+        Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+    quiet : bool
+        Neither progress nor tables.
+
     Raises
     ------
     ScenarioError
@@ -133,7 +163,22 @@ def play(
     timing_only: bool,
     quiet: bool,
 ) -> None:
-    """Play a sweep; whatever ends it, what has been played is summed up. Raises as `sweep`."""
+    """Play a sweep; whatever ends it, what has been played is summed up.
+
+    Parameters
+    ----------
+    draft : Draft
+        The scenario before validation: each run changes it and checks it again.
+    scenario : Scenario
+        With a sweep.
+    out, algorithms, timing_only, quiet
+        As of `sweep`.
+
+    Raises
+    ------
+    ScenarioError, RunFailedError
+        As `sweep`.
+    """
     assert scenario.sweep is not None
     sweeps.plan(draft, scenario, Path(), algorithms, timing_only)  # before any folder
     top = runner.claim(out, scenario.name)
@@ -191,8 +236,8 @@ def _conclude(
 
     assert scenario.sweep is not None
     swept = _swept(scenario.sweep, scenario.seed)
-    lines = sweep_comparison.lines(top, swept)
-    write_csv(top / "sweep.csv", sweep_comparison.tidy(lines))
+    lines = sweep_comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
     best = {}
     if scenario.sweep.trials:
         best = sweeps.best_trials(outcomes, scenario.sweep.select, top)
@@ -200,7 +245,7 @@ def _conclude(
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
         figure = sweep_figure.draw(
-            lines, sweep_comparison.wanted(lines, swept.show), f"{scenario.name} · {bars}"
+            lines, sweep_comparison.measures_to_show(lines, swept.show), f"{scenario.name} · {bars}"
         )
         if figure is not None:
             with plot_style.style():
@@ -219,16 +264,16 @@ def _conclude(
 
 
 def _swept(sweep: Sweep, seed: int) -> Any:
-    from netsim.results.sweep_comparison import Swept
+    from netsim.results.sweep_comparison import SweepDesign
 
     points = {point.label: point.values for point in sweeps.points(sweep, seed)}
-    return Swept(points, sweep.seeds or (seed,), sweep.target, sweep.show)
+    return SweepDesign(points, sweep.seeds or (seed,), sweep.target, sweep.show)
 
 
-def _table(lines: Any, swept: Any) -> Pieces:
+def _table(lines: Any, swept: Any) -> WrappedTable:
     from netsim.results import sweep_comparison, sweep_table
 
-    return sweep_table.table(lines, sweep_comparison.wanted(lines, swept.show), swept)
+    return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
 
 
 def is_sweep(folder: Path) -> bool:
@@ -236,8 +281,20 @@ def is_sweep(folder: Path) -> bool:
     return "sweep" in _played(folder)
 
 
-def compared(folder: Path, target: float | None, show: str | None, csv: Path | None) -> Pieces:
+def compared(
+    folder: Path, target: float | None, show: str | None, csv: Path | None
+) -> WrappedTable:
     """The table of a sweep that has been played, by its folder.
+
+    Parameters
+    ----------
+    folder : Path
+    target : float or None
+        Accuracy whose first crossing is told; None: the sweep's own.
+    show : str or None
+        Names of measures, separated by commas; None: the sweep's own.
+    csv : Path or None
+        Where to write the rows as CSV.
 
     Raises
     ------
@@ -258,9 +315,9 @@ def compared(folder: Path, target: float | None, show: str | None, csv: Path | N
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
     swept = _swept(sweep, raw.get("seed", 0))
-    lines = sweep_comparison.lines(folder, swept)
+    lines = sweep_comparison.compare_points(folder, swept)
     if csv is not None:
-        write_csv(csv, sweep_comparison.tidy(lines))
+        write_csv(csv, sweep_comparison.tidy_rows(lines))
     return _table(lines, swept)
 
 

@@ -1,4 +1,4 @@
-"""One scenario played: checks that need the machine, the output folder, the algorithms in turn."""
+"""One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,18 @@ class RunFailedError(NetsimError):
 def machine_problems(
     scenario: Scenario, path: str, modules: Mapping[str, ModuleType], timing_only: bool = False
 ) -> list[str]:
-    """What this machine or this mode can't do, one problem a line as in a scenario's errors."""
+    """What this machine or this mode can't do, one problem a line as in a scenario's errors.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    path : str
+        The scenario's file, for errors.
+    modules : mapping of str to module
+        The algorithms.
+    timing_only : bool
+        Without tensor work.
+    """
     problems = []
     device = scenario.run.device
     if device.startswith("cuda"):

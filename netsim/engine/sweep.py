@@ -130,6 +130,19 @@ def plan(
 ) -> list[Job]:
     """Every run of a sweep, each checked.
 
+    Parameters
+    ----------
+    draft : Draft
+        The scenario before validation; each run is a copy with its point's values and its seed.
+    scenario : Scenario
+        The same, validated; with a sweep.
+    out : Path
+        The sweep's folder; nothing is written.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+
     Raises
     ------
     ScenarioError
@@ -219,7 +232,16 @@ def run_in_worker(job: Job) -> Outcome:
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
-    """Play all runs, `workers` at a time (one: in this process), telling of each that ends."""
+    """Play all runs of a sweep.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    workers : int
+        Runs at a time, a process each; 1: in this process.
+    told : callable
+        Told of each run that ends.
+    """
     if workers == 1:
         for job in jobs:
             told(run_job(job))
@@ -260,6 +282,15 @@ def score(summary: dict[str, Any], select: str) -> float | None:
 
 def best_trials(outcomes: Sequence[Outcome], select: str, out: Path) -> dict[str, dict[str, Any]]:
     """The best point of every algorithm; writes `trials.csv` and `best.json`.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+        Of all runs.
+    select : str
+        The metric: the highest wins, of a loss the lowest.
+    out : Path
+        The sweep's folder.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""The collaboration graph in numbers: how sparse, how one-sided, and whom nodes listen to.
+"""Measures of the collaboration graph: sparsity, asymmetry, and the weight on kinds of peers.
 
 w_ij is the weight that node i logged last for peer j (a peer that is ignored is logged with zero,
 or never was); its own weight is w_ii. Nodes without data, such as a server, are no part of it.
-Two nodes have the same task if their training samples have the same set of classes. Whom a
-malicious node listens to does not matter: such statements are over the benign nodes.
+Two nodes have the same task if their training samples have the same set of classes. What a
+malicious node weighs is left out: means are over the benign nodes.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
     )
 
 
-def block(graph: Graph) -> dict[str, Any]:
+def summary_block(graph: Graph) -> dict[str, Any]:
     """What `summary.json` says under `graph`.
 
     Returns

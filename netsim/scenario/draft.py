@@ -1,6 +1,6 @@
-"""What a scenario's layers say together (`extends`, the file, `--set`), before it is checked.
+"""A scenario before it is checked: its layers (`extends`, the file, `--set`) merged into one.
 
-A `Draft` also knows which layer said what, so that an error can name it.
+A `Draft` also knows which layer stated a key, so that an error can name it.
 """
 
 import copy
@@ -54,6 +54,15 @@ class Draft:
 
     def assign(self, dotted: str, value: Any, label: str) -> None:
         """Set one key as `--set a.b=value` does; entries of lists go by their name or number.
+
+        Parameters
+        ----------
+        dotted : str
+            Key path, such as `radio.reachable` or `algorithm.kd_pdfl.mu1`.
+        value : object
+            As TOML gives it.
+        label : str
+            Who says so, for errors about this key.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Scenarios: a TOML file becomes a frozen, validated `Scenario`, or all its errors at once."""
+"""A TOML file, or tables like it, as a frozen, validated `Scenario`; or all its errors at once."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -52,9 +52,20 @@ def from_dict(
 ) -> Scenario:
     """Check a scenario that is given as the tables a file would hold.
 
+    Parameters
+    ----------
+    tables : dict
+        `{"horizon_s": 100.0, "nodes": {"count": 5}, ...}`; file names in it are relative to the
+        working directory.
+    name : str
+        The scenario's name unless the tables state one, and what errors begin with.
+    algorithms_folder : Path or None
+        A folder of the user's own algorithm files.
+
     Raises
     ------
     ScenarioError
+        With every problem found, one a line.
     """
     draft = Draft(name, {"name": name, **tables}).copy()
     return check(draft, algorithm_files.algorithms(algorithms_folder))

@@ -1,7 +1,6 @@
-"""What is wrong with a scenario, in the words and key paths of the person who wrote it.
+"""pydantic's errors as lines that name the key as its author wrote it, and a remedy.
 
-pydantic finds the errors; here each becomes one line
-`file: [table] key = value: what is wrong; remedy`.
+Each becomes `file: [table] key = value: what is wrong; remedy`.
 """
 
 import re
@@ -87,7 +86,17 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
 
 
 def line(draft: Draft, path: KeyPath, what: str) -> str:
-    """`file: [table] key = value: what`, with the table or the key left out where there is none."""
+    """`file: [table] key = value: what`; table and key are left out where there is none.
+
+    Parameters
+    ----------
+    draft : Draft
+        Knows which file or option stated the key.
+    path : tuple of (str or int)
+        The key.
+    what : str
+        What is wrong, and the remedy.
+    """
     return f"{draft.source(path)}: {_where(draft.raw, path)}: {what}"
 
 

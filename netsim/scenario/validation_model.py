@@ -1,7 +1,7 @@
 """The pydantic model that a scenario file is validated with.
 
-It is `Scenario` but for `[algorithm]`: a file holds an algorithm's Params flat in that table, beside
-`kind`, `name`, `training` and `stages`, so that table is a union over the algorithms that there are.
+It differs from `Scenario` in `[algorithm]`: a file states the Params in that table, beside
+`kind`, `name`, `training` and `stages`, so the table is a union over the algorithms there are.
 Validation turns each entry into an `AlgorithmEntry`, whose `params` are the algorithm's own.
 """
 

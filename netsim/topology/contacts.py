@@ -15,7 +15,7 @@ class Contacts(Topology):
     """A topology that changes as people of a trace meet and part.
 
     A node's peers are those in contact with it now; a message under way when a contact ends is
-    lost (`outage`). Servers are nobody of the trace: everybody reaches them at all times.
+    lost (`outage`). Servers are not in the trace: every node reaches them at all times.
 
     Parameters
     ----------

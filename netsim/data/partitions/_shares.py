@@ -1,4 +1,4 @@
-"""Counts of rows into rows, and test rows in the proportions of training rows (DPFL's rule)."""
+"""From numbers of rows to rows, and test rows in the proportions of training rows (DPFL's rule)."""
 
 import numpy as np
 from numpy.typing import NDArray
