@@ -156,7 +156,7 @@ def tune(
     dispatch.read_measured(path)  # a file that could not be kept must fail before the measuring
     found = tuning.tune(runner.build(scenario, draft.path))
     try:
-        tuning.keep(found, path)
+        tuning.write_table(found, path)
     except OSError as error:
         raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
     if quiet:

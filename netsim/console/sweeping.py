@@ -1,7 +1,7 @@
 """The command `netsim sweep`, and a sweep's folder in `netsim compare`."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,103 +12,18 @@ from rich.text import Text
 from netsim.console import terminal
 from netsim.console.checking import checked
 from netsim.console.progress import announce
+from netsim.console.sweep_options import measures_named
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
+from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError
-from netsim.recording import summary_fields
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
-from netsim.scenario.draft import Draft, parse_value, split_values
+from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""
-
-
-def options(
-    over: Iterable[str],
-    draw: Iterable[str],
-    seeds: str | None,
-    show: str | None,
-    **given: Any,
-) -> dict[str, Any]:
-    """The `[sweep]` table that a command line describes.
-
-    Parameters
-    ----------
-    over : iterable of str
-        `key.path=value,value`.
-    draw : iterable of str
-        `key.path=low:high[:log]` or `key.path=value,value`.
-    seeds : str or None
-        `0:5` or `0,3,7`.
-    show : str or None
-        Names of measures, separated by commas.
-    **given
-        Other keys of the table; None leaves a key unsaid.
-
-    Raises
-    ------
-    ScenarioError
-        Naming every option that is malformed.
-    """
-    table: dict[str, Any] = {}
-    problems: list[str] = []
-    for text in over:
-        key, _, values = text.partition("=")
-        if not values:
-            problems.append(f"--over {text}: is not of the form key.path=value,value")
-        if key in table.get("over", {}):
-            problems.append(f"--over {text}: {key} is there already; list all its values at once")
-        table.setdefault("over", {})[key] = split_values(values)
-    for text in draw:
-        key, _, span = text.partition("=")
-        if key in table.get("draw", {}):
-            problems.append(f"--draw {text}: {key} is there already; say all of it at once")
-        low, _, rest = span.partition(":")
-        high, _, log = rest.partition(":")
-        if "," in span:
-            table.setdefault("draw", {})[key] = split_values(span)
-        elif not (low and high) or log not in ("", "log"):
-            problems.append(f"--draw {text}: is not of the form key.path=low:high[:log] or =a,b,c")
-        else:
-            limits = {"low": parse_value(low), "high": parse_value(high), "log": log == "log"}
-            table.setdefault("draw", {})[key] = limits
-    try:
-        if seeds is not None:
-            table["seeds"] = _seeds(seeds)
-    except ValueError:
-        problems.append(f"--seeds {seeds}: is neither a range such as 0:5 nor a list such as 0,3,7")
-    try:
-        if show is not None:
-            table["show"] = shown_measures(show)
-    except ScenarioError as error:
-        problems.append(str(error))
-    if problems:
-        raise ScenarioError("\n".join(problems))
-    return table | {key: value for key, value in given.items() if value is not None}
-
-
-def _seeds(text: str) -> list[int]:
-    if ":" in text:
-        low, high = (int(end) for end in text.split(":"))
-        if not 0 <= low < high:
-            raise ValueError
-        return list(range(low, high))
-    return [int(seed) for seed in text.split(",")]
-
-
-def shown_measures(text: str) -> list[str]:
-    """The measures that `--show` names.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    try:
-        return [summary_fields.named(name.strip()) for name in text.split(",")]
-    except ValueError as error:
-        raise ScenarioError(f"--show {text}: {error}") from None
 
 
 def sweep(
@@ -240,7 +155,7 @@ def _conclude(
     write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
     best = {}
     if scenario.sweep.trials:
-        best = sweeps.best_trials(outcomes, scenario.sweep.select, top)
+        best = best_trials(outcomes, scenario.sweep.select, top)
     else:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
@@ -267,7 +182,7 @@ def _swept(sweep: Sweep, seed: int) -> Any:
     from netsim.results.sweep_comparison import SweepDesign
 
     points = {point.label: point.values for point in sweeps.points(sweep, seed)}
-    return SweepDesign(points, sweep.seeds or (seed,), sweep.target, sweep.show)
+    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
 
 
 def _table(lines: Any, swept: Any) -> WrappedTable:
@@ -308,7 +223,7 @@ def compared(
     if target is not None:
         table["target"] = target
     if show is not None:
-        table["show"] = shown_measures(show)
+        table["show"] = measures_named(show)
     try:
         sweep = Sweep.model_validate(table)
     except ValidationError as error:

@@ -8,6 +8,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from netsim.recording.summary_fields import row
 from netsim.results.metrics import curve, names
 from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
+from netsim.scenario.labels import shown
 from netsim.units import BITS_PER_MEGABYTE
 
 
@@ -91,6 +93,11 @@ def table(
     if csv_path is not None:
         write_csv(csv_path, rows)
     return comparison(rows)
+
+
+def csv_cell(value: Any) -> Any:
+    """A swept value as one cell: tables and lists as text."""
+    return value if isinstance(value, int | float | str) else shown(value)
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

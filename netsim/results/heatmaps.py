@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from netsim.recording.parquet_parts import Rows, part_files, read, read_part
 from netsim.results import plot_style
+from netsim.results.graph_metrics import last_logged
 
 _CELLS = 200
 
@@ -66,9 +67,7 @@ def last_weights(
     own : numpy.ndarray, shape (M,)
         The weights that nodes give to themselves; NaN where none was logged.
     """
-    pairs = graph["node"].astype(np.int64) * nodes + graph["peer"]
-    _, from_end = np.unique(pairs[::-1], return_index=True)
-    last = len(pairs) - 1 - from_end
+    last = last_logged(graph, nodes)
     node, peer, weight = (graph[name][last] for name in ("node", "peer", "weight"))
     m = math.ceil(nodes / block)
     other = node != peer

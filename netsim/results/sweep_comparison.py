@@ -19,13 +19,12 @@ from scipy.special import stdtrit
 
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
-from netsim.results.compare import time_to_target
+from netsim.results.compare import csv_cell, time_to_target
 from netsim.results.summary import load
-from netsim.scenario.labels import shown
+from netsim.results.terminal_tables import Row
 
 LEVEL = 0.95
-
-Row = dict[str, Any]
+"""Of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +190,7 @@ def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
     return [
         {
             "point": line.point,
-            **{key: _cell(value) for key, value in line.values.items()},
+            **{key: csv_cell(value) for key, value in line.values.items()},
             "algorithm": line.algorithm,
             "metric": name,
             "mean": cell.mean,
@@ -204,10 +203,6 @@ def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
         for line in found
         for name, cell in line.estimates.items()
     ]
-
-
-def _cell(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else shown(value)
 
 
 def _ends(prefix: str, mean: float | None, half: float | None) -> Row:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from netsim.console.progress import duration, short, watched
 from netsim.engine import sweep
-from netsim.engine.sweep import points, score
+from netsim.engine.sweep import points
+from netsim.engine.trials import score
 from netsim.scenario import Sweep
 
 
