@@ -46,7 +46,7 @@ def draw(path: Path, runs: list[Path]) -> None:
     columns = min(COLUMNS, len(runs))
     rows = math.ceil(len(runs) / columns)
     with plot_style.style():
-        figure = plot_style.sheet(2.7 * columns, 2.75 * rows)
+        figure = plot_style.new_figure(2.7 * columns, 2.75 * rows)
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel in panels[len(runs) :]:
             panel.set_axis_off()
@@ -54,7 +54,7 @@ def draw(path: Path, runs: list[Path]) -> None:
             order, benign = order_of(run)
             cells, _ = heatmaps.last_weights(read(run / "graph"), len(read_nodes(run)["node"]))
             top = float(np.nanmax(cells[np.ix_(order, order)]))
-            plot_style.matrix(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
+            plot_style.heatmap(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
             for ticks in (panel.xaxis, panel.yaxis):
                 ticks.set_ticks(np.arange(len(order)), [str(node) for node in order])
             panel.tick_params(labelsize=5 if len(order) > 12 else 6.5)

@@ -9,8 +9,9 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -29,6 +30,24 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """Annotation of a key that names something on disk; `netsim.scenario` resolves such keys.
+
+    Attributes
+    ----------
+    what : "file" or "folder"
+    """
+
+    what: Literal["file", "folder"]
+
+
+FilePath = Annotated[str, OnDisk("file")]
+"""A file: beside the scenario file that names it, else below the data folder, else as it stands."""
+FolderPath = Annotated[str, OnDisk("folder")]
+"""A folder, relative to the scenario file that names it."""
 
 
 class Table(BaseModel):

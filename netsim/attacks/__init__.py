@@ -2,7 +2,7 @@
 
 An attack is on the data (`relabelled`: what malicious nodes take for the labels of their training
 and validation samples; test samples stay as they are) or on the messages (`forgery`: what becomes
-of every Ref that a malicious node sends, at sending and lazily). Algorithms know nothing of it.
+of every Ref that a malicious node sends, at sending and lazily). An algorithm needs no code for it.
 
 Malicious nodes run the algorithm like all others. With `runs_algorithm = false` they train and
 send as the algorithm says but take nothing from others: messages to them that carry values (Refs)

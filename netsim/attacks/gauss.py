@@ -24,6 +24,14 @@ class Gauss(Attack):
 
 
 def noise(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """Independent N(0,1) draws, new ones for every model."""
+    """Independent N(0,1) draws, new ones for every model.
+
+    Parameters
+    ----------
+    values : torch.Tensor
+        What the algorithm sends, of any shape.
+    seed, node, count : int
+        See `netsim.attacks.Forgery`.
+    """
     rng = Streams(seed).generator("attack/gauss", node, count)
     return torch.from_numpy(rng.standard_normal(tuple(values.shape))).to(values)

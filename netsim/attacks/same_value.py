@@ -22,5 +22,13 @@ class SameValue(Attack):
 
 
 def ones(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """All ones."""
+    """All ones.
+
+    Parameters
+    ----------
+    values : torch.Tensor
+        What the algorithm sends, of any shape.
+    seed, node, count : int
+        See `netsim.attacks.Forgery`.
+    """
     return torch.ones_like(values)

@@ -24,7 +24,15 @@ class Shuffle(Attack):
 
 
 def shuffled(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """The same values in a random order."""
+    """The same values in a random order.
+
+    Parameters
+    ----------
+    values : torch.Tensor
+        What the algorithm sends, of any shape.
+    seed, node, count : int
+        See `netsim.attacks.Forgery`.
+    """
     order = Streams(seed).permutation("attack/shuffle", node, count, n=values.numel())
     index = torch.from_numpy(order).to(values.device)
     return values.reshape(-1)[index].view_as(values)

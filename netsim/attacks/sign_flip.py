@@ -27,5 +27,13 @@ class SignFlip(Attack):
 
 
 def negative(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """-values."""
+    """-values.
+
+    Parameters
+    ----------
+    values : torch.Tensor
+        What the algorithm sends, of any shape.
+    seed, node, count : int
+        See `netsim.attacks.Forgery`.
+    """
     return -values

@@ -127,12 +127,13 @@ def sweep(
     """Play a scenario many times (a grid of values, random trials, seeds); paired differences."""
     with terminal.reported(debug):
         from netsim.console import sweeping
+        from netsim.console.sweep_options import options
 
         given = {"trials": trials, "select": select, "jobs": jobs, "target": target}
         sweeping.sweep(
             scenario,
             [*(sets or []), *_more(device=device, data=data)],
-            sweeping.options(over or [], draw or [], seeds, show, **given),
+            options(over or [], draw or [], seeds, show, **given),
             out,
             algorithms,
             timing_only,

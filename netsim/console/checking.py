@@ -1,4 +1,4 @@
-"""What every command that takes a scenario does first."""
+"""The checks that every command makes of its scenario before it plays anything."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from netsim.engine.sweep import COMMAND_LINE
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
-from netsim.scenario.file import anchored
+from netsim.scenario.file_paths import with_absolute_paths
 
 
 def checked(
@@ -48,7 +48,7 @@ def checked(
     try:
         draft = draft_of(name, sets)
         if sweep:
-            draft.lay_over(anchored({"sweep": sweep}, Path()), COMMAND_LINE)
+            draft.lay_over(with_absolute_paths({"sweep": sweep}, Path()), COMMAND_LINE)
         scenario = check(draft, modules)
         problems += runner.machine_problems(scenario, draft.path, modules, timing_only)
         problems += _seed_problems(draft, scenario)

@@ -1,4 +1,4 @@
-"""The commands behind the command line, without its parsing."""
+"""What each command does, once its command line has been parsed."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,32 @@ def run(
     figures: bool,
     quiet: bool,
 ) -> None:
-    """Play a scenario, or all of its sweep if it has one."""
+    """Play a scenario, or all of its sweep if it has one.
+
+    Parameters
+    ----------
+    name : str
+        A file, or a shipped scenario's name.
+    sets : sequence of str
+        Assignments `a.b=value`.
+    out : Path or None
+        Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+    figures : bool
+        Whether to draw figures.
+    quiet : bool
+        Neither progress nor tables.
+
+    Raises
+    ------
+    ScenarioError
+        If the input is bad; nothing was written.
+    RunFailedError
+        If a run failed on its way.
+    """
     modules = algorithm_files.algorithms(algorithms)
     draft, scenario = checked(name, sets, {}, modules, out, timing_only)
     if scenario.sweep is not None:
@@ -103,7 +128,26 @@ def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
 def tune(
     name: str, sets: Sequence[str], algorithms: Path | None, out: Path | None, quiet: bool
 ) -> None:
-    """Measure a scenario's models and keep the routes that follow."""
+    """Measure a scenario's models and keep the routes that follow.
+
+    Parameters
+    ----------
+    name : str
+        A file, or a shipped scenario's name.
+    sets : sequence of str
+        Assignments `a.b=value`.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    out : Path or None
+        The table; None: the user's own.
+    quiet : bool
+        Print no table.
+
+    Raises
+    ------
+    ScenarioError
+        If the input is bad, or the table can't be read or written.
+    """
     from netsim.backends import dispatch
     from netsim.engine import tuning
 
@@ -112,7 +156,7 @@ def tune(
     dispatch.read_measured(path)  # a file that could not be kept must fail before the measuring
     found = tuning.tune(runner.build(scenario, draft.path))
     try:
-        tuning.keep(found, path)
+        tuning.write_table(found, path)
     except OSError as error:
         raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
     if quiet:
@@ -136,6 +180,17 @@ def validate(
     world: bool,
 ) -> None:
     """Check scenarios; every point of their sweeps, too.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Files, or names of shipped scenarios.
+    sets : sequence of str
+        Assignments `a.b=value`, made in each of them.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    world : bool
+        Also read the data and lay out nodes and links.
 
     Raises
     ------
@@ -161,7 +216,22 @@ def validate(
 
 
 def list_choices(what: str, algorithms: Path | None, keys: bool) -> None:
-    """Print the groups that a word names."""
+    """Print the groups that a word names.
+
+    Parameters
+    ----------
+    what : str
+        See `listing.choices`.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    keys : bool
+        Also the keys of each choice and their defaults.
+
+    Raises
+    ------
+    ScenarioError
+        If the word names nothing.
+    """
     modules = algorithm_files.algorithms(algorithms)
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column(style="bold cyan", no_wrap=True)

@@ -1,4 +1,4 @@
-"""What there is to choose from: families found by walking the package, described by themselves."""
+"""What a scenario can choose from: component families found in the package, and docstrings."""
 
 import importlib
 import inspect
@@ -16,7 +16,7 @@ from netsim.registry import Component, did_you_mean, family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import TAGS
-from netsim.scenario.problems import shown
+from netsim.scenario.labels import shown
 
 
 class Choice(NamedTuple):

@@ -50,7 +50,7 @@ def announce(console: Console, scenario: Scenario) -> None:
 def watched(
     console: Console, quiet: bool = False
 ) -> Iterator[Callable[[AlgorithmEntry, "Step"], None] | None]:
-    """A function that shows the progress of the algorithms it is told of."""
+    """A function that shows the progress of the algorithms it is told of; None if quiet."""
     if quiet:
         yield None
     elif console.is_terminal:
@@ -73,7 +73,7 @@ def _bars(console: Console) -> Progress:
 
 
 class _Watcher:
-    """Knows which algorithm is being played and what was last heard of it."""
+    """Which algorithm is being played, and its last reported progress."""
 
     def __init__(self) -> None:
         self.last: tuple[str, Step] | None = None
@@ -127,7 +127,7 @@ class _Plain(_Watcher):
 
 
 def _words(step: "Step") -> str:
-    """Virtual time, speeds, accuracy, time to go: what the design's progress line shows."""
+    """Virtual time, events and local steps a second, accuracy, wall time to go."""
     wall_s = max(step.wall_s, 1e-9)
     parts = [
         f"{step.virtual_s:,.4g} of {step.horizon_s:,.12g} s",

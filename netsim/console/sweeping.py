@@ -1,7 +1,7 @@
 """The command `netsim sweep`, and a sweep's folder in `netsim compare`."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,90 +12,18 @@ from rich.text import Text
 from netsim.console import terminal
 from netsim.console.checking import checked
 from netsim.console.progress import announce
+from netsim.console.sweep_options import measures_named
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
+from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError
-from netsim.recording import summary_fields
-from netsim.results.terminal_tables import Pieces
+from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
-from netsim.scenario.draft import Draft, parse_value, split_values
-from netsim.scenario.problems import shown
+from netsim.scenario.draft import Draft
+from netsim.scenario.labels import shown
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""
-
-
-def options(
-    over: Iterable[str],
-    draw: Iterable[str],
-    seeds: str | None,
-    show: str | None,
-    **given: Any,
-) -> dict[str, Any]:
-    """The `[sweep]` table that a command line describes; `given` are its other keys, None unsaid.
-
-    Raises
-    ------
-    ScenarioError
-        Naming every option that is malformed.
-    """
-    table: dict[str, Any] = {}
-    problems: list[str] = []
-    for text in over:
-        key, _, values = text.partition("=")
-        if not values:
-            problems.append(f"--over {text}: is not of the form key.path=value,value")
-        if key in table.get("over", {}):
-            problems.append(f"--over {text}: {key} is there already; list all its values at once")
-        table.setdefault("over", {})[key] = split_values(values)
-    for text in draw:
-        key, _, span = text.partition("=")
-        if key in table.get("draw", {}):
-            problems.append(f"--draw {text}: {key} is there already; say all of it at once")
-        low, _, rest = span.partition(":")
-        high, _, log = rest.partition(":")
-        if "," in span:
-            table.setdefault("draw", {})[key] = split_values(span)
-        elif not (low and high) or log not in ("", "log"):
-            problems.append(f"--draw {text}: is not of the form key.path=low:high[:log] or =a,b,c")
-        else:
-            limits = {"low": parse_value(low), "high": parse_value(high), "log": log == "log"}
-            table.setdefault("draw", {})[key] = limits
-    try:
-        if seeds is not None:
-            table["seeds"] = _seeds(seeds)
-    except ValueError:
-        problems.append(f"--seeds {seeds}: is neither a range such as 0:5 nor a list such as 0,3,7")
-    try:
-        if show is not None:
-            table["show"] = shown_measures(show)
-    except ScenarioError as error:
-        problems.append(str(error))
-    if problems:
-        raise ScenarioError("\n".join(problems))
-    return table | {key: value for key, value in given.items() if value is not None}
-
-
-def _seeds(text: str) -> list[int]:
-    if ":" in text:
-        low, high = (int(end) for end in text.split(":"))
-        if not 0 <= low < high:
-            raise ValueError
-        return list(range(low, high))
-    return [int(seed) for seed in text.split(",")]
-
-
-def shown_measures(text: str) -> list[str]:
-    """The measures that `--show` names.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    try:
-        return [summary_fields.named(name.strip()) for name in text.split(",")]
-    except ValueError as error:
-        raise ScenarioError(f"--show {text}: {error}") from None
 
 
 def sweep(
@@ -108,6 +36,23 @@ def sweep(
     quiet: bool,
 ) -> None:
     """Play a scenario's sweep, changed or made by the command line's.
+
+    Parameters
+    ----------
+    name : str
+        A file, or a shipped scenario's name.
+    sets : sequence of str
+        Assignments `a.b=value`.
+    table : dict
+        What the command line says of `[sweep]`; see `options`.
+    out : Path or None
+        Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+    quiet : bool
+        Neither progress nor tables.
 
     Raises
     ------
@@ -133,7 +78,22 @@ def play(
     timing_only: bool,
     quiet: bool,
 ) -> None:
-    """Play a sweep; whatever ends it, what has been played is summed up. Raises as `sweep`."""
+    """Play a sweep; whatever ends it, what has been played is summed up.
+
+    Parameters
+    ----------
+    draft : Draft
+        The scenario before validation: each run changes it and checks it again.
+    scenario : Scenario
+        With a sweep.
+    out, algorithms, timing_only, quiet
+        As of `sweep`.
+
+    Raises
+    ------
+    ScenarioError, RunFailedError
+        As `sweep`.
+    """
     assert scenario.sweep is not None
     sweeps.plan(draft, scenario, Path(), algorithms, timing_only)  # before any folder
     top = runner.claim(out, scenario.name)
@@ -191,16 +151,16 @@ def _conclude(
 
     assert scenario.sweep is not None
     swept = _swept(scenario.sweep, scenario.seed)
-    lines = sweep_comparison.lines(top, swept)
-    write_csv(top / "sweep.csv", sweep_comparison.tidy(lines))
+    lines = sweep_comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
     best = {}
     if scenario.sweep.trials:
-        best = sweeps.best_trials(outcomes, scenario.sweep.select, top)
+        best = best_trials(outcomes, scenario.sweep.select, top)
     else:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
         figure = sweep_figure.draw(
-            lines, sweep_comparison.wanted(lines, swept.show), f"{scenario.name} · {bars}"
+            lines, sweep_comparison.measures_to_show(lines, swept.show), f"{scenario.name} · {bars}"
         )
         if figure is not None:
             with plot_style.style():
@@ -219,16 +179,16 @@ def _conclude(
 
 
 def _swept(sweep: Sweep, seed: int) -> Any:
-    from netsim.results.sweep_comparison import Swept
+    from netsim.results.sweep_comparison import SweepDesign
 
     points = {point.label: point.values for point in sweeps.points(sweep, seed)}
-    return Swept(points, sweep.seeds or (seed,), sweep.target, sweep.show)
+    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
 
 
-def _table(lines: Any, swept: Any) -> Pieces:
+def _table(lines: Any, swept: Any) -> WrappedTable:
     from netsim.results import sweep_comparison, sweep_table
 
-    return sweep_table.table(lines, sweep_comparison.wanted(lines, swept.show), swept)
+    return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
 
 
 def is_sweep(folder: Path) -> bool:
@@ -236,8 +196,20 @@ def is_sweep(folder: Path) -> bool:
     return "sweep" in _played(folder)
 
 
-def compared(folder: Path, target: float | None, show: str | None, csv: Path | None) -> Pieces:
+def compared(
+    folder: Path, target: float | None, show: str | None, csv: Path | None
+) -> WrappedTable:
     """The table of a sweep that has been played, by its folder.
+
+    Parameters
+    ----------
+    folder : Path
+    target : float or None
+        Accuracy whose first crossing is told; None: the sweep's own.
+    show : str or None
+        Names of measures, separated by commas; None: the sweep's own.
+    csv : Path or None
+        Where to write the rows as CSV.
 
     Raises
     ------
@@ -251,16 +223,16 @@ def compared(folder: Path, target: float | None, show: str | None, csv: Path | N
     if target is not None:
         table["target"] = target
     if show is not None:
-        table["show"] = shown_measures(show)
+        table["show"] = measures_named(show)
     try:
         sweep = Sweep.model_validate(table)
     except ValidationError as error:
         problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
     swept = _swept(sweep, raw.get("seed", 0))
-    lines = sweep_comparison.lines(folder, swept)
+    lines = sweep_comparison.compare_points(folder, swept)
     if csv is not None:
-        write_csv(csv, sweep_comparison.tidy(lines))
+        write_csv(csv, sweep_comparison.tidy_rows(lines))
     return _table(lines, swept)
 
 

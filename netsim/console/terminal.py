@@ -33,7 +33,7 @@ def reported(debug: bool = False) -> Iterator[None]:
         _show_traceback(debug)
         raise typer.Exit(BAD_INPUT) from None
     except NetsimError as error:
-        _say("the run failed", crash(error))
+        _say_failed(error)
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt as stop:
@@ -42,23 +42,9 @@ def reported(debug: bool = False) -> Iterator[None]:
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except Exception as error:
-        _say("the run failed", crash(error))
+        _say_failed(error)
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None
-
-
-def crash(error: Exception) -> str:
-    """An error of a run in short: what, the algorithm's line that led to it, what remains."""
-    # Imported here: it brings torch, for which `netsim --help` does not wait.
-    from netsim.scenario.algorithm_files import author_line
-
-    text, line = str(error), author_line(error)
-    if not isinstance(error, NetsimError):
-        text = f"{type(error).__name__}: {text}"
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
-    notes = getattr(error, "__notes__", [])
-    return "\n".join([text, *([line] if line else []), *notes])
 
 
 def problems(lines: list[str]) -> None:
@@ -70,6 +56,12 @@ def problems(lines: list[str]) -> None:
         console.print(text)
     if len(lines) > 1:
         console.print(Text(f"{len(lines)} problems; nothing was written", style="dim"))
+
+
+def _say_failed(error: Exception) -> None:
+    from netsim.engine.failures import failure_text  # here: it brings torch, which --help need not
+
+    _say("the run failed", failure_text(error))
 
 
 def _say(title: str, text: str) -> None:

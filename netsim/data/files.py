@@ -119,6 +119,13 @@ def read_table(files: Sequence[Path]) -> pa.Table:
 def column(table: pa.Table, names: Sequence[str], file: Path) -> str:
     """The first of `names` that the table has.
 
+    Parameters
+    ----------
+    table : pyarrow.Table
+    names : sequence of str
+    file : pathlib.Path
+        For the message.
+
     Raises
     ------
     DataError
@@ -135,6 +142,15 @@ def column(table: pa.Table, names: Sequence[str], file: Path) -> str:
 def labels(table: pa.Table, name: str, num_classes: int, file: Path) -> NDArray[np.int64]:
     """A label column, (n,) int64.
 
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+        Of the column.
+    num_classes : int
+    file : pathlib.Path
+        For the message.
+
     Raises
     ------
     DataError
@@ -150,7 +166,20 @@ def labels(table: pa.Table, name: str, num_classes: int, file: Path) -> NDArray[
 
 
 def class_names(table: pa.Table, name: str, num_classes: int) -> tuple[str, ...]:
-    """Names of the classes from the schema (as `datasets` writes them), else their numbers."""
+    """Names of the classes from the schema (as `datasets` writes them), else their numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+        Of the label column.
+    num_classes : int
+
+    Returns
+    -------
+    tuple of str
+        One a class.
+    """
     metadata = table.schema.metadata or {}
     try:
         info = json.loads(metadata.get(b"huggingface", b"{}"))

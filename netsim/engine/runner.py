@@ -1,4 +1,4 @@
-"""One scenario played: checks that need the machine, the output folder, the algorithms in turn."""
+"""One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,11 +26,26 @@ class RunFailedError(NetsimError):
 def machine_problems(
     scenario: Scenario, path: str, modules: Mapping[str, ModuleType], timing_only: bool = False
 ) -> list[str]:
-    """What this machine or this mode can't do, one problem a line as in a scenario's errors."""
+    """What this machine or this mode can't do, one problem a line as in a scenario's errors.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    path : str
+        The scenario's file, for errors.
+    modules : mapping of str to module
+        The algorithms.
+    timing_only : bool
+        Without tensor work.
+    """
     problems = []
-    device = device_problem(scenario.run.device)
-    if device:
-        problems.append(f'{path}: [run] device = "{scenario.run.device}": {device}')
+    device = scenario.run.device
+    if device.startswith("cuda"):
+        from netsim.world.device import device_problem  # here: it brings torch
+
+        missing = device_problem(device)
+        if missing:
+            problems.append(f'{path}: [run] device = "{device}": {missing}')
     problems += [
         f'{path}: [algorithm] kind = "{entry.kind}": its course depends on computed values, '
         "so it cannot run with --timing-only"
@@ -38,22 +53,6 @@ def machine_problems(
         if timing_only and algorithm_files.needs_values(modules[entry.kind])
     ]
     return problems
-
-
-def device_problem(device: str) -> str | None:
-    """Why a device of `[run]` can't be used here, or None."""
-    if not device.startswith("cuda"):
-        return None
-    import torch  # here: a command that names no GPU does not wait for it
-
-    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if count == 0:
-        return 'this machine has no CUDA device that torch can use; try device = "auto" or "cpu"'
-    number = int(device.partition(":")[2] or 0)
-    if number >= count:
-        last = f"cuda:{count - 1}"
-        return f"this machine has {count} CUDA device{'s' * (count > 1)}, the last is {last}"
-    return None
 
 
 def out_problem(out: Path, option: str = "--out") -> str | None:

@@ -5,11 +5,9 @@ Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
 """
 
 import itertools
-import json
 import multiprocessing
 import os
 import re
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -17,17 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netsim.console import terminal
 from netsim.engine import runner
+from netsim.engine.failures import failure_text
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.compare import write_csv
-from netsim.results.metrics import is_loss
-from netsim.results.summary import load as load_summary
 from netsim.rng import Streams
 from netsim.scenario import Scenario, algorithm_files, check
 from netsim.scenario.draft import TAGS, Draft
-from netsim.scenario.problems import short_key, short_path, shown
+from netsim.scenario.labels import short_key, short_path, shown
 from netsim.scenario.sweep import Sweep
 
 COMMAND_LINE = "command line"
@@ -130,6 +125,19 @@ def plan(
 ) -> list[Job]:
     """Every run of a sweep, each checked.
 
+    Parameters
+    ----------
+    draft : Draft
+        The scenario before validation; each run is a copy with its point's values and its seed.
+    scenario : Scenario
+        The same, validated; with a sweep.
+    out : Path
+        The sweep's folder; nothing is written.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+
     Raises
     ------
     ScenarioError
@@ -153,7 +161,7 @@ def plan(
             "set [data] validation, such as 0.2"
         )
     for point in points(sweep, scenario.seed):
-        for seed in seeds(scenario):
+        for seed in seeds(sweep, scenario.seed):
             own = draft.copy()
             own.raw.pop("sweep", None)
             try:
@@ -171,10 +179,9 @@ def plan(
     return jobs
 
 
-def seeds(scenario: Scenario) -> tuple[int, ...]:
-    """The seeds of a scenario's sweep."""
-    assert scenario.sweep is not None
-    return scenario.sweep.seeds or (scenario.seed,)
+def seeds(sweep: Sweep, seed: int) -> tuple[int, ...]:
+    """The seeds of a sweep; the scenario's own where it lists none."""
+    return sweep.seeds or (seed,)
 
 
 def _said(draft: Draft, key: str, value: Any) -> str:
@@ -199,7 +206,7 @@ def run_job(job: Job) -> Outcome:
         )
     except Exception as error:  # one run's crash is that run's outcome; the others go on
         bad_input = isinstance(error, ScenarioError)
-        return Outcome(job, (), f"{job.where}: {terminal.crash(error)}", bad_input)
+        return Outcome(job, (), f"{job.where}: {failure_text(error)}", bad_input)
     return Outcome(job, tuple(folders))
 
 
@@ -219,7 +226,16 @@ def run_in_worker(job: Job) -> Outcome:
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
-    """Play all runs, `workers` at a time (one: in this process), telling of each that ends."""
+    """Play all runs of a sweep.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    workers : int
+        Runs at a time, a process each; 1: in this process.
+    told : callable
+        Told of each run that ends.
+    """
     if workers == 1:
         for job in jobs:
             told(run_job(job))
@@ -246,48 +262,3 @@ def workers(sweep: Sweep) -> int:
     """How many runs at a time: as asked for, else one a core."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux: the cores that we may use
     return sweep.jobs or (len(affinity(0)) if affinity else os.cpu_count() or 1)
-
-
-def score(summary: dict[str, Any], select: str) -> float | None:
-    """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
-    found: Any = summary
-    for key in select.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    if isinstance(found, dict):
-        found = found.get("mean")
-    return float(found) if isinstance(found, int | float) else None
-
-
-def best_trials(outcomes: Sequence[Outcome], select: str, out: Path) -> dict[str, dict[str, Any]]:
-    """The best point of every algorithm; writes `trials.csv` and `best.json`.
-
-    Returns
-    -------
-    dict
-        By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
-        `std_seeds` and `seeds`. Empty where no run has the metric.
-    """
-    scores: dict[tuple[str, str], list[float]] = {}
-    by_label = {o.job.point.label: o.job.point for o in outcomes}
-    for outcome in outcomes:
-        for folder in outcome.folders:
-            value = score(load_summary(folder), select)
-            if value is not None:
-                scores.setdefault((outcome.job.point.label, folder.name), []).append(value)
-    rows: list[dict[str, Any]] = []
-    best: dict[str, dict[str, Any]] = {}
-    sign = -1.0 if is_loss(select) else 1.0
-    for (label, algorithm), values in scores.items():
-        point, mean = by_label[label], statistics.fmean(values)
-        spread = statistics.stdev(values) if len(values) > 1 else None
-        found: dict[str, Any] = {"score": mean, "std_seeds": spread, "seeds": len(values)}
-        shown_values = {
-            k: v if isinstance(v, int | float | str) else shown(v) for k, v in point.values.items()
-        }
-        rows.append({"point": label, "algorithm": algorithm, **shown_values, **found})
-        if algorithm not in best or sign * mean > sign * best[algorithm]["score"]:
-            best[algorithm] = {"point": label, "values": point.values, **found}
-    if rows:
-        write_csv(out / "trials.csv", rows)
-        (out / "best.json").write_text(json.dumps(best, indent=2) + "\n", encoding="utf-8")
-    return best

@@ -25,9 +25,13 @@ from netsim.scenario import file as scenario_file
 from netsim.world.builder import World
 
 STEPS = 5
+"""Local steps of a timed job."""
 ROUNDS = 3
+"""Timings of each, of which the fastest counts."""
 MOST_NODES = 64
+"""How many nodes take part at most."""
 LANES = (16, 32, 64)
+"""Nodes in one stacked call that are tried."""
 WORTH = 1.05
 """Stacked must be so much faster to be chosen: below that it is noise."""
 
@@ -84,13 +88,15 @@ def _measured(
 ) -> Measurement:
     """Time the jobs of one model on both backends, in turns."""
     nodes = nodes[:MOST_NODES]
-    trial = _Trial(architecture, nodes, shards, streams, optimizer)
-    by_lanes = {n: trial.training(None, n) for n in LANES if n <= max(len(nodes), LANES[0])}
+    timings = _Timings(architecture, nodes, shards, streams, optimizer)
+    by_lanes = {
+        n: timings.training_speedup(None, n) for n in LANES if n <= max(len(nodes), LANES[0])
+    }
     best = max(by_lanes, key=by_lanes.__getitem__)
     ratios = {
         "train": by_lanes[best],
-        "loss": trial.training(cross_entropy, best),
-        "look": trial.looking(),
+        "loss": timings.training_speedup(cross_entropy, best),
+        "look": timings.inference_speedup(),
     }
 
     def way(purpose: str) -> Way:
@@ -100,8 +106,8 @@ def _measured(
     return Measurement(name, len(nodes), ratios, route)
 
 
-class _Trial:
-    """One model's jobs, as a run would record them."""
+class _Timings:
+    """Times one model's jobs on both backends, recorded as a run would."""
 
     def __init__(
         self,
@@ -115,11 +121,11 @@ class _Trial:
         self._shards, self._streams, self._optimizer = shards, streams, optimizer
         self._row = architecture.row()
 
-    def training(self, loss: Callable[..., torch.Tensor] | None, lanes: int) -> float:
+    def training_speedup(self, loss: Callable[..., torch.Tensor] | None, lanes: int) -> float:
         """How many times faster local steps are stacked."""
         return self._ratio(lanes, lambda backend: lambda: self._train(backend, loss))
 
-    def looking(self) -> float:
+    def inference_speedup(self) -> float:
         """How many times faster models are measured stacked."""
 
         def look(backend: Backend) -> Callable[[], None]:
@@ -177,7 +183,7 @@ def _seconds(run: Callable[[], None], device: torch.device) -> float:
     return clock() - start
 
 
-def keep(found: Sequence[Measurement], path: Path) -> None:
+def write_table(found: Sequence[Measurement], path: Path) -> None:
     """Add measurements to the user's table; what it holds of other models stays.
 
     Raises

@@ -1,4 +1,4 @@
-"""What image networks share: checking their inputs, their layers, ending at a latent vector."""
+"""What image networks share: checks of inputs, common layers, a backbone to a latent vector."""
 
 from collections import OrderedDict
 from typing import Annotated
@@ -70,7 +70,27 @@ def conv_norm(
     relu: bool = True,
     epsilon: float = 1e-5,
 ) -> nn.Sequential:
-    """Convolution without bias that keeps the size at stride 1, batch normalisation, ReLU."""
+    """Convolution without bias that keeps the size at stride 1, batch normalisation, ReLU.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Channels.
+    kernel : int
+        Height and width of the kernel, odd.
+    stride : int
+    groups : int
+        Of the convolution.
+    relu : bool
+        Whether a ReLU follows.
+    epsilon : float
+        Added to the variance.
+
+    Returns
+    -------
+    torch.nn.Sequential
+        (B, inputs, H, W) to (B, outputs, H / stride, W / stride), rounded up.
+    """
     layers: list[nn.Module] = [
         nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
         batch_norm(outputs, epsilon),

@@ -39,7 +39,16 @@ INCEPTIONS = (
 
 
 def conv(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Sequential:
-    """The network's convolution."""
+    """`conv_norm` with the network's epsilon.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Channels.
+    kernel : int
+        Height and width of the kernel, odd.
+    stride : int
+    """
     return conv_norm(inputs, outputs, kernel, stride, epsilon=EPSILON)
 
 

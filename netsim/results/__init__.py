@@ -1,1 +1,1 @@
-"""What was recorded: event log, metrics, tables and figures."""
+"""Reads what runs recorded: summaries, comparisons, tables and figures."""

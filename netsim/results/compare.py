@@ -1,4 +1,4 @@
-"""Runs beside each other, one by one, in the terminal and as CSV.
+"""Runs compared one by one, in the terminal and as CSV.
 
 A spread is always named: `std_nodes` is over the nodes of one run. Sweeps are averaged over their
 seeds by `netsim.results.sweep_comparison`.
@@ -8,6 +8,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,12 @@ from netsim.recording.parquet_parts import read, write_whole
 from netsim.recording.summary_fields import row
 from netsim.results.metrics import curve, names
 from netsim.results.summary import labels, load
-from netsim.results.terminal_tables import Pieces, Row, comparison
+from netsim.results.terminal_tables import Row, WrappedTable, comparison
+from netsim.scenario.labels import shown
 from netsim.units import BITS_PER_MEGABYTE
 
 
-def reach(folder: Path, target: float | None) -> Row:
+def time_to_target(folder: Path, target: float | None) -> Row:
     """When a run's mean accuracy over nodes first reached a target, and what it had sent by then.
 
     Parameters
@@ -53,7 +55,7 @@ def reach(folder: Path, target: float | None) -> Row:
 
 def table(
     folders: Sequence[Path], csv_path: Path | None = None, target: float | None = None
-) -> Pieces:
+) -> WrappedTable:
     """Runs side by side.
 
     Parameters
@@ -67,7 +69,7 @@ def table(
 
     Returns
     -------
-    Pieces
+    WrappedTable
         For `rich.print`.
 
     Raises
@@ -82,7 +84,7 @@ def table(
             "algorithm": s.get("algorithm"),
             "seed": s.get("seed"),
             **row(s),
-            **reach(folder, target),
+            **time_to_target(folder, target),
         }
         for label, s, folder in zip(
             labels(list(folders), summaries), summaries, folders, strict=True
@@ -91,6 +93,11 @@ def table(
     if csv_path is not None:
         write_csv(csv_path, rows)
     return comparison(rows)
+
+
+def csv_cell(value: Any) -> Any:
+    """A swept value as one cell: tables and lists as text."""
+    return value if isinstance(value, int | float | str) else shown(value)
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of a run and of several algorithms beside each other.
+"""The figures of a run and of several algorithms beside each other.
 
 `draw` makes, in the run folder's `figures/`:
 
@@ -208,14 +208,14 @@ def _panels(
     end = max(float(line.x.max()) for line in every)
     if end == 0:
         return None
-    figure = plot_style.sheet(5.0 if len(wanted) == 1 else 3.9 * len(wanted), 3.6)
+    figure = plot_style.new_figure(5.0 if len(wanted) == 1 else 3.9 * len(wanted), 3.6)
     order = {label: i for i, label in enumerate(dict.fromkeys(line.label for line in every))}
     entries: dict[str, Any] = {}
     for i, (lines, metric) in enumerate(zip(panels, wanted, strict=True)):
         panel = figure.add_subplot(1, len(wanted), i + 1)
         drawn = []
         for line in lines:
-            look_of = plot_style.line(order[line.label], len(line.x))
+            look_of = plot_style.curve_style(order[line.label], len(line.x))
             if x_label == _MEGABYTES and line.x.max() < _SILENT * end:
                 # a curve over traffic needs traffic; a level can still be compared with
                 level = float(line.y[-1])

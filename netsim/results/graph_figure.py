@@ -1,4 +1,4 @@
-"""The picture of what the weights follow: weight given to a peer against shared classes."""
+"""Figure: weight given to a peer against the number of classes that both nodes have."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,10 +15,10 @@ def draw(folder: Path, title: str) -> Figure | None:
     """The figure of a run folder; None if it has no weights, or no two pairs differ."""
     graph = graph_metrics.load(folder)
     rows = graph_metrics.by_shared_classes(graph) if graph is not None else []
-    return weights(rows, title) if len(rows) > 1 else None
+    return weight_by_shared_classes(rows, title) if len(rows) > 1 else None
 
 
-def weights(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
+def weight_by_shared_classes(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     """Mean weight and its spread over pairs, by number of shared classes.
 
     Parameters
@@ -27,7 +27,7 @@ def weights(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
         See `graph_metrics.by_shared_classes`.
     title : str
     """
-    figure = plot_style.sheet(5.6, 3.8)
+    figure = plot_style.new_figure(5.6, 3.8)
     panel = figure.add_subplot()
     x, pairs, mean, std = (
         np.array([row[name] for row in rows], dtype=np.float64)

@@ -1,9 +1,9 @@
-"""The collaboration graph in numbers: how sparse, how one-sided, and whom nodes listen to.
+"""Measures of the collaboration graph: sparsity, asymmetry, and the weight on kinds of peers.
 
 w_ij is the weight that node i logged last for peer j (a peer that is ignored is logged with zero,
 or never was); its own weight is w_ii. Nodes without data, such as a server, are no part of it.
-Two nodes have the same task if their training samples have the same set of classes. Whom a
-malicious node listens to does not matter: such statements are over the benign nodes.
+Two nodes have the same task if their training samples have the same set of classes. What a
+malicious node weighs is left out: means are over the benign nodes.
 """
 
 from dataclasses import dataclass
@@ -75,9 +75,8 @@ def build(rows: Rows, nodes: Rows) -> Graph:
         holds_data = np.any(classes, axis=1)
     if "malicious" in nodes:
         malicious = nodes["malicious"].astype(np.bool_)
-    pairs = rows["node"].astype(np.int64) * n + rows["peer"]
-    last = len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]
-    node, peer = np.divmod(pairs[last], n)
+    last = last_logged(rows, n)
+    node, peer = rows["node"][last].astype(np.int64), rows["peer"][last].astype(np.int64)
     weight = rows["weight"][last].astype(np.float64)
     inside = holds_data[node] & holds_data[peer]
     node, peer, weight = node[inside], peer[inside], weight[inside]
@@ -89,7 +88,21 @@ def build(rows: Rows, nodes: Rows) -> Graph:
     )
 
 
-def block(graph: Graph) -> dict[str, Any]:
+def last_logged(rows: Rows, nodes: int) -> NDArray[np.int64]:
+    """Which rows hold the weight that was logged last for their pair, by node and then peer.
+
+    Parameters
+    ----------
+    rows : dict of str to numpy.ndarray
+        Columns `node peer`, in the order in which they were logged.
+    nodes : int
+    """
+    pairs = rows["node"].astype(np.int64) * nodes + rows["peer"]
+    from_end = np.unique(pairs[::-1], return_index=True)[1]
+    return np.asarray(len(pairs) - 1 - from_end, dtype=np.int64)
+
+
+def summary_block(graph: Graph) -> dict[str, Any]:
     """What `summary.json` says under `graph`.
 
     Returns

@@ -1,6 +1,6 @@
-"""Pictures of pairs: collaboration weights, and who reached whom.
+"""Heat maps over pairs of nodes: collaboration weights, and messages delivered.
 
-More than `_CELLS` nodes are drawn in blocks of neighbouring ids: a picture has no more pixels,
+More than `_CELLS` nodes are drawn in blocks of neighbouring ids: a figure has no more pixels,
 and a matrix of all pairs would not fit into memory.
 """
 
@@ -14,22 +14,38 @@ from numpy.typing import NDArray
 
 from netsim.recording.parquet_parts import Rows, part_files, read, read_part
 from netsim.results import plot_style
+from netsim.results.graph_metrics import last_logged
 
 _CELLS = 200
 
 
 def draw(folder: Path, nodes: int, title: str) -> Iterator[tuple[str, Figure]]:
-    """File name and figure of every matrix that the run recorded."""
+    """Draw every heat map that a run recorded something for.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    nodes : int
+    title : str
+        Of the run; follows the title of the figure.
+
+    Yields
+    ------
+    name : str
+        File name.
+    figure : Figure
+    """
     block = math.ceil(nodes / _CELLS)
     if block > 1:
         title += f" (a cell is {block} x {block} nodes)"
     graph = read(folder / "graph")
     if graph and len(graph["node"]):
         cells, own = last_weights(graph, nodes, block)
-        yield "weights.png", weights(cells, own, block, title)
-    sent, delivered = traffic(folder, nodes, block)
+        yield "weights.png", weight_heatmap(cells, own, block, title)
+    sent, delivered = message_counts(folder, nodes, block)
     if sent.any():
-        yield "reached.png", reached(sent, delivered, block, title)
+        yield "reached.png", delivery_heatmap(sent, delivered, block, title)
 
 
 def last_weights(
@@ -51,9 +67,7 @@ def last_weights(
     own : numpy.ndarray, shape (M,)
         The weights that nodes give to themselves; NaN where none was logged.
     """
-    pairs = graph["node"].astype(np.int64) * nodes + graph["peer"]
-    _, from_end = np.unique(pairs[::-1], return_index=True)
-    last = len(pairs) - 1 - from_end
+    last = last_logged(graph, nodes)
     node, peer, weight = (graph[name][last] for name in ("node", "peer", "weight"))
     m = math.ceil(nodes / block)
     other = node != peer
@@ -69,10 +83,18 @@ def _mean(cells: NDArray[np.int64], values: NDArray[np.float64], n: int) -> NDAr
         return np.bincount(cells, values, n) / np.bincount(cells, minlength=n)
 
 
-def traffic(
+def message_counts(
     folder: Path, nodes: int, block: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Messages sent and delivered by pair of (blocks of) nodes.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    nodes : int
+    block : int
+        Nodes a row of the matrix.
 
     Returns
     -------
@@ -89,18 +111,30 @@ def traffic(
     return totals[0].reshape(m, m), totals[1].reshape(m, m)
 
 
-def weights(cells: NDArray[np.float64], own: NDArray[np.float64], block: int, title: str) -> Figure:
+def weight_heatmap(
+    cells: NDArray[np.float64], own: NDArray[np.float64], block: int, title: str
+) -> Figure:
     """Heat map of the last weights, the own weight in a bar chart beside it.
 
     Own weights are often several times the others; on one scale they would leave the rest white.
+
+    Parameters
+    ----------
+    cells : (M, M) array
+        Row: the node; column: the peer it weighs. NaN is drawn grey.
+    own : (M,) array
+        The weights that nodes give to themselves.
+    block : int
+        Nodes a cell.
+    title : str
     """
     top = float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0
     with_own = bool(np.nansum(np.abs(own)) > 0)
-    figure = plot_style.sheet(6.6 if with_own else 5.2, 4.6)
+    figure = plot_style.new_figure(6.6 if with_own else 5.2, 4.6)
     left, *right = figure.subplots(
         1, 1 + with_own, width_ratios=(5, 1)[: 1 + with_own], sharey=True, squeeze=False
     )[0]
-    image = plot_style.matrix(left, cells, block, top or 1.0)
+    image = plot_style.heatmap(left, cells, block, top or 1.0)
     left.set_xlabel("Peer")
     left.set_ylabel("Node")
     for panel in right:
@@ -117,20 +151,29 @@ def weights(cells: NDArray[np.float64], own: NDArray[np.float64], block: int, ti
     return figure
 
 
-def reached(
+def delivery_heatmap(
     sent: NDArray[np.float64], delivered: NDArray[np.float64], block: int, title: str
 ) -> Figure:
-    """Heat maps of messages delivered and of their share; pairs that never tried are grey."""
+    """Heat maps of messages delivered and of their share; pairs that never tried are grey.
+
+    Parameters
+    ----------
+    sent, delivered : (M, M) array
+        Messages; row: sender, column: receiver.
+    block : int
+        Nodes a cell.
+    title : str
+    """
     tried = sent > 0
-    figure = plot_style.sheet(8.4, 4.4)
+    figure = plot_style.new_figure(8.4, 4.4)
     left, right = figure.subplots(1, 2, sharey=True)
     counts = np.where(tried, delivered, np.nan)
-    image = plot_style.matrix(left, counts, block, max(1.0, float(delivered.max())))
+    image = plot_style.heatmap(left, counts, block, max(1.0, float(delivered.max())))
     left.set_title("Messages delivered")
     plot_style.colour_bar(figure, image, left)
     with np.errstate(invalid="ignore"):
         shares = np.where(tried, 100.0 * delivered / sent, np.nan)
-    image = plot_style.matrix(right, shares, block, 100.0)
+    image = plot_style.heatmap(right, shares, block, 100.0)
     right.set_title("Delivered of those sent [%] (grey: none sent)")
     plot_style.colour_bar(figure, image, right)
     left.set_ylabel("Sender")

@@ -29,7 +29,7 @@ def accuracies(metrics: Rows) -> list[str]:
     return [m for m in names(metrics) if m.startswith("accuracy") and not m.endswith("_validation")]
 
 
-def headline(metrics: Rows, metric: str) -> Rows:
+def per_node_rows(metrics: Rows, metric: str) -> Rows:
     """Rows of one metric, one per time and node, by time and then node.
 
     Of several stages measured at one time the one written last counts.
@@ -67,7 +67,7 @@ class Curve:
 
 def curve(metrics: Rows, metric: str) -> Curve:
     """A metric's headline rows as curves over time."""
-    rows = headline(metrics, metric)
+    rows = per_node_rows(metrics, metric)
     t_s, starts = np.unique(rows["t_s"], return_index=True)
     groups = np.split(rows["value"], starts[1:])
 
@@ -78,7 +78,7 @@ def curve(metrics: Rows, metric: str) -> Curve:
         t_s=t_s,
         mean=np.array([group.mean() for group in groups]),
         std=np.array([group.std() for group in groups]),
-        worst=np.array([worst(group, 0.1, is_loss(metric)) for group in groups]),
+        worst=np.array([mean_of_worst(group, 0.1, is_loss(metric)) for group in groups]),
         bits_sent=total("bits_sent"),
         steps=total("steps"),
         energy_j=total("energy_j"),
@@ -91,21 +91,31 @@ def is_loss(metric: str) -> bool:
     return "loss" in metric or "error" in metric
 
 
-def worst(values: NDArray[np.float64], share: float, highest: bool = False) -> float:
-    """Mean over the worst share of the nodes, at least one node (L2C's worst 10 %, 20 %)."""
+def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = False) -> float:
+    """Mean over the worst share of the nodes, at least one node (L2C's worst 10 %, 20 %).
+
+    Parameters
+    ----------
+    values : (N,) array
+        One a node.
+    share : float
+        In (0, 1].
+    highest : bool
+        Whether high values are the worst, as of a loss.
+    """
     ordered = np.sort(values)[::-1] if highest else np.sort(values)
     # the small subtraction keeps 0.1 * 30 nodes at three
     return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
 
 
-def spread(values: NDArray[np.float64], metric: str) -> dict[str, float]:
+def node_statistics(values: NDArray[np.float64], metric: str) -> dict[str, float]:
     """Statistics over nodes."""
     return {
         "mean": float(values.mean()),
         "std": float(values.std()),
         "variance": float(values.var()),
-        "worst_10pct": worst(values, 0.1, is_loss(metric)),
-        "worst_20pct": worst(values, 0.2, is_loss(metric)),
+        "worst_10pct": mean_of_worst(values, 0.1, is_loss(metric)),
+        "worst_20pct": mean_of_worst(values, 0.2, is_loss(metric)),
     }
 
 
@@ -134,7 +144,7 @@ def best_on_validation(metrics: Rows, metric: str) -> float | None:
     return float(np.mean([test for _, test in best.values()])) if best else None
 
 
-def block(metrics: Rows, metric: str) -> dict[str, Any]:
+def summary_block(metrics: Rows, metric: str) -> dict[str, Any]:
     """Everything that `summary.json` says about one metric.
 
     Returns
@@ -145,10 +155,10 @@ def block(metrics: Rows, metric: str) -> dict[str, Any]:
         evaluation with the best mean over nodes, and the last one. `stages` {stage: statistics}
         if several stages were measured at that time.
     """
-    rows = headline(metrics, metric)
+    rows = per_node_rows(metrics, metric)
     over_time = curve(metrics, metric)
     now = over_time.t_s[-1]
-    found: dict[str, Any] = spread(rows["value"][rows["t_s"] == now], metric)
+    found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric)
     found["nodes"] = over_time.nodes
     if metric in accuracies(metrics):
         found["best_on_validation"] = best_on_validation(metrics, metric)
@@ -168,7 +178,7 @@ def block(metrics: Rows, metric: str) -> dict[str, Any]:
     if chosen.sum() > over_time.nodes:
         stages = metrics["stage"][chosen]
         found["stages"] = {
-            stage: spread(metrics["value"][chosen][stages == stage], metric)
+            stage: node_statistics(metrics["value"][chosen][stages == stage], metric)
             for stage in dict.fromkeys(stages.tolist())
         }
     return found

@@ -1,4 +1,4 @@
-"""How figures look: one place for colours, type, axes and files.
+"""The style of all figures: colours, fonts, axes, legends, and how files are written.
 
 Drawn with Matplotlib's objects and the Agg canvas, never through pyplot: no window, no global
 state, safe in worker processes. Colours are Okabe and Ito's, told apart by colour-blind readers;
@@ -59,8 +59,8 @@ def style() -> Any:
     return rc_context(_STYLE)
 
 
-def sheet(width_in: float, height_in: float) -> Figure:
-    """An empty figure that lays itself out."""
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """An empty figure, in inches, whose layout adapts to what is put into it."""
     figure = Figure(figsize=(width_in, height_in), layout="constrained")
     FigureCanvasAgg(figure)
     engine = figure.get_layout_engine()
@@ -76,7 +76,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def line(i: int, points: int) -> dict[str, Any]:
+def curve_style(i: int, points: int) -> dict[str, Any]:
     """Colour and marker of the i-th curve, with a dozen markers at most."""
     return {
         "color": COLOURS[i % len(COLOURS)],
@@ -95,7 +95,17 @@ def heading(figure: Figure, text: str) -> None:
 
 
 def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
-    """One legend below all panels, with a note on what the lines are."""
+    """One legend below all panels, with a note on what the lines are.
+
+    Parameters
+    ----------
+    figure : Figure
+    handles : sequence of Matplotlib artists
+    names : sequence of str
+        One a handle.
+    note : str
+        Title of the legend; empty for none.
+    """
     box = figure.legend(
         handles, names, loc="outside lower center", ncols=min(4, len(names)), title=note or None
     )
@@ -103,7 +113,15 @@ def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
 
 
 def accuracy_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
-    """Percent on a vertical axis around what is drawn, never beyond 0 and 100."""
+    """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    drawn : array
+        All that is drawn, as shares in [0, 1]; NaN is left out.
+    """
     axes.set_ylabel(label)
     low, high = float(np.nanmin(drawn)), float(np.nanmax(drawn))
     margin = max(0.06 * (high - low), 0.01)
@@ -115,20 +133,44 @@ def accuracy_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
 
 
 def number_axis(axes: Axes, label: str, end: float) -> None:
-    """Plain numbers on a horizontal axis from zero to `end`."""
+    """Plain numbers on a horizontal axis from zero.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    end : float
+        The largest number drawn.
+    """
     axes.set_xlabel(label)
     axes.set_xlim(0, 1.015 * end if end > 0 else 1)
     axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: spelled(x)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
 
 
-def spelled(x: float) -> str:
+def tick_text(x: float) -> str:
     """A tick's number: no needless digits, commas from ten thousand on."""
     return f"{x:,.0f}" if abs(x) >= 10_000 else f"{x:g}"
 
 
-def matrix(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None) -> Any:
-    """A square heat map; NaN is grey, ticks are node ids (`block` of them a cell)."""
+def heatmap(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None) -> Any:
+    """A square heat map; NaN is grey, ticks are node ids.
+
+    Parameters
+    ----------
+    axes : Axes
+    cells : (M, M) array
+        At least 0; white is zero.
+    block : int
+        Nodes a cell.
+    top : float or None
+        The value of the darkest colour; None: the largest cell.
+
+    Returns
+    -------
+    AxesImage
+        For `colour_bar`.
+    """
     n = len(cells)
     axes.set_facecolor(BLANK)
     image = axes.imshow(cells, cmap=SEQUENTIAL, vmin=0.0, vmax=top, interpolation="nearest")
@@ -149,7 +191,17 @@ def matrix(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None
 
 
 def colour_bar(figure: Figure, image: Any, axes: Any, label: str = "") -> None:
-    """A slim colour bar."""
+    """A narrow colour bar.
+
+    Parameters
+    ----------
+    figure : Figure
+    image : AxesImage
+        From `heatmap`.
+    axes : Axes or sequence of Axes
+        Beside which it stands.
+    label : str
+    """
     bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)

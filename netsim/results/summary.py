@@ -1,4 +1,4 @@
-"""`summary.json`: one run in numbers."""
+"""`summary.json`: the numbers of one run, written and read."""
 
 import json
 import math
@@ -30,22 +30,23 @@ def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        `name algorithm seed nodes virtual_s wall_s`, one block per metric (see `metrics.block`),
-        then the rest of `extra`. Ready for JSON: numbers that are not finite are None.
+        `name algorithm seed nodes virtual_s wall_s`, one block per metric
+        (see `metrics.summary_block`), then the rest of `extra`. Ready for JSON: numbers that are
+        not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
-    found |= {name: measured.block(metrics, name) for name in measured.names(metrics)}
+    found |= {name: measured.summary_block(metrics, name) for name in measured.names(metrics)}
     found |= extra
-    return {name: plain(value) for name, value in found.items()}
+    return {name: json_value(value) for name, value in found.items()}
 
 
 def write(folder: Path, extra: Mapping[str, Any]) -> dict[str, Any]:
     """Summarise a run folder, write its `summary.json` and return what was written.
 
-    If weights were logged, the summary has a block `graph` (see `graph_metrics.block`).
+    If weights were logged, the summary has a block `graph` (see `graph_metrics.summary_block`).
     """
     graph = graph_metrics.load(folder)
-    known = extra if graph is None else {**extra, "graph": graph_metrics.block(graph)}
+    known = extra if graph is None else {**extra, "graph": graph_metrics.summary_block(graph)}
     found = summarise(read(folder / "metrics"), known)
     write_json(folder / "summary.json", found)
     return found
@@ -53,7 +54,7 @@ def write(folder: Path, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write JSON whole (`status.json`, `environment.json`): a reader never sees half of it."""
-    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
@@ -109,14 +110,14 @@ def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
     return ["/".join(p[shared:]) or folder.name for p, folder in zip(parts, folders, strict=True)]
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON can hold it: NumPy's numbers as Python's, not finite ones as None."""
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return json_value(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value

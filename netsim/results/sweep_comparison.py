@@ -19,29 +19,28 @@ from scipy.special import stdtrit
 
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
-from netsim.results.compare import reach
+from netsim.results.compare import csv_cell, time_to_target
 from netsim.results.summary import load
-from netsim.scenario.problems import shown
+from netsim.results.terminal_tables import Row
 
 LEVEL = 0.95
-
-Row = dict[str, Any]
+"""Of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """What was asked of a sweep.
+class SweepDesign:
+    """What a sweep varies and what of it is shown.
 
     Attributes
     ----------
     points : mapping of str to mapping
-        By label, which is the point's folder, the swept keys and their values; the first is what
-        the others are set against.
+        By label, which is the point's folder, the swept keys and their values; the others are
+        compared with the first.
     seeds : tuple of int
     target : float or None
         Accuracy whose first crossing is told.
     show : tuple of str
-        Names of measures for table and figure; none: `measures.DEFAULT`.
+        Names of measures for table and figure; none: `summary_fields.DEFAULT`.
     """
 
     points: Mapping[str, Mapping[str, Any]]
@@ -51,29 +50,55 @@ class Swept:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One measure at one point: mean over seeds, half its interval, and the same of differences."""
+class Estimate:
+    """One measure at one point, over seeds.
+
+    Attributes
+    ----------
+    mean : float
+    half_width : float or None
+        Of the 95 % interval around it; None for one seed.
+    seeds : int
+        Runs that have the measure.
+    std_seeds : float or None
+        Standard deviation with divisor n - 1.
+    diff, diff_half_width : float or None
+        Mean difference to the first point over the seeds that both have, and half its interval.
+    """
 
     mean: float
-    half: float | None
+    half_width: float | None
     seeds: int
     std_seeds: float | None
     diff: float | None = None
-    diff_half: float | None = None
+    diff_half_width: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One algorithm at one point; `seeds` runs of it have ended."""
+class PointResult:
+    """One algorithm at one point of the sweep.
+
+    Attributes
+    ----------
+    point : str
+        Its label, which is its folder.
+    values : mapping
+        The swept keys and their values.
+    algorithm : str
+    seeds : int
+        Runs that have ended.
+    estimates : mapping of str to Estimate
+        By measure; those that no run has are left out.
+    """
 
     point: str
     values: Mapping[str, Any]
     algorithm: str
     seeds: int
-    cells: Mapping[str, Cell]
+    estimates: Mapping[str, Estimate]
 
 
-def mean_and_half(values: Sequence[float]) -> tuple[float, float | None]:
+def mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
     """Mean of a sample and half its 95 % interval; None for fewer than two values."""
     mean = statistics.fmean(values)
     if len(values) < 2:
@@ -82,14 +107,14 @@ def mean_and_half(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, t * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def lines(out: Path, swept: Swept) -> list[Line]:
+def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
     """Every point and algorithm of which at least one run has ended, in the sweep's order.
 
     Parameters
     ----------
     out : Path
         Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
-    swept : Swept
+    swept : SweepDesign
 
     Raises
     ------
@@ -101,7 +126,7 @@ def lines(out: Path, swept: Swept) -> list[Line]:
     }  # by point, algorithm, seed
     first = found[next(iter(found))]
     made = [
-        Line(
+        PointResult(
             label,
             swept.points[label],
             algorithm,
@@ -121,38 +146,38 @@ def _runs(folder: Path, seeds: Sequence[int], target: float | None) -> dict[str,
     found: dict[str, dict[int, Row]] = {}
     for seed in seeds:
         for path in sorted(folder.glob(f"seed-{seed}/*/summary.json")):
-            numbers = row(load(path.parent)) | reach(path.parent, target)
+            numbers = row(load(path.parent)) | time_to_target(path.parent, target)
             found.setdefault(path.parent.name, {})[seed] = numbers
     return found
 
 
-def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Cell]:
+def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Estimate]:
     cells = {}
     for name in MEASURES:
         said = {seed: row[name] for seed, row in runs.items() if row[name] is not None}
         if not said:
             continue
         values = list(said.values())
-        mean, half = mean_and_half(values)
+        mean, half = mean_and_half_width(values)
         std_seeds = statistics.stdev(values) if len(values) > 1 else None
         pairs = [
             value - first[seed][name]
             for seed, value in said.items()
             if first is not None and seed in first and first[seed][name] is not None
         ]
-        diff, diff_half = mean_and_half(pairs) if pairs else (None, None)
-        cells[name] = Cell(mean, half, len(values), std_seeds, diff, diff_half)
+        diff, diff_half_width = mean_and_half_width(pairs) if pairs else (None, None)
+        cells[name] = Estimate(mean, half, len(values), std_seeds, diff, diff_half_width)
     return cells
 
 
-def wanted(found: Sequence[Line], show: Sequence[str]) -> list[str]:
+def measures_to_show(found: Sequence[PointResult], show: Sequence[str]) -> list[str]:
     """The measures to show: those asked for, else those of the default that any run has."""
     if show:
         return list(show)
-    return [name for name in DEFAULT if any(name in line.cells for line in found)]
+    return [name for name in DEFAULT if any(name in line.estimates for line in found)]
 
 
-def tidy(found: Sequence[Line]) -> list[Row]:
+def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
     """One row a point, algorithm and measure, for CSV.
 
     Returns
@@ -165,23 +190,19 @@ def tidy(found: Sequence[Line]) -> list[Row]:
     return [
         {
             "point": line.point,
-            **{key: _cell(value) for key, value in line.values.items()},
+            **{key: csv_cell(value) for key, value in line.values.items()},
             "algorithm": line.algorithm,
             "metric": name,
             "mean": cell.mean,
-            **_ends("", cell.mean, cell.half),
+            **_ends("", cell.mean, cell.half_width),
             "seeds": cell.seeds,
             "std_seeds": cell.std_seeds,
             "diff": cell.diff,
-            **_ends("diff_", cell.diff, cell.diff_half),
+            **_ends("diff_", cell.diff, cell.diff_half_width),
         }
         for line in found
-        for name, cell in line.cells.items()
+        for name, cell in line.estimates.items()
     ]
-
-
-def _cell(value: Any) -> Any:
-    return value if isinstance(value, int | float | str) else shown(value)
 
 
 def _ends(prefix: str, mean: float | None, half: float | None) -> Row:

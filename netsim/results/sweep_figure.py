@@ -1,4 +1,4 @@
-"""A sweep as one picture: a panel a measure, its mean against the swept key, a line an algorithm.
+"""The figure of a sweep: a panel a measure, its mean against the swept key, a line an algorithm.
 
 Bars are the 95 % intervals over seeds. The horizontal axis is the swept key with the most values;
 where a grid has further keys, each of their combinations is a line of its own. An axis is
@@ -15,8 +15,8 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from netsim.recording.summary_fields import MEASURES
 from netsim.results import plot_style
-from netsim.results.sweep_comparison import Cell, Line
-from netsim.scenario.problems import short_key, short_path
+from netsim.results.sweep_comparison import Estimate, PointResult
+from netsim.scenario.labels import short_key, short_path
 
 _UNITS = {
     "m_per_s": "m/s", "s": "s", "ns": "ns", "hz": "Hz", "bps": "bit/s", "bits": "bit",
@@ -28,13 +28,13 @@ _COLUMNS = {1: 1, 2: 2, 4: 2}
 """Panels side by side, by how many there are; else three."""
 
 
-def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | None:
-    """The picture.
+def draw(lines: Sequence[PointResult], show: Sequence[str], heading: str) -> Figure | None:
+    """Draw a sweep.
 
     Parameters
     ----------
-    lines : sequence of Line
-        See `paired.lines`.
+    lines : sequence of PointResult
+        See `sweep_comparison.compare_points`.
     show : sequence of str
         Names of measures.
     heading : str
@@ -45,7 +45,7 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
         None where nothing is swept, or nothing was measured.
     """
     key = swept_key([line.values for line in lines])
-    shown = [name for name in show if any(name in line.cells for line in lines)]
+    shown = [name for name in show if any(name in line.estimates for line in lines)]
     if key is None or not shown:
         return None
     groups = _groups(lines, key)
@@ -56,7 +56,7 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
     columns = _COLUMNS.get(len(shown), 3)
     rows = -(-len(shown) // columns)
     with plot_style.style():
-        figure = plot_style.sheet(max(4.6, 3.3 * columns), 0.7 + 2.7 * rows)
+        figure = plot_style.new_figure(max(4.6, 3.3 * columns), 0.7 + 2.7 * rows)
         handles: dict[str, Any] = {}
         for i, name in enumerate(shown):
             panel = figure.add_subplot(rows, columns, i + 1)
@@ -65,8 +65,8 @@ def draw(lines: Sequence[Line], show: Sequence[str], heading: str) -> Figure | N
             for k, (label, group) in enumerate(groups.items()):
                 # kinds have no order, so no line joins them; beside each other all bars are seen
                 beside = 0.0 if numbers else 0.1 * (k - (len(groups) - 1) / 2)
-                measured = [line for line in group if name in line.cells]
-                cells = [(at[id(m)] + beside, m.cells[name]) for m in measured]
+                measured = [line for line in group if name in line.estimates]
+                cells = [(at[id(m)] + beside, m.estimates[name]) for m in measured]
                 found = _line(panel, name, cells, k, "-" if numbers else "none")
                 handles.setdefault(label, found)
             _vertical(panel, name, lines)
@@ -96,11 +96,11 @@ def _number_inside(values: Sequence[Any]) -> str | None:
     return next((k for k in differing if len({v[k] for v in values}) == tables), None)
 
 
-def brief(value: Any, named: bool = True) -> str:
+def value_label(value: Any, named: bool = True) -> str:
     """A swept value in short: a table by its kind and its other keys' values."""
     if isinstance(value, Mapping):
         kind = [str(value[k]) for k in ("kind", "schedule") if k in value]
-        rest = {k: brief(v) for k, v in value.items() if k not in ("kind", "schedule")}
+        rest = {k: value_label(v) for k, v in value.items() if k not in ("kind", "schedule")}
         others = ", ".join(f"{k} {text}" if named else text for k, text in rest.items())
         return (", " if named else "\n").join([*kind, others] if others else kind)
     if isinstance(value, bool):
@@ -115,12 +115,12 @@ def _tick(x: float) -> str:
     return f"{x:g}"
 
 
-def _groups(lines: Sequence[Line], key: str) -> dict[str, list[Line]]:
+def _groups(lines: Sequence[PointResult], key: str) -> dict[str, list[PointResult]]:
     """Lines of the picture: by algorithm, and by what else is swept."""
     several = len({line.algorithm for line in lines}) > 1
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[PointResult]] = {}
     for line in lines:
-        others = [f"{short_key(k)} = {brief(v)}" for k, v in line.values.items() if k != key]
+        others = [f"{short_key(k)} = {value_label(v)}" for k, v in line.values.items() if k != key]
         parts = ([line.algorithm] if several or not others else []) + others
         found.setdefault(", ".join(parts), []).append(line)
     return found
@@ -130,11 +130,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _line(panel: Axes, name: str, cells: Sequence[tuple[float, Cell]], k: int, joined: str) -> Any:
+def _line(
+    panel: Axes, name: str, cells: Sequence[tuple[float, Estimate]], k: int, joined: str
+) -> Any:
     scale = 100.0 if MEASURES[name].unit == "%" else 1.0
     x = [position for position, _ in cells]
     y = [scale * cell.mean for _, cell in cells]
-    half = [scale * (cell.half or 0.0) for _, cell in cells]
+    half = [scale * (cell.half_width or 0.0) for _, cell in cells]
     return panel.errorbar(
         x,
         y,
@@ -160,9 +162,9 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
     panel.set_xlabel(plain)
     if not all(_is_number(v) for v in values):
         different = {str(v): v for v in values}
-        ticks = [brief(v, named=False) for v in different.values()]
+        ticks = [value_label(v, named=False) for v in different.values()]
         if len(set(ticks)) < len(ticks):  # only the names of keys tell some apart
-            ticks = [brief(v) for v in different.values()]
+            ticks = [value_label(v) for v in different.values()]
         panel.set_xticks(range(len(ticks)), ticks)
         if len(ticks) * max(len(line) for tick in ticks for line in tick.split("\n")) > 40:
             panel.tick_params(axis="x", labelsize=7, rotation=20)
@@ -183,11 +185,11 @@ def _horizontal(panel: Axes, key: str, values: Sequence[Any]) -> Any:
     return float
 
 
-def _vertical(panel: Axes, name: str, lines: Sequence[Line]) -> None:
+def _vertical(panel: Axes, name: str, lines: Sequence[PointResult]) -> None:
     measure = MEASURES[name]
-    cells = [line.cells[name] for line in lines if name in line.cells]
-    lows = np.array([cell.mean - (cell.half or 0.0) for cell in cells])
-    highs = np.array([cell.mean + (cell.half or 0.0) for cell in cells])
+    cells = [line.estimates[name] for line in lines if name in line.estimates]
+    lows = np.array([cell.mean - (cell.half_width or 0.0) for cell in cells])
+    highs = np.array([cell.mean + (cell.half_width or 0.0) for cell in cells])
     means = np.array([cell.mean for cell in cells])
     if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
         panel.set_yscale("log")
@@ -203,7 +205,7 @@ def _vertical(panel: Axes, name: str, lines: Sequence[Line]) -> None:
                 low, high = max(low - 0.05, 0.0), high + 0.05
             low, high = 100 * low, 100 * min(high, 1.0 + 0.02 * (1.0 - low))
         panel.set_ylim(low, high)
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_style.spelled(y)))
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_style.tick_text(y)))
     unit = f" [{measure.unit}]" if measure.unit != "#" else ""
     panel.set_ylabel(measure.title.capitalize() + unit)
     panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)

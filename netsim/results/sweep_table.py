@@ -3,32 +3,34 @@
 from collections.abc import Sequence
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import LEVEL, Cell, Line, Swept
-from netsim.results.terminal_tables import Column, Pieces, title
+from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, SweepDesign
+from netsim.results.terminal_tables import Column, WrappedTable, title
 
 
-def table(lines: Sequence[Line], show: Sequence[str], swept: Swept) -> Pieces:
+def table(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> WrappedTable:
     """Means over seeds with their intervals, and paired differences to the first point.
 
     Parameters
     ----------
-    lines : sequence of Line
-        See `paired.lines`.
+    lines : sequence of PointResult
+        See `sweep_comparison.compare_points`.
     show : sequence of str
         Names of measures.
-    swept : Swept
+    swept : SweepDesign
         What was asked for.
     """
     first, seeds = next(iter(swept.points)), len(swept.seeds)
     several = any(line.point != first for line in lines)
     columns = []
     for name in show:
-        means = [_mean(name, line.cells.get(name), line) for line in lines]
+        means = [_mean(name, line.estimates.get(name), line) for line in lines]
         columns.append(Column(title(name), means))
         if several:
-            differences = [_difference(name, line.cells.get(name)) for line in lines]
+            differences = [_difference(name, line.estimates.get(name)) for line in lines]
             columns.append(
-                Column(f"Δ\n{title(name).partition(chr(10))[2]}", differences, bound=True)
+                Column(
+                    f"Δ\n{title(name).partition(chr(10))[2]}", differences, keep_with_previous=True
+                )
             )
     names = {
         "point": [line.point for line in lines],
@@ -44,17 +46,17 @@ def table(lines: Sequence[Line], show: Sequence[str], swept: Swept) -> Pieces:
     missing = [point for point in swept.points if point not in ended]
     if missing:
         note += f"; no run has ended of {', '.join(missing)}"
-    return Pieces(names, columns, note)
+    return WrappedTable(names, columns, note)
 
 
-def _mean(name: str, cell: Cell | None, line: Line) -> str:
+def _mean(name: str, cell: Estimate | None, line: PointResult) -> str:
     if cell is None:
         return "-"
     few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
-    return MEASURES[name].spelled(cell.mean, cell.half) + few
+    return MEASURES[name].spelled(cell.mean, cell.half_width) + few
 
 
-def _difference(name: str, cell: Cell | None) -> str:
+def _difference(name: str, cell: Estimate | None) -> str:
     if cell is None or cell.diff is None:
         return ""
-    return MEASURES[name].spelled(cell.diff, cell.diff_half, "+")
+    return MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")

@@ -1,4 +1,4 @@
-"""How tables of runs look in a terminal."""
+"""Tables of runs for a terminal, cut into several where one would be too wide."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ class Column:
     cells : sequence of str
     cost : bool
         Tells what was spent from what was reached.
-    bound : bool
+    keep_with_previous : bool
         Whether it stays beside the column before it.
     """
 
     title: str
     cells: Sequence[str]
     cost: bool = False
-    bound: bool = False
+    keep_with_previous: bool = False
 
 
 _SHOWN = {
@@ -57,7 +57,7 @@ _OPTIONAL = ("accuracy_all_classes", "time_to_target_s", "megabytes_to_target")
 _COST = ("messages", "delivered_share", "sent_megabytes", "local_steps", "virtual_s", "wall_s")
 
 
-def comparison(rows: Sequence[Row]) -> "Pieces":
+def comparison(rows: Sequence[Row]) -> "WrappedTable":
     """Runs side by side: `run` and the measures, one row a run."""
     columns = []
     for name, spread in _SHOWN.items():
@@ -68,7 +68,7 @@ def comparison(rows: Sequence[Row]) -> "Pieces":
         ]
         columns.append(Column(title(name), cells, name in _COST))
     names = {"run": [str(r["run"]) for r in rows]}
-    return Pieces(names, columns, "± is the standard deviation over nodes")
+    return WrappedTable(names, columns, "± is the standard deviation over nodes")
 
 
 def title(name: str) -> str:
@@ -84,13 +84,13 @@ def _spelled(name: str, value: float | None, around: float | None) -> str:
     return spelled(value) + ("" if around is None else f" ± {spelled(around)}")
 
 
-class Pieces:
-    """A table for Rich to print: in pieces below each other where one would be too wide.
+class WrappedTable:
+    """A table for Rich to print: in parts below each other where it is wider than the terminal.
 
     Parameters
     ----------
     names : mapping of str to sequence of str
-        The columns that name a row; every piece has them.
+        The columns that name a row; every part has them.
     columns : sequence of Column
     note : str
         What the spreads are.
@@ -104,7 +104,9 @@ class Pieces:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         def fits(shown: Sequence[Column], table: Table) -> bool:
             room = options.update(max_width=10_000)
-            whole = len(shown) - sum(c.bound for c in shown)  # what can't be cut any further
+            whole = len(shown) - sum(
+                c.keep_with_previous for c in shown
+            )  # what can't be cut any further
             return whole < 2 or (Measurement.get(console, room, table).maximum <= options.max_width)
 
         rest = list(self._columns)
@@ -112,7 +114,7 @@ class Pieces:
             for end in range(len(rest), 0, -1):
                 if end < len(rest) and any(c.cost for c in rest[:end]) and not rest[0].cost:
                     continue  # where the table is cut, what was reached and its cost part first
-                if end < len(rest) and rest[end].bound:
+                if end < len(rest) and rest[end].keep_with_previous:
                     continue
                 table = self._table(rest[:end], folded=end < len(self._columns))
                 if fits(rest[:end], table):

@@ -1,13 +1,12 @@
-"""Scenarios: TOML files, their tables, and all that can be wrong with them."""
+"""Scenarios: TOML files, the tables in them, and how their errors are reported."""
 
 from netsim.scenario.loading import check, draft_of, from_dict, json_schema, load, to_toml
+from netsim.scenario.nodes import Group, Nodes
 from netsim.scenario.sweep import Draw, Sweep
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Data,
-    Group,
     Metrics,
-    Nodes,
     Run,
     Scenario,
     Training,

@@ -1,6 +1,6 @@
-"""What a scenario's layers say together (`extends`, the file, `--set`), before it is checked.
+"""A scenario before it is checked: its layers (`extends`, the file, `--set`) merged into one.
 
-A `Draft` also knows which layer said what, so that an error can name it.
+A `Draft` also knows which layer stated a key, so that an error can name it.
 """
 
 import copy
@@ -10,12 +10,13 @@ from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
+from netsim.scenario.tables import DataKeys
 
 KeyPath = tuple[str | int, ...]
 TAGS = ("kind", "schedule")
 LISTS: tuple[tuple[str], ...] = (("algorithm",), ("model",))
 """Tables of which there may be a list."""
-SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): ("path", "partition", "validation")}
+SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): tuple(DataKeys.model_fields)}
 """Keys of a component table that belong to the table, so that they outlive a change of kind."""
 
 
@@ -53,6 +54,15 @@ class Draft:
 
     def assign(self, dotted: str, value: Any, label: str) -> None:
         """Set one key as `--set a.b=value` does; entries of lists go by their name or number.
+
+        Parameters
+        ----------
+        dotted : str
+            Key path, such as `radio.reachable` or `algorithm.kd_pdfl.mu1`.
+        value : object
+            As TOML gives it.
+        label : str
+            Who says so, for errors about this key.
 
         Raises
         ------

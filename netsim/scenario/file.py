@@ -9,23 +9,11 @@ import tomli_w
 
 from netsim.errors import ScenarioError
 from netsim.registry import did_you_mean
-from netsim.scenario.draft import Draft, KeyPath
+from netsim.scenario.draft import Draft
+from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.shipped import scenarios_folder
-from netsim.traces.files import is_file, spelt_out
 
 MAX_FILE_BYTES = 4 << 20
-_FILES: tuple[KeyPath, ...] = (
-    ("topology", "path"),
-    ("churn", "path"),
-    ("nodes", "groups", "*", "churn", "path"),
-    ("mobility", "path"),
-    ("compute", "path"),
-    ("link", "backbone", "path"),
-    ("link", "latency_matrix", "path"),
-    ("link", "trace", "uplink"),
-    ("link", "trace", "downlink"),
-)
-"""Keys that name a file: beside the scenario, or below the data folder; `*` is any entry."""
 
 
 def shipped() -> dict[str, Path]:
@@ -113,39 +101,8 @@ def parse(path: Path, label: str) -> dict[str, Any]:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"{label}: is not valid TOML: {error}") from error
-    found: dict[str, Any] = anchored(tables, path.parent)
+    found: dict[str, Any] = with_absolute_paths(tables, path.parent)
     return found
-
-
-def anchored(value: Any, folder: Path, path: KeyPath = ()) -> Any:
-    """Tables, or a value at a key path, whose file names are absolute: a copy runs anywhere.
-
-    Parameters
-    ----------
-    value : object
-        What a file or a command line says, the values of its sweep included.
-    folder : Path
-        What names are relative to.
-    path : tuple of (str or int)
-        Where the value stands.
-    """
-    if isinstance(value, dict):
-        return {k: anchored(v, folder, (*path, *k.split("."))) for k, v in value.items()}
-    if isinstance(value, list):
-        swept = path[:2] in (("sweep", "over"), ("sweep", "draw"))
-        inside = path[2:] if swept else (*path, "*")
-        return [anchored(v, folder, inside) for v in value]
-    if not isinstance(value, str):
-        return value
-    beside = (folder / spelt_out(value)).absolute()
-    is_ours = path == ("data", "path") or (
-        any(_fits(path, keys) for keys in _FILES) and is_file(beside)
-    )  # else it is below the data folder
-    return str(beside) if is_ours else value
-
-
-def _fits(path: KeyPath, keys: KeyPath) -> bool:
-    return len(path) == len(keys) and all(k in (p, "*") for p, k in zip(path, keys, strict=True))
 
 
 def _base(path: Path, extends: str, label: str) -> Path:

@@ -1,4 +1,4 @@
-"""Scenarios: a TOML file becomes a frozen, validated `Scenario`, or all its errors at once."""
+"""A TOML file, or tables like it, as a frozen, validated `Scenario`; or all its errors at once."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,15 @@ from netsim.registry import family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
 )
-from netsim.scenario.validation_model import file_model
+from netsim.scenario.validation_model import validation_model
 
 
 def load(
@@ -50,9 +52,20 @@ def from_dict(
 ) -> Scenario:
     """Check a scenario that is given as the tables a file would hold.
 
+    Parameters
+    ----------
+    tables : dict
+        `{"horizon_s": 100.0, "nodes": {"count": 5}, ...}`; file names in it are relative to the
+        working directory.
+    name : str
+        The scenario's name unless the tables state one, and what errors begin with.
+    algorithms_folder : Path or None
+        A folder of the user's own algorithm files.
+
     Raises
     ------
     ScenarioError
+        With every problem found, one a line.
     """
     draft = Draft(name, {"name": name, **tables}).copy()
     return check(draft, algorithm_files.algorithms(algorithms_folder))
@@ -73,7 +86,7 @@ def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
         try:
             key, value = parse_assignment(text)
             assignments.append(
-                (text, key, scenario_file.anchored(value, Path(), tuple(key.split("."))))
+                (text, key, with_absolute_paths(value, Path(), tuple(key.split("."))))
             )
         except ScenarioError as error:
             problems.append(str(error))
@@ -177,7 +190,7 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
 def _model(
     modules: tuple[tuple[str, ModuleType], ...],
 ) -> tuple[type[Scenario], dict[str, Any]]:
-    model = file_model(dict(modules))
+    model = validation_model(dict(modules))
     return model, model.model_json_schema()
 
 
@@ -225,17 +238,18 @@ def _across_tables(
     groups = at(raw, ("nodes", "groups"))
     groups = [g for g in groups if isinstance(g, dict)] if isinstance(groups, list) else []
     both = raw.get("radio") is not None and raw.get("link") is not None
-    if both and all(group.get("role") != "server" for group in groups):
+    if both and all(group.get("role") != SERVER for group in groups):
         problems.append(
             f"{draft.source(('link',))}: [link]: stands beside [radio], and no node has role "
             '"server", which it would be for; leave one out'
         )
-    needs = {"uplink_bps": "link", "downlink_bps": "link"}
-    needs |= {"tx_power_dbm": "radio", "sleep": "radio"}
+    needed = {key: path.partition(".")[0] for key, path in overridden().items()}
     problems += [
         line(draft, ("nodes", "groups"), f"{key} is read only with a [{table}]; leave it out")
-        for key, table in needs.items()
-        if raw.get(table) is None and any(key in group for group in groups)
+        for key, table in needed.items()
+        if Scenario.model_fields[table].default is None  # a table that a scenario may lack
+        and raw.get(table) is None
+        and any(key in group for group in groups)
     ]
     entries = raw.get("algorithm")
     exchange = raw.get("exchange")

@@ -1,33 +1,18 @@
-"""What is wrong with a scenario, in the words and key paths of the person who wrote it.
+"""pydantic's errors as lines that name the key as its author wrote it, and a remedy.
 
-pydantic finds the errors; here each becomes one line
-`file: [table] key = value: what is wrong; remedy`.
+Each becomes `file: [table] key = value: what is wrong; remedy`.
 """
 
-import json
-import math
 import re
-from pathlib import Path
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from netsim.registry import did_you_mean
 from netsim.scenario.draft import TAGS, Draft, KeyPath
-from netsim.scenario.schema import at, properties, tags
-
-_TO_SI: dict[str, dict[str, float]] = {
-    "s": {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1, "seconds": 1, "min": 60, "h": 3600},
-    "hz": {"khz": 1e3, "mhz": 1e6, "ghz": 1e9},
-    "bps": {"kbps": 1e3, "mbps": 1e6, "gbps": 1e9},
-    "bits": {"bytes": 8, "kbit": 1e3, "kb": 8e3, "mb": 8e6},
-    "m": {"km": 1e3, "cm": 1e-2, "mm": 1e-3},
-    "w": {"mw": 1e-3, "kw": 1e3},
-    "j": {"mj": 1e-3, "kj": 1e3},
-    "dbm": {},
-    "db": {},
-}
-"""The units of keys, and what people write instead."""
+from netsim.scenario.labels import shown
+from netsim.scenario.schema import tags
+from netsim.scenario.spelling import number_in_text, unknown_key
 
 _KINDS = {
     "float_type": "must be a number",
@@ -67,7 +52,7 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     path = written_path(error["loc"], draft.raw)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        what = _unknown_key(path, draft.raw, schema)
+        what = unknown_key(path, draft.raw, schema)
     elif kind == "missing":
         what = "is required"
     elif kind == "union_tag_not_found":
@@ -96,12 +81,22 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
         what = str(context.get("error", error["msg"]))
     else:
         what = _KINDS.get(kind, error["msg"][:1].lower() + error["msg"][1:])
-        what += _number_in_text(path, error["input"]) if kind.startswith(("float", "int")) else ""
+        what += number_in_text(path, error["input"]) if kind.startswith(("float", "int")) else ""
     return line(draft, path, what)
 
 
 def line(draft: Draft, path: KeyPath, what: str) -> str:
-    """`file: [table] key = value: what`, with the table or the key left out where there is none."""
+    """`file: [table] key = value: what`; table and key are left out where there is none.
+
+    Parameters
+    ----------
+    draft : Draft
+        Knows which file or option stated the key.
+    path : tuple of (str or int)
+        The key.
+    what : str
+        What is wrong, and the remedy.
+    """
     return f"{draft.source(path)}: {_where(draft.raw, path)}: {what}"
 
 
@@ -124,31 +119,6 @@ def written_path(loc: tuple[str | int, ...], raw: Any) -> KeyPath:
         else:
             raw = raw.get(key) if isinstance(raw, dict) else None
     return tuple(path)
-
-
-def shown(value: Any) -> str:
-    """A value as TOML would write it, shortened."""
-    if isinstance(value, dict):
-        text = "{" + ", ".join(f"{k} = {shown(v)}" for k, v in value.items()) + "}"
-    elif isinstance(value, list | tuple):
-        text = "[" + ", ".join(shown(v) for v in value) + "]"
-    elif isinstance(value, float) and not math.isfinite(value):
-        text = str(value)
-    else:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def short_key(path: str) -> str:
-    """What a key path is called in labels: its last part, of a `kind` that before it."""
-    table, _, last = path.rpartition(".")
-    return table.rpartition(".")[2] if last in TAGS and table else last
-
-
-def short_path(text: str) -> str:
-    """Of an absolute path its last two parts; another text as it is."""
-    path = Path(text)
-    return "/".join(path.parts[-2:]) if path.is_absolute() else text
 
 
 def _where(raw: Any, path: KeyPath) -> str:
@@ -185,60 +155,3 @@ def _entry_name(parent: Any, key: str | int) -> str:
 
 def _own_names(entry: Any) -> list[Any]:
     return [entry.get("name", entry.get("kind"))] if isinstance(entry, dict) else []
-
-
-def _number_in_text(path: KeyPath, value: Any) -> str:
-    """A remedy for `"5 ms"` and `"5"`: units belong to the key, numbers stand without quotes."""
-    match = re.fullmatch(r"\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([A-Za-zµ]*)\s*", str(value))
-    if not isinstance(value, str) or match is None or not path:
-        return ""
-    key, number, unit = str(path[-1]), match[1], match[2].lower().replace("µ", "u")
-    own = key.rpartition("_")[2]
-    factor = 1.0 if unit in ("", own) else _TO_SI.get(own, {}).get(unit)
-    if factor is None:
-        return f"; the unit is part of the key ({own})" if own in _TO_SI else ""
-    try:
-        converted = float(number) * factor
-    except ValueError:
-        return ""
-    remedy = f"; write {key} = {converted:.12g}"
-    return remedy + (f" (the unit is part of the key: {own})" if unit else "")
-
-
-def _unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
-    key, value = str(path[-1]), at(raw, path)
-    known = properties(path[:-1], raw, schema)
-    what = "is not a key that netsim knows" if len(path) == 1 else "is not a key of this table"
-    stem, _, unit = key.rpartition("_")
-    for candidate in known:
-        own_stem, _, own_unit = candidate.rpartition("_")
-        if own_unit not in _TO_SI:
-            continue
-        if own_stem == key:
-            return f"{what}; its unit is part of the key: write {candidate}"
-        if own_stem == stem and unit != own_unit:
-            factor = _TO_SI[own_unit].get(unit)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            amount = f" = {value * factor:.12g}" if factor and number else ""
-            return f"{what}; the unit of this quantity is {own_unit}: write {candidate}{amount}"
-    hint = did_you_mean(key, known)
-    if not hint:
-        home = _home(key, path[:-1], raw, schema)
-        hint = f"; it belongs {home}" if home else f"; it has {', '.join(sorted(known))}"
-    return what + hint
-
-
-def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
-    """Where a key that exists elsewhere should stand."""
-    top = properties((), raw, schema)
-    if here and key in top and not isinstance(raw.get(key), dict):
-        return f"at the top of the file, before the first [table]: {key}"
-    for table in top:
-        value = raw.get(table)
-        if isinstance(value, dict) and (table,) != here:
-            if key in properties((table,), raw, schema):
-                return f"in [{table}]"
-            for inner, deep in value.items():
-                if isinstance(deep, dict) and key in properties((table, inner), raw, schema):
-                    return f"in [{table}.{inner}]"
-    return ""

@@ -1,4 +1,4 @@
-"""What the JSON Schema of a scenario says about one place in it, given the kinds chosen so far."""
+"""Look-ups in the JSON Schema of a scenario: the keys and kinds that one table of it may have."""
 
 from typing import Any
 
@@ -16,13 +16,38 @@ def at(raw: Any, path: KeyPath) -> Any:
 
 
 def properties(path: KeyPath, raw: Any, schema: dict[str, Any]) -> dict[str, Any]:
-    """The keys that the table at `path` knows, given the kinds chosen in `raw`."""
+    """The keys that the table at `path` knows, given the kinds chosen in `raw`.
+
+    Parameters
+    ----------
+    path : tuple of (str or int)
+        Of the table; empty for the top of the file.
+    raw : dict
+        The whole scenario as written.
+    schema : dict
+        Its JSON Schema.
+
+    Returns
+    -------
+    dict
+        JSON Schema of each key; empty if there is no such table.
+    """
     found: dict[str, Any] = _subschema(path, raw, schema).get("properties", {})
     return found
 
 
 def tags(path: KeyPath, raw: Any, schema: dict[str, Any]) -> list[str]:
-    """The kinds that the component table at `path` may have."""
+    """The kinds that the component table at `path` may have, in alphabetical order.
+
+    Parameters
+    ----------
+    path : tuple of (str or int)
+        Of the table.
+    raw : dict
+        The whole scenario as written.
+    schema : dict
+        Its JSON Schema.
+    """
     node = _subschema(path, raw, schema, choose_last=False)
     return sorted(node.get("discriminator", {}).get("mapping", {}))
 
@@ -63,9 +88,9 @@ def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool)
 
 
 def with_default_kinds(raw: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The tables, each component without a kind given the kind that it has by default.
+    """The tables, with the default kind filled in for each component that states none.
 
-    So `--set radio.rate.rate_bps=1e6` need not repeat what the rate is anyway.
+    So `--set radio.rate.rate_bps=1e6` need not repeat the kind of the rate.
     """
     filled: dict[str, Any] = _kinds_filled(raw, _choose(schema, raw, schema, True), schema)
     return filled

@@ -12,12 +12,10 @@ from pydantic import (
     SerializeAsAny,
     create_model,
     field_validator,
-    model_validator,
 )
 
 from netsim.attacks import Attack
 from netsim.backends.route import Route
-from netsim.channels.sleep import Sleep
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.devices.energy import Energy
@@ -28,7 +26,7 @@ from netsim.models import ModelKind
 from netsim.registry import (
     Count,
     Duration,
-    Finite,
+    FolderPath,
     Index,
     NonNegative,
     Positive,
@@ -36,69 +34,17 @@ from netsim.registry import (
     choice,
     family,
 )
+from netsim.scenario.nodes import ChurnChoice, Label, Nodes, overridden
 from netsim.scenario.sweep import Sweep
 from netsim.schedules import Schedule
 from netsim.topology import Topology
-from netsim.topology.churn import Churn
 from netsim.topology.mobility import Mobility
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
-"""A name that becomes a folder."""
 Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
 def _default(kind: str) -> Any:
     return Field(default={"kind": kind})
-
-
-if TYPE_CHECKING:
-    ChurnChoice = Churn
-    SleepChoice = Sleep
-else:
-    ChurnChoice = choice("netsim.topology.churn")
-    SleepChoice = choice("netsim.channels.sleep")
-
-
-class Group(Table):
-    """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file."""
-
-    name: Label
-    count: Count
-    role: str = "node"
-    speed: Positive = 1.0
-    tx_power_dbm: Finite | None = None
-    uplink_bps: Positive | None = None
-    downlink_bps: Positive | None = None
-    churn: ChurnChoice | None = None
-    sleep: SleepChoice | None = None
-    battery_j: Positive | None = None
-
-
-class Nodes(Table):
-    """How many nodes, where they are, and which differ."""
-
-    count: Annotated[int, Field(ge=1, le=100_000)]
-    placement: Literal["iid_links", "disc", "given"] = "iid_links"
-    radius_m: Positive = 100.0
-    positions_m: tuple[tuple[Finite, Finite], ...] = ()
-    groups: tuple[Group, ...] = ()
-
-    @model_validator(mode="after")
-    def _agree(self) -> "Nodes":
-        if self.placement == "given" and len(self.positions_m) != self.count:
-            raise ValueError(
-                f'placement = "given" needs one [x, y] a node in positions_m: '
-                f"{self.count} nodes, {len(self.positions_m)} positions"
-            )
-        if self.placement != "given" and self.positions_m:
-            raise ValueError('positions_m are read only with placement = "given"')
-        grouped = sum(group.count for group in self.groups)
-        if grouped > self.count:
-            raise ValueError(f"the groups have {grouped} nodes, but count = {self.count}")
-        names = [group.name for group in self.groups]
-        if len(set(names)) < len(names):
-            raise ValueError("two groups have the same name")
-        return self
 
 
 class Training(Table):
@@ -190,7 +136,7 @@ class DataKeys(Table):
     samples that is set aside.
     """
 
-    path: str | None = None
+    path: FolderPath | None = None
     partition: Any = None
     validation: Part = 0.0
 
@@ -274,6 +220,17 @@ class Scenario(Table):
     def evaluate_every_s(self) -> float:
         """Virtual time between evaluations."""
         return self.metrics.every_s or self.horizon_s / 20
+
+    def per_node(self, key: str) -> tuple[Any, ...]:
+        """A key by node: what its group says, else what the scenario says for all nodes."""
+        stated = self.nodes.of_groups(key)
+        path = overridden().get(key)
+        if path is None:
+            return stated
+        common: Any = self
+        for part in path.split("."):
+            common = None if common is None else getattr(common, part)
+        return tuple(common if value is None else value for value in stated)
 
     def training_of(self, entry: AlgorithmEntry) -> Training:
         """[training] with what one algorithm has of its own."""

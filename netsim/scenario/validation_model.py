@@ -1,4 +1,9 @@
-"""The scenario as a file states it, for the algorithms that there are."""
+"""The pydantic model that a scenario file is validated with.
+
+It differs from `Scenario` in `[algorithm]`: a file states the Params in that table, beside
+`kind`, `name`, `training` and `stages`, so the table is a union over the algorithms there are.
+Validation turns each entry into an `AlgorithmEntry`, whose `params` are the algorithm's own.
+"""
 
 from collections.abc import Mapping
 from types import ModuleType
@@ -7,7 +12,8 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
-from netsim.scenario.tables import AlgorithmEntry, Label, OwnTraining, Scenario
+from netsim.scenario.nodes import Label
+from netsim.scenario.tables import AlgorithmEntry, OwnTraining, Scenario
 
 
 def _entry_keys(kind: str) -> dict[str, Any]:
@@ -19,8 +25,8 @@ def _entry_keys(kind: str) -> dict[str, Any]:
     }
 
 
-def file_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
-    """The scenario as a file states it: an [algorithm] table holds its Params' keys directly.
+def validation_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
+    """The model for files that may name these algorithms.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from netsim.registry import Finite, Positive
+from netsim.registry import FilePath, Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text, whole_number
@@ -15,7 +15,7 @@ class Contacts(Topology):
     """A topology that changes as people of a trace meet and part.
 
     A node's peers are those in contact with it now; a message under way when a contact ends is
-    lost (`outage`). Servers are nobody of the trace: everybody reaches them at all times.
+    lost (`outage`). Servers are not in the trace: every node reaches them at all times.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Contacts(Topology):
     """
 
     kind: Literal["contacts"] = "contacts"
-    path: str
+    path: FilePath
     member: str | None = None
     columns: tuple[Literal["t", "i", "j", "start", "end", "_"], ...] = ()
     sample_s: Positive = 20.0

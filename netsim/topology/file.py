@@ -3,6 +3,7 @@
 from typing import Literal
 
 from netsim.errors import ScenarioError
+from netsim.registry import FilePath
 from netsim.topology import Site, Topology
 from netsim.traces.files import read_text, whole_number
 from netsim.traces.graphs import Graph, components, read_graph
@@ -31,7 +32,7 @@ class GraphFile(Topology):
     """
 
     kind: Literal["file"] = "file"
-    path: str
+    path: FilePath
     member: str | None = None
     nodes: Literal["all", "first", "largest_component"] = "all"
     drop_self_loops: bool = False

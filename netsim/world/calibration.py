@@ -96,12 +96,42 @@ def iid_links_threshold_over_mean_snr(nodes: int, reachable: float) -> float:
 
 
 def tx_power_dbm(threshold_db: float, noise_dbm: float, loss_db: float) -> float:
-    """Transmit power [dBm] at which the mean SNR is the threshold where the loss is `loss_db`."""
+    """Transmit power at which the mean SNR is the threshold where the loss is `loss_db`.
+
+    Parameters
+    ----------
+    threshold_db : float
+        SNR [dB] at which a peer is reachable.
+    noise_dbm : float
+        Noise power over the bandwidth [dBm].
+    loss_db : float
+        Path loss [dB].
+
+    Returns
+    -------
+    float
+        [dBm]
+    """
     return threshold_db + noise_dbm + loss_db
 
 
 def threshold_db(tx_power_dbm: float, noise_dbm: float, loss_db: float) -> float:
-    """SNR threshold [dB] that this power just meets on average where the loss is `loss_db`."""
+    """SNR threshold that this power just meets on average where the loss is `loss_db`.
+
+    Parameters
+    ----------
+    tx_power_dbm : float
+        Transmit power [dBm].
+    noise_dbm : float
+        Noise power over the bandwidth [dBm].
+    loss_db : float
+        Path loss [dB].
+
+    Returns
+    -------
+    float
+        [dB]
+    """
     return tx_power_dbm - noise_dbm - loss_db
 
 

@@ -1,6 +1,6 @@
-"""How far a radio reaches, and which threshold makes it reach so many nodes.
+"""How far a radio reaches, and which threshold makes a given number of nodes reachable.
 
-Both follow numerically from how much the SNR of a link differs from its mean, by fading and by
+Both are found numerically from the distribution of a link's SNR around its mean, by fading and by
 shadowing, whatever the models of either.
 """
 
@@ -90,7 +90,7 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
 
 
 def share_over_mean(radio: Radio, share: float) -> float:
-    """SNR over its mean [dB] that so large a share of links without places is at or over."""
+    """SNR over its mean [dB] that the given share of links without places is at or over."""
     (variation_db, _), weight = _variations(radio, _FINE)
     differs_db, over = _survival(variation_db, weight)
     return float(np.interp(-share, -over, differs_db))

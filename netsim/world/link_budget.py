@@ -1,4 +1,4 @@
-"""Scenario -> Budget: transmit powers, threshold, and every link's mean SNR."""
+"""Transmit powers, the threshold and each link's mean SNR, calibrated if a scenario asks for it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ def open_budget(
 
 
 def _gap_db(scenario: Scenario) -> float:
-    """Threshold over mean SNR where all links are alike."""
+    """Threshold over mean SNR [dB] where all links have the same mean."""
     radio, nodes = scenario.radio, scenario.nodes.count
     assert radio is not None
     assert radio.reachable is not None

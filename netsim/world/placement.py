@@ -17,7 +17,14 @@ from netsim.topology.mobility.static import Static
 def placed(
     scenario: Scenario, streams: Streams, folder: Path | None
 ) -> tuple[NDArray[np.float64] | None, Track | None]:
-    """Positions at the start, (N, 2) [m], and the ways from there.
+    """Where nodes start, and how they move from there.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    streams : Streams
+    folder : Path or None
+        The data folder, where a trace of positions may lie.
 
     Returns
     -------
@@ -29,7 +36,8 @@ def placed(
     Raises
     ------
     ScenarioError
-        If nodes are to move that have no places, or over links to which places are nothing.
+        If a mobility model or an energy model needs places and nodes have none, or nodes move in a
+        scenario without a radio, where places have no effect.
     """
     positions = _positions(scenario, streams)
     _require_for_energy(scenario, positions is not None)
@@ -53,7 +61,20 @@ def placed(
 def distances(
     positions_m: NDArray[np.float64] | None, track: Track | None
 ) -> Callable[[int, int, int], float] | None:
-    """(node, node, time_ns) -> their distance [m]; None where nodes have no places."""
+    """The distance between two nodes [m], as a function of (node, node, time_ns).
+
+    Parameters
+    ----------
+    positions_m : (N, 2) array or None
+        At the start.
+    track : Track or None
+        How nodes move; None: nobody does.
+
+    Returns
+    -------
+    callable or None
+        None where nodes have no places.
+    """
     if positions_m is None:
         return None
 

@@ -64,12 +64,12 @@ def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_pat
     sent = rows[rows.metric == "accuracy"].groupby("t_s").bits_sent.sum()
     target = float(mean.iloc[1])
     first = mean.index[mean >= target][0]
-    found = compare.reach(folder, target)
+    found = compare.time_to_target(folder, target)
     assert found["time_to_target_s"] == first
     assert found["megabytes_to_target"] == pytest.approx(sent[first] / 8e6)
-    assert compare.reach(folder, 1.1)["time_to_target_s"] is None
-    swept = sweep_comparison.Swept({"base": {}}, (0,), target=1.1)
-    (line,) = sweep_comparison.lines(tmp_path, swept)
-    assert line.cells["target_reached"].mean == 0.0
-    assert "time_to_target_s" not in line.cells
-    assert compare.reach(folder, None) == {}
+    assert compare.time_to_target(folder, 1.1)["time_to_target_s"] is None
+    swept = sweep_comparison.SweepDesign({"base": {}}, (0,), target=1.1)
+    (line,) = sweep_comparison.compare_points(tmp_path, swept)
+    assert line.estimates["target_reached"].mean == 0.0
+    assert "time_to_target_s" not in line.estimates
+    assert compare.time_to_target(folder, None) == {}

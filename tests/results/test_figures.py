@@ -43,7 +43,7 @@ def test_what_was_not_recorded_is_not_drawn(tmp_path, written):
 def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     written(tmp_path, nodes=450, evaluations=2)
     assert len(figures.draw(tmp_path)) == 4
-    sent, delivered = heatmaps.traffic(tmp_path, 450, 3)
+    sent, delivered = heatmaps.message_counts(tmp_path, 450, 3)
     assert sent.shape == (150, 150)
     assert sent.sum() == 450 * 5
     assert delivered.sum() == summary.load(tmp_path)["messages"]["delivered"]
@@ -98,7 +98,7 @@ def test_traffic_counts_pairs(tmp_path):
     for dst, outcome in ((1, "delivered"), (1, "outage"), (2, "partial"), (1, "delivered")):
         recorder.message(0, S, 0, dst, "M", 8, 1, 0, 1.0, outcome, 0, None)
     recorder.close()
-    sent, delivered = heatmaps.traffic(tmp_path, 3)
+    sent, delivered = heatmaps.message_counts(tmp_path, 3)
     assert sent.tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0]]
     assert delivered.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 0]]
 

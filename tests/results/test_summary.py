@@ -32,7 +32,7 @@ def accuracies(*by_time):
 
 def test_statistics_are_over_nodes_at_the_last_evaluation():
     """Of 0.2, 0.4, 0.9: mean 0.5, variance (0.09 + 0.01 + 0.16) / 3."""
-    found = metrics.block(accuracies([0.9, 0.9, 0.9], [0.2, 0.4, 0.9]), "accuracy")
+    found = metrics.summary_block(accuracies([0.9, 0.9, 0.9], [0.2, 0.4, 0.9]), "accuracy")
     assert found["mean"] == pytest.approx(0.5)
     assert found["variance"] == pytest.approx(0.26 / 3)
     assert found["std"] == pytest.approx(math.sqrt(0.26 / 3))
@@ -42,19 +42,19 @@ def test_statistics_are_over_nodes_at_the_last_evaluation():
 
 def test_worst_shares_round_up_to_whole_nodes():
     values = np.arange(30.0)
-    assert metrics.worst(values, 0.1) == 1.0  # three nodes: 0, 1, 2
-    assert metrics.worst(values, 0.2) == 2.5
-    assert metrics.worst(values[:11], 0.1) == 0.5  # two nodes
-    assert metrics.worst(values, 0.1, highest=True) == 28.0
+    assert metrics.mean_of_worst(values, 0.1) == 1.0  # three nodes: 0, 1, 2
+    assert metrics.mean_of_worst(values, 0.2) == 2.5
+    assert metrics.mean_of_worst(values[:11], 0.1) == 0.5  # two nodes
+    assert metrics.mean_of_worst(values, 0.1, highest=True) == 28.0
 
 
 def test_best_evaluation_is_that_of_the_highest_mean_and_of_the_lowest_loss():
     by_time = ([0.1, 0.3], [0.5, 0.9], [0.6, 0.6])
-    found = metrics.block(accuracies(*by_time), "accuracy")
+    found = metrics.summary_block(accuracies(*by_time), "accuracy")
     assert found["best"] == {"t_s": 1.0, "mean": pytest.approx(0.7), "std": pytest.approx(0.2)}
     assert found["last"]["t_s"] == 2.0
     rows = recorded(*((t, i, "loss", "mixed", v[i]) for t, v in enumerate(by_time) for i in (0, 1)))
-    found = metrics.block(rows, "loss")
+    found = metrics.summary_block(rows, "loss")
     assert found["best"]["t_s"] == 0.0
     assert found["worst_10pct"] == 0.6
     assert "best_on_validation" not in found
@@ -70,12 +70,12 @@ def test_best_on_validation_is_taken_per_node_at_the_first_of_equals():
         for node in (0, 1)
         for name, values in (("accuracy", test), ("accuracy_validation", validation))
     ]
-    found = metrics.block(recorded(*rows), "accuracy")
+    found = metrics.summary_block(recorded(*rows), "accuracy")
     assert found["best_on_validation"] == pytest.approx((0.8 + 0.3) / 2)
 
 
 def test_best_on_validation_is_none_without_a_validation_set():
-    assert metrics.block(accuracies([0.5]), "accuracy")["best_on_validation"] is None
+    assert metrics.summary_block(accuracies([0.5]), "accuracy")["best_on_validation"] is None
 
 
 def test_of_several_stages_the_one_written_last_is_the_headline():
@@ -87,7 +87,7 @@ def test_of_several_stages_the_one_written_last_is_the_headline():
             for stage, value in (("received", 0.2), ("trained", 0.6))
         )
     )
-    found = metrics.block(rows, "accuracy")
+    found = metrics.summary_block(rows, "accuracy")
     assert found["mean"] == pytest.approx(0.65)
     assert found["stages"]["received"]["mean"] == pytest.approx(0.25)
     assert found["stages"]["trained"]["mean"] == pytest.approx(0.65)
@@ -96,7 +96,7 @@ def test_of_several_stages_the_one_written_last_is_the_headline():
 
 def test_nodes_that_published_different_stages_are_pooled():
     rows = recorded((0, 0, "accuracy", "mixed", 0.2), (0, 1, "accuracy", "trained", 0.4))
-    found = metrics.block(rows, "accuracy")
+    found = metrics.summary_block(rows, "accuracy")
     assert found["mean"] == pytest.approx(0.3)
     assert "stages" not in found
 

@@ -1,10 +1,16 @@
-"""Counts of rows into rows, and test rows in the proportions of training rows (DPFL's rule)."""
+"""From numbers of rows to rows, and test rows in the proportions of training rows (DPFL's rule)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.data.partitions import Rows
 from netsim.rng import Streams
+
+
+def require_ordered(train_min: int, train_max: int) -> None:
+    """Refuse bounds on the number of training samples that leave none between them."""
+    if train_min > train_max:
+        raise ValueError(f"train_min = {train_min} is over train_max = {train_max}")
 
 
 def in_proportion(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.partitions._shares import require_ordered
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Positive
 from netsim.rng import Streams
@@ -40,8 +41,7 @@ class ClassMix(Partition):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.train_min > self.train_max:
-            raise ValueError(f"train_min = {self.train_min} is over train_max = {self.train_max}")
+        require_ordered(self.train_min, self.train_max)
         return self
 
     def split(

@@ -1,4 +1,4 @@
-"""Three nodes of which two hurt each other and all three help: the toy of DPFL's Appendix A.
+"""Three nodes: two share classes with the third, none with each other (DPFL, Appendix A).
 
 Source: Kharrat, Canini, Horvath, 2024, Appendix A. Node 0 has 50 samples of each of the classes
 0, 4, 6, 8; node 1 has 300 of classes 0 and 6 and 200 of 1 and 3; node 2 has 300 of classes 4 and 8

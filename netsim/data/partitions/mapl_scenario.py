@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.partitions._shares import require_ordered
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Index
 from netsim.rng import Streams
@@ -55,8 +56,7 @@ class MaplScenario(Partition):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.train_min > self.train_max:
-            raise ValueError(f"train_min = {self.train_min} is over train_max = {self.train_max}")
+        require_ordered(self.train_min, self.train_max)
         return self
 
     def split(

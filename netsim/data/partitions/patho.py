@@ -115,7 +115,7 @@ class Patho(Partition):
     def _sizes(
         self, size: int, holders: int, label: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """How many of the `size` rows of a class each holder gets; no draw is worth more."""
+        """Rows of a class that each holder gets, of `size`: the first draw with enough for all."""
         if holders * self.min_samples <= size:
             for _ in range(0, _MAX_DRAWS, _DRAWS_AT_ONCE):
                 shares = rng.dirichlet(np.full(holders, self.alpha), size=_DRAWS_AT_ONCE)

@@ -91,6 +91,6 @@ class DataSet(Component):
 
 @lru_cache(
     maxsize=2
-)  # decoding 60,000 images takes seconds; more than two sets is memory for naught
+)  # decoding 60,000 images takes seconds; more than two sets would only take memory
 def _load(data_set: DataSet, folder: Path | None) -> Samples:
     return data_set.read(folder if data_set.needs_files else None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from netsim.devices.speed.fixed import Fixed
 from netsim.errors import ScenarioError
-from netsim.registry import Positive
+from netsim.registry import FilePath, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import Columns
 from netsim.traces.files import read_text
@@ -27,7 +27,7 @@ class Devices(Fixed):
     """
 
     kind: Literal["devices"] = "devices"  # type: ignore[assignment]
-    path: str = "traces/devices/benchmark2score.json"
+    path: FilePath = "traces/devices/benchmark2score.json"
     step_s: Positive = 1.0
 
     def relative(

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import networkx as nx
 
-from netsim.registry import NonNegative, Positive, Table, did_you_mean
+from netsim.registry import FilePath, NonNegative, Positive, Table, did_you_mean
 from netsim.rng import Streams
 from netsim.traces.files import number, read_text
 from netsim.traces.graphs import Edge, Graph, components, distance_m, read_graph
@@ -90,7 +90,7 @@ class Backbone(Table):
     drop_self_loops : bool
     """
 
-    path: str
+    path: FilePath
     member: str | None = None
     rate_bps: Positive | None = None
     latency_s: NonNegative = 1e-3

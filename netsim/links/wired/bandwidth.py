@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import model_validator
 
 from netsim.links.wired.capacity import Varying
-from netsim.registry import Duration, Positive, Table
+from netsim.registry import Duration, FilePath, Positive, Table
 from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
 from netsim.traces.files import Text, read_text
@@ -38,8 +38,8 @@ class BandwidthTrace(Table):
         Packet opportunities are counted over so long.
     """
 
-    uplink: str | None = None
-    downlink: str | None = None
+    uplink: FilePath | None = None
+    downlink: FilePath | None = None
     names: tuple[str, ...] = ()
     assign: Literal["permutation", "order"] = "permutation"
     after: Literal["loop", "hold"] = "loop"

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.registry import Table
+from netsim.registry import FilePath, Table
 from netsim.rng import Streams
 from netsim.traces.files import is_comment, number, read_text
 from netsim.units import FOREVER_NS
@@ -28,7 +28,7 @@ class LatencyMatrix(Table):
         Which hosts the nodes are: drawn by the seed, or the first ones.
     """
 
-    path: str
+    path: FilePath
     member: str | None = None
     unit: Literal["ms", "s"]
     round_trip: bool = True

@@ -1,4 +1,4 @@
-"""When nodes are switched on and off; one law a file, its name is its `kind`.
+"""When nodes are switched on and off; one model of churn a file, its name is its `kind`.
 
 The state of a node is a function of (seed, node, time): however often and in whatever order it is
 asked for, it is the same. It changes at the instants of its switches, from each of them on.
@@ -16,7 +16,7 @@ from netsim.units import FOREVER_NS
 
 
 class Periods(NamedTuple):
-    """The life of one node.
+    """The on and off periods of one node.
 
     Attributes
     ----------
@@ -31,13 +31,13 @@ class Periods(NamedTuple):
 
 
 class Churn(Component):
-    """Base of the laws of churn."""
+    """Base of the models of churn."""
 
     @abstractmethod
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Periods] | None:
-        """The lives of some nodes, one each; None if they are always on.
+        """On and off periods of some nodes, one each; None if they are always on.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Churn(Component):
 
 
 class Timeline:
-    """The lives of all nodes.
+    """When each node is on.
 
     Parameters
     ----------
@@ -92,7 +92,21 @@ class Timeline:
         return known[number] if number < len(known) else None
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
-        """When a node has been on for `work_ns` since an instant."""
+        """When a node has been on for `work_ns` since an instant.
+
+        Parameters
+        ----------
+        node : int
+        start_ns : int
+            The instant.
+        work_ns : int
+            At least 0.
+
+        Returns
+        -------
+        int
+            Virtual time [ns]; `FOREVER_NS` if it is never on for so long.
+        """
         on, now_ns = self.is_on(node, start_ns), start_ns
         while True:
             switch_ns = self.next_switch(node, now_ns)
@@ -107,7 +121,21 @@ class Timeline:
 def timeline(
     laws: Sequence[Churn], streams: Streams, folder: Path | None = None
 ) -> Timeline | None:
-    """The lives of nodes 0, 1, ... by the law of each; None if all are always on."""
+    """When nodes 0, 1, ... are on, by the churn of each; None if all are always on.
+
+    Parameters
+    ----------
+    laws : sequence of Churn
+        One a node.
+    streams : Streams
+    folder : Path or None
+        The data folder, where files may lie.
+
+    Raises
+    ------
+    ScenarioError
+        If a file is not there or not what it should be.
+    """
     periods: list[Periods | None] = [None] * len(laws)
     for law in dict.fromkeys(laws):
         nodes = [i for i, own in enumerate(laws) if own == law]

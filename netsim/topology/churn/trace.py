@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.traces.csv_columns import Columns
@@ -21,7 +22,7 @@ class Trace(Churn):
     """
 
     kind: Literal["trace"] = "trace"
-    path: str
+    path: FilePath
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None

@@ -1,4 +1,4 @@
-"""Where nodes are as time passes; one law of motion a file, its name is its `kind`.
+"""Where nodes are as time passes; one mobility model a file, its name is its `kind`.
 
 A position is a function of (seed, node, time): however often and in whatever order it is asked
 for, it is the same.
@@ -17,7 +17,7 @@ from netsim.rng import Streams
 
 
 class Track(Protocol):
-    """The ways of all nodes.
+    """The trajectories of all nodes.
 
     Attributes
     ----------
@@ -32,18 +32,18 @@ class Track(Protocol):
 
 
 class Mobility(Component):
-    """Base of the laws of motion."""
+    """Base of the mobility models."""
 
     @abstractmethod
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
     ) -> Track | None:
-        """The ways of the nodes; None if none of them ever moves.
+        """The trajectories of the nodes; None if none of them ever moves.
 
         Parameters
         ----------
         start_m : (N, 2) array
-            Where the scenario places them; a law that has a stationary distribution of its own
+            Where the scenario places them; a model that has a stationary distribution of its own
             starts from that instead.
         radius_m : float
             Radius of the disc around the origin in which they move.

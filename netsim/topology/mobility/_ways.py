@@ -1,4 +1,4 @@
-"""Ways of straight legs, each walked at a constant speed."""
+"""Piecewise linear trajectories: straight legs, each at a constant speed."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ Knot = tuple[int, float, float]
 
 
 class Ways:
-    """The ways of all nodes, made as far as they are asked for.
+    """The trajectories of all nodes, computed as far as they are asked for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Gauss-Markov motion: a velocity that remembers what it was.
+"""Gauss-Markov mobility: a velocity that is correlated with the previous one.
 
 Source: Liang and Haas, IEEE/ACM Trans. Netw. 2003, eq. (2) with mean velocity 0, by axis:
 v' = a v + sqrt(1 - a^2) sigma w, w standard normal. Each axis is stationary with variance sigma^2

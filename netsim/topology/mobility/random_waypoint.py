@@ -28,7 +28,7 @@ MEAN_LEG_OVER_RADIUS = 128 / (45 * math.pi)
 class RandomWaypoint(Mobility):
     """Waypoints uniform in the disc of `nodes.radius_m`, speeds uniform, pauses of `pause_s`.
 
-    The placement's own places count for nothing. The slowest speed is greater than 0: with 0 the
+    The placement's own places are not used. The slowest speed is greater than 0: with 0 the
     mean speed would fall to 0 as time passes.
     """
 
@@ -100,6 +100,19 @@ class RandomWaypoint(Mobility):
 
 
 def point(radius_m: float, one: float, two: float) -> tuple[float, float]:
-    """A point uniform in a disc, of two uniform draws."""
+    """A point uniform in a disc, from two uniform draws.
+
+    Parameters
+    ----------
+    radius_m : float
+        Of the disc, around the origin.
+    one, two : float
+        In [0, 1): they become the distance from the origin and the angle.
+
+    Returns
+    -------
+    x, y : float
+        [m]
+    """
     radius, angle = radius_m * math.sqrt(one), 2 * math.pi * two
     return radius * math.cos(angle), radius * math.sin(angle)

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
 from netsim.topology.mobility._ways import Knot, Ways
@@ -23,7 +24,7 @@ class Trace(Mobility):
     """
 
     kind: Literal["trace"] = "trace"
-    path: str
+    path: FilePath
 
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None

@@ -1,0 +1,24 @@
+"""What is said of a run that failed."""
+
+import traceback
+
+from netsim.errors import NetsimError
+from netsim.scenario.algorithm_files import author_line
+
+
+def failure_text(error: Exception) -> str:
+    """An error of a run in short: what it is, the algorithm's line that led to it, and its notes.
+
+    Returns
+    -------
+    str
+        One or several lines. The line of code is the last one of an algorithm; where no algorithm
+        is involved and the error is none of netsim's own, the one that raised it.
+    """
+    text, line = str(error), author_line(error)
+    if not isinstance(error, NetsimError):
+        text = f"{type(error).__name__}: {text}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+    notes = getattr(error, "__notes__", [])
+    return "\n".join([text, *([line] if line else []), *notes])

@@ -1,0 +1,98 @@
+"""The `[nodes]` table: how many there are, where, and the groups that differ from the rest.
+
+A key of a group is one line of `Group`: its type, and with `Overrides` the key of the scenario
+that it stands in for. `Scenario.per_node` then gives it for every node.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from netsim.channels.sleep import Sleep
+from netsim.registry import Count, Finite, Positive, Table, choice
+from netsim.topology.churn import Churn
+
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
+"""A name that becomes a folder."""
+
+SERVER = "server"
+"""Role of a node that holds no data; any other role is a learner's."""
+
+if TYPE_CHECKING:
+    ChurnChoice = Churn
+    SleepChoice = Sleep
+else:
+    ChurnChoice = choice("netsim.topology.churn")
+    SleepChoice = choice("netsim.channels.sleep")
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Annotation of a group's key: which key of the scenario it stands in for.
+
+    Attributes
+    ----------
+    path : str
+        As `--set` takes it, such as `energy.battery_j`. What the group does not say is said there.
+    """
+
+    path: str
+
+
+class Group(Table):
+    """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file."""
+
+    name: Label
+    count: Count
+    role: str = "node"
+    speed: Positive = 1.0
+    tx_power_dbm: Annotated[Finite | None, Overrides("radio.tx_power_dbm")] = None
+    uplink_bps: Annotated[Positive | None, Overrides("link.uplink_bps")] = None
+    downlink_bps: Annotated[Positive | None, Overrides("link.downlink_bps")] = None
+    churn: Annotated[ChurnChoice | None, Overrides("churn")] = None
+    sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
+    battery_j: Annotated[Positive | None, Overrides("energy.battery_j")] = None
+
+
+def overridden() -> dict[str, str]:
+    """The path of the scenario's key that each key of a group stands in for."""
+    return {
+        key: mark.path
+        for key, info in Group.model_fields.items()
+        for mark in info.metadata
+        if isinstance(mark, Overrides)
+    }
+
+
+class Nodes(Table):
+    """How many nodes, where they are, and which differ."""
+
+    count: Annotated[int, Field(ge=1, le=100_000)]
+    placement: Literal["iid_links", "disc", "given"] = "iid_links"
+    radius_m: Positive = 100.0
+    positions_m: tuple[tuple[Finite, Finite], ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @model_validator(mode="after")
+    def _agree(self) -> "Nodes":
+        if self.placement == "given" and len(self.positions_m) != self.count:
+            raise ValueError(
+                f'placement = "given" needs one [x, y] a node in positions_m: '
+                f"{self.count} nodes, {len(self.positions_m)} positions"
+            )
+        if self.placement != "given" and self.positions_m:
+            raise ValueError('positions_m are read only with placement = "given"')
+        grouped = sum(group.count for group in self.groups)
+        if grouped > self.count:
+            raise ValueError(f"the groups have {grouped} nodes, but count = {self.count}")
+        names = [group.name for group in self.groups]
+        if len(set(names)) < len(names):
+            raise ValueError("two groups have the same name")
+        return self
+
+    def of_groups(self, key: str) -> tuple[Any, ...]:
+        """A key by node as the groups state it; the key's default for nodes of no group."""
+        stated = [getattr(group, key) for group in self.groups for _ in range(group.count)]
+        plain = Group.model_fields[key].default
+        return (*stated, *[plain] * (self.count - len(stated)))
