@@ -10,6 +10,9 @@ from typing import ClassVar, NamedTuple, Protocol
 from netsim.registry import Component, Duration
 from netsim.rng import Streams
 
+LISTED_AS = "exchange"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
+
 
 class Wake(NamedTuple):
     """One wake-up.

@@ -19,7 +19,7 @@ from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture, build_architecture
 from netsim.learning.shards import NodeRows, Shards
-from netsim.links.radio.channel import Budget
+from netsim.links.radio.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.links.wired.plan import read as read_wiring
 from netsim.rng import Streams
@@ -51,7 +51,7 @@ class World:
         Each node's initial row; the same tensor where it is common.
     wiring : Wiring or None
         None without a wired link.
-    budget : Budget or None
+    budget : LinkBudget or None
         Mean SNRs; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
@@ -77,7 +77,7 @@ class World:
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
     wiring: Wiring | None
-    budget: Budget | None
+    budget: LinkBudget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     malicious: frozenset[int] = frozenset()
@@ -125,7 +125,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         down_bps = [g.downlink_bps for g in groups] + [None] * plain
         traced = [role != SERVER for role in roles]
         wiring = read_wiring(scenario.link, up_bps, down_bps, traced, streams, folder)
-    budget: Budget | None = None
+    budget: LinkBudget | None = None
     threshold_db: float | None = None
     powers: tuple[float, ...] = ()
     sleeping: tuple[Rhythm | None, ...] = ()

@@ -1,11 +1,11 @@
 """Retransmission with a limit on the attempts at one packet: what `abort` and `hole` share.
 
-Within a segment the packets are alike, so it is enough to draw how many of them took 1, 2, ...
-attempts; that costs the same for any number of packets. Only a message that outlasts its segment
+Within a block the packets are alike, so it is enough to draw how many of them took 1, 2, ...
+attempts; that costs the same for any number of packets. Only a message that outlasts its block
 needs their order: then the counts are dealt out to the packets at random, and the packet on the
-boundary carries its failed attempts into the next segment. All of it is exact: attempts are
+boundary carries its failed attempts into the next block. All of it is exact: attempts are
 independent, so what was drawn beyond a boundary is dropped and drawn anew with the next
-segment's error probability. A message that is interrupted within a segment deals them out, too.
+block's error probability. A message that is interrupted within a block deals them out, too.
 """
 
 from copy import copy
@@ -47,7 +47,7 @@ class LimitedSending(Sending):
     settled = 0
     tried = 0  # failed attempts at the packet in turn
     _lost = 0
-    # of the last segment: where the message stood before it, and its error probability
+    # of the last block: where the message stood before it, and its error probability
     _before = (0, 0, 0)
     _per = 0.0
     # what was drawn in it: attempts at the packet in turn, and whether it was lost; how many of
@@ -80,7 +80,7 @@ class LimitedSending(Sending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
         self._before, self._per = (self.settled, self._lost, self.tried), per
         self._head = self._counts = self._order = None
@@ -118,13 +118,13 @@ class LimitedSending(Sending):
         return same
 
     def _succeed(self, room: int) -> int:
-        """Attempts used in a segment without errors."""
+        """Attempts used in a block without errors."""
         used = min(self.packets - self.settled, room)
         self._settle(used, 0)
         return used
 
     def _fail(self, room: int) -> int:
-        """Attempts used in a segment in which none succeeds."""
+        """Attempts used in a block in which none succeeds."""
         left = 1 if self.gives_up else self.packets - self.settled
         used = min(left * self.limit - self.tried, room)
         gone, tried = divmod(self.tried + used, self.limit)
@@ -133,7 +133,7 @@ class LimitedSending(Sending):
         return used
 
     def _draw_head(self, rng: np.random.Generator, room: int, per: float) -> int:
-        """Attempts used on the packet in turn: the last one, or one tried in earlier segments."""
+        """Attempts used on the packet in turn: the last one, or one tried in earlier blocks."""
         allowed = self.limit - self.tried
         needed = self._needed(rng, per)
         used = min(needed, allowed)
@@ -181,7 +181,7 @@ class LimitedSending(Sending):
         return room
 
     def _replay(self, rng: np.random.Generator, used: int) -> None:
-        """Walk through what was drawn in the last segment, up to its attempt `used`."""
+        """Walk through what was drawn in the last block, up to its attempt `used`."""
         if self._head is not None:
             used -= self._use_head(used)
         if used > 0 and self._counts is not None:

@@ -44,7 +44,7 @@ class _Sending(LimitedSending):
     energy = 0.0
     _energy_before = 0.0
     _snr = 0.0
-    _ruined = 0.0  # probability that an attempt is lost whatever its SNR
+    _erasure = 0.0  # probability that an attempt is lost whatever its SNR
 
     def __init__(self, packets: int, limit: int, want_mask: bool, decode: Decode) -> None:
         super().__init__(packets, limit, False, want_mask)
@@ -56,10 +56,10 @@ class _Sending(LimitedSending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
-        self._energy_before, self._snr, self._ruined = self.energy, snr, ruined
-        if per == 1.0 and ruined < 1.0:
+        self._energy_before, self._snr, self._erasure = self.energy, snr, erasure
+        if per == 1.0 and erasure < 1.0:
             per = 0.5  # not as hopeless as it looks; what is drawn follows from `_failing` alone
         used = super().attempt(rng, room, per)
         self._gather()
@@ -71,7 +71,7 @@ class _Sending(LimitedSending):
         self._gather()
 
     def _gather(self) -> None:
-        """Sum up for the packet in turn; it may have been so already before the segment."""
+        """Sum up for the packet in turn; it may have been so already before the block."""
         settled, _, tried = self._before
         if self.settled == settled:
             self.energy = self._energy_before + (self.tried - tried) * self._snr
@@ -92,5 +92,5 @@ class _Sending(LimitedSending):
         levels = [self._decode(energy + k * self._snr) for k in range(1, attempts + 1)]
         before = np.array([self._decode(energy) if energy > 0.0 else 1.0, *levels[:-1]])
         given = np.divide(levels, before, out=np.zeros(attempts), where=before > 0.0)
-        failing: NDArray[np.float64] = (self._ruined + (1.0 - self._ruined) * given).cumprod()
+        failing: NDArray[np.float64] = (self._erasure + (1.0 - self._erasure) * given).cumprod()
         return failing

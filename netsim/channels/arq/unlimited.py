@@ -15,7 +15,7 @@ _NEVER = 2.0**53
 class Unlimited(Arq):
     """Attempts are M + NegativeBinomial(M, 1 - per).
 
-    An endless segment in which no attempt succeeds adds no attempts: the message is reported
+    An endless block in which no attempt succeeds adds no attempts: the message is reported
     incomplete there, since no number of attempts would be the right one.
     """
 
@@ -33,7 +33,7 @@ class Unlimited(Arq):
 
 
 class _Sending(Sending):
-    """The first packets are through; `last` holds attempts and successes of the last segment."""
+    """The first packets are through; `last` holds attempts and successes of the last block."""
 
     __slots__ = ("_last", "_left", "packets")
 
@@ -58,7 +58,7 @@ class _Sending(Sending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
         left = self._left
         if room is None and left >= (1.0 - per) * _NEVER:

@@ -9,6 +9,9 @@ from pathlib import Path
 from netsim.registry import Component
 from netsim.rng import Streams
 
+LISTED_AS = "compute.speed"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
+
 
 class Speed(Component):
     """Virtual seconds of local training.

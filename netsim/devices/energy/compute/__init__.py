@@ -4,6 +4,9 @@ from abc import abstractmethod
 
 from netsim.registry import Component
 
+LISTED_AS = "energy.compute"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
+
 
 class ComputeEnergy(Component):
     """Base of the models."""

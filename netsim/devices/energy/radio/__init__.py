@@ -8,6 +8,9 @@ from typing import ClassVar
 
 from netsim.registry import Component
 
+LISTED_AS = "energy.radio"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
+
 
 class RadioEnergy(Component):
     """Base of the models.
