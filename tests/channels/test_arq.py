@@ -84,7 +84,8 @@ def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Tr
     """Sampled to the end as if nothing were to come, then cut short, as often as there are cuts."""
     sending = arq.begin(packets, want_mask)
     attempts = []
-    for cut, per in cuts:
+    for block in cuts:
+        cut, per = block.attempts, block.per
         used = sending.attempt(rng, None, per)
         if cut is not None and used > cut:
             sending.rewind(rng, cut)

@@ -26,7 +26,7 @@ class NoArq(Arq):
 
 
 class _Sending(Sending):
-    """Each packet is sent once; `blocks` holds how many were sent and lost in each."""
+    """A message whose packets are sent once; `_blocks` has (sent, lost) of each block."""
 
     __slots__ = ("_blocks", "_left", "packets")
 

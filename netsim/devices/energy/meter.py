@@ -106,7 +106,14 @@ class Meter:
                     self.receives(node, from_ns, to_ns, airtime_ns)
 
     def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
-        """One node receives; the parameters are those of `on_air`."""
+        """A node receives for a time spread evenly between two instants.
+
+        Parameters
+        ----------
+        node : int
+        from_ns, to_ns, airtime_ns : int
+            See `on_air`.
+        """
         watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
         self._radio_j[node] += watt * airtime_ns / NS_PER_S
         self._drain(node, watt, from_ns, to_ns, airtime_ns)

@@ -62,11 +62,33 @@ class RadioChannel:
     # -- one pair --------------------------------------------------------------------------------
 
     def snr(self, src: int, dst: int, time_ns: int) -> float:
-        """Instantaneous SNR from `src` to `dst`, linear; fading is the same both ways."""
+        """Instantaneous SNR of a link.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+
+        Returns
+        -------
+        float
+            Linear. Fading is the same in both directions.
+        """
         return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)
 
     def measured_snr(self, src: int, dst: int, time_ns: int) -> float:
-        """The SNR that a sender knows, linear: that of `csi_delay_s` ago."""
+        """The SNR that a sender knows: that of `csi_delay_s` ago.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+
+        Returns
+        -------
+        float
+            Linear.
+        """
         return self.snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
     def rate_bps(self, snr: float) -> float:

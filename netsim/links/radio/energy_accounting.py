@@ -63,7 +63,16 @@ class EnergyAccounting:
                 meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
 
     def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
-        """Take back the airtime that a receiver does not listen to the end of a flight."""
+        """Take back the airtime that a receiver will not listen to, to the end of a flight.
+
+        Parameters
+        ----------
+        flight : Flight
+            Counted to its planned end.
+        reception : Reception
+            That of the receiver.
+        now_ns : int
+        """
         now_ns = max(now_ns, flight.begins_ns)
         for from_ns, to_ns, airtime_ns in _airtimes(flight, flight.accounted_to_ns, now_ns):
             self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)

@@ -62,14 +62,45 @@ class MeanSnr(ABC):
 
     @abstractmethod
     def pair(self, src: int, dst: int, time_ns: int) -> float:
-        """Mean SNR from `src` to `dst` at an instant, linear; 0 for a pair that is left out."""
+        """Mean SNR of one link.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+
+        Returns
+        -------
+        float
+            Linear; 0 for a pair that is left out.
+        """
 
     def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
-        """Those of `others` that are not left out at an instant, in O(neighbours within range)."""
+        """Nodes to which the link is not left out, in O(neighbours within range).
+
+        Parameters
+        ----------
+        src : int
+        others : sequence of int
+            Among which to look.
+        time_ns : int
+        """
         return others
 
     def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        """When [ns] the mean SNR of a pair may next change after an instant; None: never."""
+        """When the mean SNR of a link may next change.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+            Now.
+
+        Returns
+        -------
+        int or None
+            [ns]; None: never.
+        """
         return None
 
 

@@ -1,4 +1,4 @@
-"""What local training draws; one model a file, its name is its `kind`."""
+"""Energy of local training; one model a file, its name is its `kind`."""
 
 from abc import abstractmethod
 
@@ -13,4 +13,4 @@ class ComputeEnergy(Component):
 
     @abstractmethod
     def step_j(self, batch_size: int) -> float:
-        """Energy of one local step on so many samples."""
+        """Energy [J] of one local step on so many samples."""
