@@ -1,7 +1,7 @@
-"""Links: path loss, fading, rate, packet error, retransmission; one family a folder.
+"""Models of channels: path loss, fading, rate, packet error, retransmission; one family a folder.
 
-Everything here is a pure function of its arguments: no model has a state, draws of its own or a
-clock. Ratios (SNR, power gain, threshold) are linear unless a name ends in `_db`.
+Everything here is a pure function of its arguments: no model has a state, random draws of its own
+or a clock. Ratios (SNR, power gain, threshold) are linear unless a name ends in `_db`.
 """
 
 from typing import TypeVar
@@ -10,4 +10,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Real = TypeVar("Real", float, NDArray[np.float64])
-"""One number, or an array of them: a formula answers in the form it was asked in."""
+"""A number or an array of numbers: a formula returns what it is given, in shape."""

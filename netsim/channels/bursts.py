@@ -2,26 +2,24 @@
 
 Gilbert, BSTJ 39 (1960); Elliott, BSTJ 42 (1963). A two-state Markov chain makes a step at every
 attempt; each state loses attempts with a probability of its own. The chain is not played attempt
-by attempt: how long it stays in a state is geometric, and within a stay attempts are alike, so the
-samplers of `netsim.channels.arq` do the rest exactly.
+by attempt: the number of attempts for which it stays in a state is geometric, and within a stay
+attempts are alike, so the samplers of `netsim.channels.arq` do the rest exactly.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from pydantic import model_validator
 
-from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq import Arq, Transfer
+from netsim.channels.block import ChannelBlock
 from netsim.registry import Fraction, Table
-
-S = TypeVar("S", bound=Any)
-"""A dataclass like `netsim.links.radio.channel.Stretch`."""
 
 
 class Bursts(Table):
-    """The chain. A message finds it in its stationary state.
+    """The Gilbert-Elliott chain; at the beginning of a message it is in its stationary state.
 
     With nothing lost in the good state and all in the bad one, a share p_good_to_bad /
     (p_good_to_bad + p_bad_to_good) is lost, in bursts of 1 / p_bad_to_good on average.
@@ -56,7 +54,7 @@ class Bursts(Table):
         return self.share_bad * self.loss_bad + (1.0 - self.share_bad) * self.loss_good
 
     def stays(self, rng: np.random.Generator) -> Iterator[tuple[int | None, float]]:
-        """(attempts, loss) of one stay after the other; None: for ever."""
+        """(attempts, probability of loss) of one stay in a state after another; None: for ever."""
         bad = bool(rng.random() < self.share_bad)
         while True:
             leaves = self.p_bad_to_good if bad else self.p_good_to_bad
@@ -65,13 +63,24 @@ class Bursts(Table):
             bad = not bad
 
     def within(
-        self, stretches: Iterable[S], rng: np.random.Generator, made: int = 0
-    ) -> Iterator[S]:
-        """The stretches of a radio channel, cut where the chain changes state.
+        self, blocks: Iterable[ChannelBlock], rng: np.random.Generator, made: int = 0
+    ) -> Iterator[ChannelBlock]:
+        """Cut the blocks of a radio channel where the chain changes state.
 
-        An attempt is lost to the channel or to the bursts, independently. Stretches in which
-        nothing can be sent stay as they are. A message that has `made` attempts already goes on
-        in the same chain, which the same `rng` makes again.
+        An attempt is lost to the channel or to the bursts, independently. Blocks in which nothing
+        can be sent, or in no time, stay as they are.
+
+        Parameters
+        ----------
+        blocks : iterable of ChannelBlock
+        rng : numpy.random.Generator
+            Makes the chain: the same stream makes the same chain.
+        made : int
+            Attempts that the message has made already; the chain goes on behind them.
+
+        Returns
+        -------
+        iterator of ChannelBlock
         """
         stays = self.stays(rng)
         left, loss = next(stays)
@@ -79,24 +88,24 @@ class Bursts(Table):
             made -= left
             left, loss = next(stays)
         left = None if left is None else left - made
-        for stretch in stretches:
-            room, rest_ns = stretch.attempts, stretch.length_ns
-            if room == 0 or stretch.attempt_ns <= 0.0:
-                yield stretch
+        for block in blocks:
+            room, rest_ns = block.attempts, block.length_ns
+            if room == 0 or block.attempt_ns <= 0.0:
+                yield block
                 continue
             while room is None or room > 0:
-                per = 1.0 - (1.0 - stretch.per) * (1.0 - loss)
-                ruined = 1.0 - (1.0 - stretch.ruined) * (1.0 - loss)
+                per = 1.0 - (1.0 - block.per) * (1.0 - loss)
+                erasure = 1.0 - (1.0 - block.erasure) * (1.0 - loss)
                 if left is None or (room is not None and room <= left):
-                    yield replace(stretch, per=per, ruined=ruined, attempts=room, length_ns=rest_ns)
+                    yield replace(block, per=per, erasure=erasure, attempts=room, length_ns=rest_ns)
                     if room is None:
                         return
                     left = None if left is None else left - room
                     room = 0
                 else:
-                    length_ns = round(left * stretch.attempt_ns)
+                    length_ns = round(left * block.attempt_ns)
                     yield replace(
-                        stretch, per=per, ruined=ruined, attempts=left, length_ns=length_ns
+                        block, per=per, erasure=erasure, attempts=left, length_ns=length_ns
                     )
                     room = None if room is None else room - left
                     rest_ns = None if rest_ns is None else rest_ns - length_ns
@@ -109,24 +118,41 @@ class Bursts(Table):
         arq: Arq,
         rng: np.random.Generator,
         packets: int,
-        segments: Iterable[Segment],
+        blocks: Iterable[ChannelBlock],
         want_mask: bool = False,
     ) -> Transfer:
-        """`Arq.transfer` where attempts are lost to the bursts, too.
+        """Send one message, as `Arq.transfer` does, and lose attempts to the bursts, too.
 
-        Parameters are as there, and so is what it returns: `attempts` has one entry a segment.
-        The message is lost to either independently.
+        An attempt is lost to the block's packet error rate or to the bursts, independently.
+
+        Parameters
+        ----------
+        arq : Arq
+        rng : numpy.random.Generator
+            The message's own stream, for the chain and for the attempts.
+        packets : int
+            At least 1.
+        blocks : iterable of ChannelBlock
+            See `Arq.transfer`.
+        want_mask : bool
+            Whether to keep which packets arrive.
+
+        Returns
+        -------
+        Transfer
+            `attempts` has one entry for each of `blocks`.
         """
-        origin: list[int] = []
+        origin: list[int] = []  # of each block that was cut: the index of the one it is part of
 
-        def cut() -> Iterator[Segment]:
+        def cut() -> Iterator[ChannelBlock]:
             stays = self.stays(rng)
             left, loss = next(stays)
-            for number, (room, per) in enumerate(segments):
+            for number, block in enumerate(blocks):
+                room, per = block.attempts, block.per
                 while room is None or room > 0:
                     fits = room if left is None else left if room is None else min(left, room)
                     origin.append(number)
-                    yield Segment(fits, 1.0 - (1.0 - per) * (1.0 - loss))
+                    yield ChannelBlock(fits, 1.0 - (1.0 - per) * (1.0 - loss))
                     if fits is None:
                         break
                     room = None if room is None else room - fits

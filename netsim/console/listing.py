@@ -28,7 +28,10 @@ class Choice(NamedTuple):
 
 
 def families() -> dict[str, dict[str, type[Component]]]:
-    """Every component family by its name, such as `channels.fading`."""
+    """Every component family by its name, such as `channels.fading`.
+
+    The name is the package's `LISTED_AS`, else that of the package.
+    """
     found: dict[str, dict[str, type[Component]]] = {}
     for info in pkgutil.walk_packages(netsim.__path__, "netsim."):
         if not info.ispkg:
@@ -40,8 +43,9 @@ def families() -> dict[str, dict[str, type[Component]]]:
             if getattr(value, "__module__", "") == info.name
         ):
             members = next((m for tag in TAGS if (m := family(info.name, tag))), {})
-            found[info.name.removeprefix("netsim.")] = members
-    return found
+            name = getattr(package, "LISTED_AS", info.name.removeprefix("netsim."))
+            found[name] = members
+    return dict(sorted(found.items()))
 
 
 def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choice]]:

@@ -2,9 +2,9 @@
 
 While a node is off none of its processes goes on, its processor stands still, its transfers have
 ended as `off`, and nothing is sent to it or by it. Time-outs run on, and what a process waits for
-may happen: the process hears of it when its node is on again.
+may happen: the process learns of it when its node is on again.
 
-A switch comes before all else of its instant.
+A node is switched before anything else happens at that instant.
 """
 
 from collections.abc import Callable
@@ -18,17 +18,14 @@ from netsim.units import to_s
 
 
 class Power:
-    """The switches of one run.
+    """Switches nodes on and off during one run.
 
     Parameters
     ----------
     env : Clock
-    off : set of int
-        Nodes that are off, as the link keeps them.
-    switch : callable
-        The link's: told first of every switch, as (node, on).
     recorder : Recorder
     nodes : int
+        How many nodes there are.
     timeline : Timeline or None
         When nodes are on; None: always, or until they die.
     mortal : bool
@@ -37,20 +34,20 @@ class Power:
     Attributes
     ----------
     off : set of int
-        Nodes that are off.
+        Nodes that are off; the same set object during the whole run.
     dead : dict of int to int
-        When [ns] nodes went off for good.
+        When [ns] each node that is dead went off for good.
     always_on : bool
-        No node is ever switched off.
+        Whether no node is ever switched off.
     planned : int
-        Switches that are to come and are events of the clock already.
+        How many switches are events of the clock already and still to come.
+    switch_offs : int
+        How often a node has been switched off.
     """
 
     def __init__(
         self,
         env: Clock,
-        off: set[int],
-        switch: Callable[[int, bool], object],
         recorder: Recorder,
         nodes: int,
         timeline: Timeline | None,
@@ -58,7 +55,7 @@ class Power:
     ) -> None:
         self.env = env
         self._recorder, self._timeline = recorder, timeline
-        self.off, self._tell_link = off, switch
+        self.off: set[int] = set()
         self.dead: dict[int, int] = {}
         self.planned = 0
         self.switch_offs = 0
@@ -70,15 +67,15 @@ class Power:
         if timeline is not None:
             for node in range(nodes):
                 if not timeline.is_on(node, 0):
-                    switch(node, False)
+                    self.off.add(node)
                 self._plan(node)
 
     def tell(self, action: Callable[[int, bool], object]) -> None:
-        """Call `action(node, on)` after every switch from now on."""
+        """Call `action(node, on)` after every switch from now on, in the order of these calls."""
         self._told.append(action)
 
     def back(self, node: int) -> simpy.Event:
-        """Event: a node that is off is on again."""
+        """Event: a node that is off has been switched on again."""
         event = self._back.get(node)
         if event is None:
             event = self._back[node] = self.env.event()
@@ -86,20 +83,45 @@ class Power:
         return event
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
-        """When the processor of a node is done with so much work: only time on counts."""
+        """When a node's processor is done with some work: only the time for which it is on counts.
+
+        Parameters
+        ----------
+        node : int
+        start_ns : int
+        work_ns : int
+            How long the work takes without a pause.
+
+        Returns
+        -------
+        int
+            In ns.
+        """
         if self._timeline is None:
             return start_ns + work_ns
         return self._timeline.work_ends(node, start_ns, work_ns)
 
     def stays_on(self, node: int, start_ns: int, end_ns: int) -> bool:
-        """Whether a node that is on at an instant is not switched off until another one."""
+        """Whether a node is not switched off between two instants.
+
+        Parameters
+        ----------
+        node : int
+        start_ns : int
+            When it is on.
+        end_ns : int
+
+        Returns
+        -------
+        bool
+        """
         if self._timeline is None:
             return True
         switch_ns = self._timeline.next_switch(node, start_ns)
         return switch_ns is None or switch_ns > end_ns
 
     def die(self, node: int) -> None:
-        """A node goes off for good."""
+        """Switch a node off for good."""
         self.dead[node] = self.env.now
         if node not in self.off:
             self._switch(node, False)
@@ -124,15 +146,15 @@ class Power:
         else:
             self._off_since_ns[node] = now
             self.switch_offs += 1
+        (self.off.discard if on else self.off.add)(node)
         self._recorder.switched(now, node, on)
-        self._tell_link(node, on)
         if on and node in self._back:
             self._back.pop(node).succeed()
         for action in self._told:
             action(node, on)
 
     def on_s(self, node: int, now_ns: int) -> float:
-        """How long a node has been on."""
+        """For how many seconds a node has been on."""
         off_ns = self._off_ns[node]
         if node in self.off:
             off_ns += now_ns - self._off_since_ns[node]

@@ -19,12 +19,12 @@ from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell
 from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
-from netsim.links.hybrid import Mixed
+from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
-from netsim.links.radio.channel import Budget
-from netsim.links.radio.link import Air
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.link import RadioLink
 from netsim.links.wired.plan import Wiring
-from netsim.links.wired.shared import NetworkLink
+from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import WiredLink
 from netsim.node.run_state import Context
 from netsim.recording.recorder import Recorder
@@ -78,8 +78,8 @@ def open_context(
         recorder=recorder,
         scheduler=scheduler,
         link=None,  # type: ignore[arg-type] # opened below, for it asks the context for rounds
-        power=None,  # type: ignore[arg-type] # opened below, for it switches the link
-        meter=None,  # type: ignore[arg-type] # opened below, for it may switch nodes off
+        power=None,  # type: ignore[arg-type] # opened below
+        meter=None,  # type: ignore[arg-type] # opened below
         schedule=schedule,
         clock=clock,
         slot_ns=to_ns(slot_s),
@@ -99,13 +99,9 @@ def open_context(
         malicious=world.malicious,
         left_out=left_out,
     )
-    ctx.link = _open_link(world, ctx)
-    ctx.link.meet(world.meetings)
     mortal = any(joules is not None for joules in world.batteries_j)
-    ctx.power = Power(
-        env, ctx.link.off, ctx.link.switched, recorder, num_nodes, world.churn, mortal
-    )
-    ctx.meter = ctx.link.meter = Meter(
+    ctx.power = Power(env, recorder, num_nodes, world.churn, mortal)
+    ctx.meter = Meter(
         env,
         scenario.energy,
         ctx.power,
@@ -115,6 +111,10 @@ def open_context(
         training.batch_size,
         world.rhythms,
     )
+    ctx.link = _open_link(world, ctx)
+    # The link first: it takes back from the meter what a switch cuts short.
+    ctx.power.tell(ctx.link.switched)
+    ctx.power.tell(ctx.meter.switched)
     return ctx
 
 
@@ -180,11 +180,11 @@ def optimizer_of(t: Training) -> Optimizer:
 
 def _open_link(world: World, ctx: Context) -> Link:
     wires = None if world.wiring is None else _open_wires(world, world.wiring, ctx)
-    air = None if world.budget is None else _open_air(world, world.budget, ctx)
-    if wires is not None and air is not None:
+    radio = None if world.budget is None else _open_radio(world, world.budget, ctx)
+    if wires is not None and radio is not None:
         servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
-        return Mixed(air, wires, servers)
-    link = air or wires
+        return HybridLink(radio, wires, servers)
+    link = radio or wires
     assert link is not None
     return link
 
@@ -194,10 +194,11 @@ def _open_wires(world: World, wiring: Wiring, ctx: Context) -> Link:
     always_on = world.churn is None and not any(world.batteries_j)
     if wiring.plain and world.meetings is None and always_on:  # else a message may be cut short
         return WiredLink(wiring.wire, nodes, env, recorder, world.streams)
-    return NetworkLink(wiring, nodes, env, recorder, world.streams)
+    off = ctx.power.off
+    return SharedWiredLink(wiring, nodes, env, recorder, world.streams, off, world.meetings)
 
 
-def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
+def _open_radio(world: World, budget: LinkBudget, ctx: Context) -> Link:
     radio = world.scenario.radio
     assert radio is not None
 
@@ -207,13 +208,16 @@ def _open_air(world: World, budget: Budget, ctx: Context) -> Link:
 
     last_wakeup = last_round if ctx.clock is None else ctx.clock.last_wakeup
     places = distances(world.positions_m, world.track)
-    return Air(
+    return RadioLink(
         radio,
         budget,
         last_wakeup,
         ctx.env,
         ctx.recorder,
         world.streams,
-        places,
-        world.rhythms,
+        meter=ctx.meter,
+        off=ctx.power.off,
+        meetings=world.meetings,
+        distance_m=places,
+        rhythms=world.rhythms,
     )

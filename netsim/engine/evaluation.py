@@ -75,7 +75,7 @@ class Evaluator:
                     publication.stage,
                     value,
                     node.local_steps,
-                    ctx.link.bits_sent[node.id],
+                    ctx.link.bits_sent_by(node.id),
                     ctx.meter.spent_j(node.id, time_ns),
                 )
             if "accuracy" in found and not prefix:

@@ -43,7 +43,7 @@ def _assumptions(world: World) -> list[str]:
     if radio is None or world.budget is None or world.positions_m is None:
         return []
     found = [] if radio.path_loss.assumes is None else [radio.path_loss.assumes]
-    if world.budget.means.pairs_left_out:
+    if world.budget.mean_snr.pairs_left_out:
         found.append(
             f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
             "be decoded less than once in a million times"

@@ -1,82 +1,69 @@
-"""Radios between the nodes, wires to the servers: a backhaul beside the air."""
+"""Radios between the nodes, wires to the servers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netsim.devices.energy.meter import Meter
 from netsim.links.link import Link, Transmission
-from netsim.traces.contacts import Meetings
 
 
-class Mixed(Link):
-    """What goes to or comes from a server goes over wires, all else over the air.
+class HybridLink(Link):
+    """Sends what goes to or comes from a server over wires, all else over the air.
 
     The two do not wait for each other: a node's radio and its wire work at the same time. A sender
-    is told what became of its message if both would tell it.
+    learns the outcome of its message only if it would on both.
 
     Parameters
     ----------
-    air, wires : Link
+    radio, wires : Link
+        Both with the same `off`.
     servers : frozenset of int
+        Ids of the nodes that are servers.
     """
 
-    broadcast_acknowledged = False
-
-    def __init__(self, air: Link, wires: Link, servers: frozenset[int]) -> None:
-        self._air, self._wires, self._servers = air, wires, servers
-        self.env, self.recorder = air.env, air.recorder
-        self.acknowledged = air.acknowledged and wires.acknowledged
-        self.control_bits = air.control_bits
-        self.discovery, self.probe_window_s = air.discovery, air.probe_window_s
-        self.off = wires.off = air.off
-        self.bits_sent = wires.bits_sent = air.bits_sent
+    def __init__(self, radio: Link, wires: Link, servers: frozenset[int]) -> None:
+        self._radio, self._wires, self._servers = radio, wires, servers
+        self.acknowledged = radio.acknowledged and wires.acknowledged
+        self.control_bits = radio.control_bits
+        self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
+        self.off = radio.off
 
     @property
-    def in_flight(self) -> int:  # type: ignore[override]
-        """Transmissions of both that have not ended."""
-        return self._air.in_flight + self._wires.in_flight
+    def in_flight(self) -> int:
+        return self._radio.in_flight + self._wires.in_flight
 
-    @property
-    def meter(self) -> Meter:
-        """What counts the energy of both."""
-        return self._air.meter
-
-    @meter.setter
-    def meter(self, meter: Meter) -> None:
-        self._air.meter = self._wires.meter = meter
-
-    def _is_wired(self, tx: Transmission) -> bool:
-        return tx.src in self._servers or tx.dst in self._servers
+    def bits_sent_by(self, node: int) -> int:
+        return self._radio.bits_sent_by(node) + self._wires.bits_sent_by(node)
 
     def unicast(self, tx: Transmission) -> None:
-        (self._wires if self._is_wired(tx) else self._air).unicast(tx)
+        (self._wires if self._is_wired(tx) else self._radio).unicast(tx)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
-        for link, part in self._parts(group):
+        for link, part in self._by_link(group):
             link.unicasts(part)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
-        for link, part in self._parts(group):
+        for link, part in self._by_link(group):
             link.broadcast(part)
-
-    def _parts(self, group: Sequence[Transmission]) -> list[tuple[Link, list[Transmission]]]:
-        wired = [tx for tx in group if self._is_wired(tx)]
-        free = [tx for tx in group if not self._is_wired(tx)]
-        return [(link, part) for link, part in ((self._wires, wired), (self._air, free)) if part]
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if src in self._servers:
             return self._wires.in_reach(src, others)
-        apart = [j for j in others if j not in self._servers]
-        heard = set(self._air.in_reach(src, apart) if apart else ())
+        peers = [j for j in others if j not in self._servers]
+        heard = set(self._radio.in_reach(src, peers) if peers else ())
         return [j for j in others if j in heard or j in self._servers]
 
     def switched(self, node: int, on: bool) -> None:
-        self._air.switched(node, on)
+        self._radio.switched(node, on)
         self._wires.switched(node, on)
 
-    def meet(self, meetings: Meetings | None) -> None:
-        super().meet(meetings)
-        self._air.meet(meetings)
-        self._wires.meet(meetings)
+    def _is_wired(self, tx: Transmission) -> bool:
+        return tx.src in self._servers or tx.dst in self._servers
+
+    def _by_link(self, group: Sequence[Transmission]) -> list[tuple[Link, list[Transmission]]]:
+        """The transmissions that go over each link; a link without any is left out."""
+        wired = [tx for tx in group if self._is_wired(tx)]
+        unwired = [tx for tx in group if not self._is_wired(tx)]
+        return [
+            (link, part) for link, part in ((self._wires, wired), (self._radio, unwired)) if part
+        ]

@@ -1,24 +1,22 @@
-"""What every link has in common: a transmission, and what becomes of it.
+"""What every link has in common: a transmission, its outcomes, and how it is ended.
 
-A link moves messages in virtual time and knows nothing of learning. It ends each transmission
-once, with one outcome, through `Link.finish`; delivery and the sender's report follow from there.
+A link moves messages in virtual time and knows nothing of learning. It ends each transmission once,
+with one outcome, through `PhysicalLink.finish`, which records it and tells the receiver.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netsim.clock import Clock
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from netsim.devices.energy.meter import Meter
 
 DELIVERED = "delivered"
 PARTIAL = "partial"
@@ -38,10 +36,19 @@ class Transmission:
 
     Attributes
     ----------
+    src, dst : int
+        Sender and receiver.
+    message : Message
     bits : int
-        Size on the air, headers of the link excluded.
+        Size of the message, without the headers that a link adds.
+    carries_values : bool
+        Whether the message holds any Ref.
     round : int
         The sender's wake-up number.
+    sent_ns : int
+        When the algorithm sent it.
+    done : callable
+        Called once with (transmission, outcome, mask of the packets that arrived or None).
     request : tuple of int or None
         (asking node, serial) of the request that this is, or that this answers.
     reply : bool
@@ -49,11 +56,7 @@ class Transmission:
     patience_ns : int or None
         How long it may wait for radios or wires to become free; None: as long as it takes.
     tag : object
-        What the exchange that it belongs to is known by; None outside exchanges.
-    carries_values : bool
-        Whether the message holds any Ref.
-    done : callable
-        Called once with (transmission, outcome, arrived mask or None).
+        Key of the exchange that it belongs to; None outside exchanges.
     """
 
     src: int
@@ -71,103 +74,133 @@ class Transmission:
 
 
 Report = tuple[Transmission, str, int, int, float | None, Any]
-"""The arguments of `Link.finish`: outcome, attempts, packets lost, SNR in dB, mask."""
+"""The arguments of `PhysicalLink.finish`: what became of a transmission."""
 
 
 class Link(ABC):
-    """Base of the links.
+    """What nodes send their messages over.
+
+    Attributes
+    ----------
+    acknowledged : bool
+        Whether a sender learns the outcome of a unicast.
+    broadcast_acknowledged : bool
+        Whether it learns the outcomes of a broadcast, too.
+    control_bits : int
+        Size of a message without payload.
+    discovery : {"oracle", "probe"}
+        `oracle`: a node knows whom it reaches; `probe`: it has to ask, with a message.
+    probe_window_s : float
+        How long it then waits for answers.
+    off : set of int
+        Nodes that are switched off; kept by `netsim.devices.availability`.
+    """
+
+    acknowledged: bool
+    broadcast_acknowledged: bool = False
+    control_bits: int
+    discovery: str = "oracle"
+    probe_window_s: float = 0.0
+    off: AbstractSet[int]
+
+    @property
+    @abstractmethod
+    def in_flight(self) -> int:
+        """How many transmissions have not ended."""
+
+    @abstractmethod
+    def bits_sent_by(self, node: int) -> int:
+        """Bits that a node has sent, as in the log: a message counts once for each receiver."""
+
+    @abstractmethod
+    def unicast(self, tx: Transmission) -> None:
+        """Send to one receiver: start, or wait for radio or wire."""
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        """Send several unicasts at once, none of them a request or a reply."""
+        for tx in group:
+            self.unicast(tx)
+
+    @abstractmethod
+    def broadcast(self, group: Sequence[Transmission]) -> None:
+        """Send one message to several receivers; `group` has a transmission for each."""
+
+    @abstractmethod
+    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
+        """Those of `others` that are in reach of `src` at this instant."""
+
+    @abstractmethod
+    def switched(self, node: int, on: bool) -> None:
+        """End, as `off`, what a node sends and receives when it has been switched off."""
+
+
+class PhysicalLink(Link):
+    """Base of the links that carry messages themselves.
 
     Parameters
     ----------
     env : Clock
         The virtual clock, in nanoseconds.
     recorder : Recorder
+        Is told of every transmission that ends.
     nodes : int
+        How many nodes there are.
     ttl_ns : int or None
-        A message that has not arrived this long after it was sent is given up.
-
-    Attributes
-    ----------
-    in_flight : int
-        Transmissions that have not ended.
+        A message that has not arrived this long after it was sent is given up; None: never.
     off : set of int
-        Nodes that are switched off: they neither send nor receive.
-    bits_sent : list of int
-        Per node, counted as in the log: once per receiver, if it went on the air.
-    meter : Meter
-        Is told what the radios do.
+        Nodes that are switched off; whoever switches them keeps it and calls `switched`.
+    meetings : Meetings or None
+        When pairs are in contact; None: always. A transmission under way when a contact ends is
+        lost.
     """
 
-    acknowledged: bool
-    """Whether a sender learns what became of a unicast."""
-
-    control_bits: int
-    """Size of a message that carries nothing else."""
-
-    discovery: str = "oracle"
-    """`oracle`: a node knows whom it reaches; `probe`: it has to ask."""
-
-    broadcast_acknowledged: bool = False
-    """Whether it learns that of a broadcast, too."""
-
-    probe_window_s: float = 0.0
-
-    meetings: Meetings | None = None
-    """When pairs are in contact; None: always. A transmission under way when one ends is lost."""
-
-    meter: Meter
-    """Set when the link is opened: it switches nodes off that the link has to know of."""
-
-    def __init__(self, env: Clock, recorder: Recorder, nodes: int, ttl_ns: int | None) -> None:
+    def __init__(
+        self,
+        env: Clock,
+        recorder: Recorder,
+        nodes: int,
+        ttl_ns: int | None,
+        off: AbstractSet[int] = frozenset(),
+        meetings: Meetings | None = None,
+    ) -> None:
         self.env = env
         self.recorder = recorder
-        self.bits_sent = [0] * nodes
         self.ttl_ns = ttl_ns
-        self.in_flight = 0
-        self.off: set[int] = set()
+        self.off = off
+        self.meetings = meetings
+        self._in_flight = 0
+        self._bits_sent = [0] * nodes
+
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
+    def bits_sent_by(self, node: int) -> int:
+        return self._bits_sent[node]
+
+    def switched(self, node: int, on: bool) -> None:
+        """Do nothing; a link whose transmissions can be cut short extends this."""
 
     def longest_wait_ns(self, tx: Transmission) -> int | None:
-        """How long a transmission may wait before it starts."""
+        """How long a transmission may wait before it starts; None: as long as it takes."""
         if tx.patience_ns is None or self.ttl_ns is None:
             return self.ttl_ns if tx.patience_ns is None else tx.patience_ns
         return min(tx.patience_ns, self.ttl_ns)
 
-    @abstractmethod
-    def unicast(self, tx: Transmission) -> None:
-        """Start or queue a transmission to one receiver."""
-
-    def unicasts(self, group: Sequence[Transmission]) -> None:
-        """The same for several, none of them a request or a reply."""
-        for tx in group:
-            self.unicast(tx)
-
-    @abstractmethod
-    def broadcast(self, group: Sequence[Transmission]) -> None:
-        """Start or queue one message for several receivers."""
-
-    def switched(self, node: int, on: bool) -> None:
-        """A node is switched on or off; off ends what it sends and receives as `off`.
-
-        A link that ends transmissions early extends this.
-        """
-        if on:
-            self.off.discard(node)
-        else:
-            self.off.add(node)
-
-    def meet(self, meetings: Meetings | None) -> None:
-        """Nodes are in contact as a trace says."""
-        self.meetings = meetings
-
     def contact_ns(self, tx: Transmission) -> int | None:
-        """How long the two ends of a transmission stay in contact; 0: they are not; None: ever."""
+        """How long sender and receiver stay in contact; 0: they are not; None: for ever."""
         if self.meetings is None:
             return None
         return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
 
-    @abstractmethod
-    def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
-        """Those of `others` that are in reach of `src` at this instant."""
+    def in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
+        """The transmissions whose ends are in contact; the others end at once as `outage`."""
+        if self.meetings is None:
+            return group
+        apart = [tx for tx in group if self.contact_ns(tx) == 0]
+        for tx in apart:
+            self.env.after(0, self.finish, tx, OUTAGE, 0)
+        return [tx for tx in group if tx not in apart]
 
     def finish(
         self,
@@ -178,13 +211,28 @@ class Link(ABC):
         snr_db: float | None = None,
         arrived: Any = None,
     ) -> None:
-        """Record what became of a transmission and tell whoever waits for it."""
+        """End a transmission: record its outcome, then call its `done`.
+
+        Parameters
+        ----------
+        tx : Transmission
+        outcome : str
+            One of the constants of this module. What arrives while sender or receiver is off
+            ends as `off`.
+        attempts : int
+            Packet transmissions in all; 0 if it never went on the air.
+        packets_lost : int
+        snr_db : float or None
+            Attempt-weighted linear mean in dB; None where there is none.
+        arrived : ndarray of bool, shape (packets,), or None
+            Which packets arrived, for a message that is of use in part.
+        """
         now = self.env.now
-        self.in_flight -= 1
+        self._in_flight -= 1
         if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
             outcome, arrived = OFF, None
         if attempts:
-            self.bits_sent[tx.src] += tx.bits
+            self._bits_sent[tx.src] += tx.bits
         self.recorder.message(
             tx.sent_ns,
             now,

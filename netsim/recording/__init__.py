@@ -1,1 +1,1 @@
-"""What a run writes down while it goes on: the event log, its tables and its totals."""
+"""The record of a run, written while it goes on: the event log, its tables and its totals."""

@@ -1,4 +1,4 @@
-"""What algorithms keep beyond a run (`node.keep`): `kept/<name>.npz` in the run folder."""
+"""Arrays that algorithms save with `node.keep`: `kept/<name>.npz` in the run folder."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,14 +14,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
-    """Write one file a name, with one array `node_<id>` for each node that kept something.
+    """Write one file for each name, with one array `node_<id>` for each node that saved it.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Made if there is anything to write.
+        Created if there is anything to write.
     kept : mapping of int to mapping of str to numpy.ndarray
-        Per node what it keeps under which name.
+        For each node its arrays by name.
     """
     by_name: dict[str, dict[str, NDArray[Any]]] = {}
     for node, arrays in kept.items():

@@ -13,8 +13,8 @@ _SNR_DECIMALS = 6  # in the fingerprint: machines' log10 may differ in the last 
 class Fingerprint:
     """SHA-256 over rows in order.
 
-    Each column feeds its own hash, and the digests are hashed at the end, so the cut into parts
-    does not show.
+    Each column has a hash of its own, and their digests are hashed at the end, so that the result
+    does not depend on the cut into parts.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Columns of rows written as Parquet parts, each whole before it has its name.
+"""Tables written as Parquet parts, none of which is ever seen incomplete.
 
 A table is a folder of `part-00000.parquet`, `part-00001.parquet`, ... A part is written under a
 name that readers skip (it starts with a dot) and then renamed, so a killed run leaves only whole
-parts behind. Rows wait in one flat list, because appending to it is the cheapest thing Python can
-do with a row; they become arrays once per part.
+parts behind. Rows wait in one flat list, because appending to it costs least; they become arrays
+once per part.
 """
 
 import os
@@ -26,11 +26,12 @@ Rows = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's name in the file and what its rows hold.
+    """A column of a table.
 
     Attributes
     ----------
     name : str
+        In the file.
     kind : {"time", "id", "count", "real", "word"}
         `time` is given in whole nanoseconds and written in seconds; `id` is a small integer;
         `count` a whole number of any size; `real` a number, None for unknown; `word` one of few
@@ -53,33 +54,33 @@ class Words(dict[str, int]):
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then give it its name in one step."""
+    """Let `write` fill a file beside `path`, then rename it, so that `path` is never incomplete."""
     partial = path.with_name(f".{path.name}.partial")
     write(partial)
     os.replace(partial, path)
 
 
 def write_table(path: Path, table: Any) -> None:
-    """Write one pyarrow table whole."""
+    """Write a pyarrow table as Parquet, never seen incomplete."""
     write_whole(path, lambda partial: pq.write_table(table, partial))
 
 
 class Parts:
-    """Rows on their way into one folder of parts.
+    """Collects the rows of a table and writes them as the parts of one folder.
 
     Parameters
     ----------
     folder : Path or None
-        Made here; must not hold anything. None writes nothing.
+        Created if need be; must be empty. None: nothing is written.
     columns : sequence of Column
     part_rows : int
-        Rows after which the caller should take a part.
+        Rows of a part.
 
     Attributes
     ----------
     values : list
-        The waiting rows, one after the other, `width` values each. Callers append to it directly
-        and call `take` when it is `full` long. It stays the same list object.
+        The waiting rows, one after the other, `width` values each. Callers append to it directly,
+        and call `take` or `flush` when its length reaches `full`. It stays the same list object.
 
     Raises
     ------
@@ -101,7 +102,7 @@ class Parts:
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
 
     def take(self) -> Rows:
-        """Empty the waiting rows into arrays: times in ns, words as codes into `words`."""
+        """Remove the waiting rows and return them: times in ns, words as codes into `words`."""
         rows: Rows = {}
         for i, column in enumerate(self.columns):
             cells = self.values[i :: self.width]
@@ -114,7 +115,7 @@ class Parts:
         return rows
 
     def write(self, rows: Rows) -> None:
-        """Write what `take` gave as the next part."""
+        """Write rows as `take` returns them, as the next part."""
         if self._folder is None:
             return
         arrays = []
@@ -137,12 +138,12 @@ class Parts:
             self.write(self.take())
 
     def close(self) -> None:
-        """Write the waiting rows; an empty table gets one empty part, so that it can be read."""
+        """Write the waiting rows; an empty table gets one empty part, which has its columns."""
         if self.values or not self._parts:
             self.write(self.take())
 
     def spelled(self, rows: Rows) -> Rows:
-        """What `take` gave as a reader would see it: seconds, and words as strings."""
+        """Rows as `take` returns them, in the form in which they are read: seconds, and strings."""
         seen = dict(rows)
         for column in self.columns:
             if column.kind == "time":
@@ -154,12 +155,12 @@ class Parts:
 
 
 def part_files(folder: Path) -> list[Path]:
-    """The parts of a table in order; none if it was not written."""
+    """The files of a table's parts, in order; empty if it was not written."""
     return sorted(folder.glob("part-*.parquet"))
 
 
 def read_part(path: Path, columns: Iterable[str] | None = None) -> Rows:
-    """One Parquet file as arrays; words become strings.
+    """Read one Parquet file as arrays; words become strings.
 
     Raises
     ------
@@ -186,7 +187,7 @@ def _cells(column: Any) -> NDArray[Any]:
 
 
 def read(folder: Path, columns: Iterable[str] | None = None) -> Rows:
-    """A whole table as arrays, empty if there are no parts."""
+    """Read a whole table as arrays; they are empty if there are no parts."""
     names = None if columns is None else list(columns)
     parts = [read_part(path, names) for path in part_files(folder)]
     if not parts:
@@ -195,5 +196,5 @@ def read(folder: Path, columns: Iterable[str] | None = None) -> Rows:
 
 
 def join(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Rows:
-    """Tables one below the other."""
+    """Concatenate tables of the same columns, row-wise."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

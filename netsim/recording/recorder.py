@@ -1,11 +1,11 @@
-"""The event log: messages, wake-ups, switches, local steps as they happened; their fingerprint.
+"""The event log of a run: messages, wake-ups, switches, local steps; and its fingerprint.
 
 `Recorder.message` is called once per message and receiver, a million times in a large run, so it
 only appends; counting, hashing and writing happen on arrays, once per part.
 
 The fingerprint is a SHA-256 over messages, wake-ups, switches and jobs in order. All but messages
 enter with the number of messages logged before them, which fixes the order between the kinds of
-event. Two runs with equal fingerprints had the same events in the same order.
+event. So runs with equal fingerprints had the same events in the same order.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
+from netsim.recording.marks import Marks
 from netsim.recording.parquet_parts import Column, Parts, Rows, join, read, write_table
 from netsim.recording.schema import (
     ADDED_OUTCOMES,
@@ -31,37 +32,30 @@ from netsim.recording.schema import (
 from netsim.recording.traffic_stats import Ages, Traffic
 from netsim.units import to_s
 
-_MARK_COLUMNS = (
-    Column("messages_before", "count"),
-    Column("t_s", "time"),
-    Column("node", "id"),
-    Column("what", "word"),
-    Column("count", "count"),
-)
-
 
 class Recorder:
-    """Writes what happens in one run.
+    """Records the events and measurements of one run.
 
     Parameters
     ----------
     folder : Path or None
-        The run folder; made if need be. None keeps totals, fingerprint and metrics in memory.
+        The run folder; created if need be. None: totals, fingerprint and metrics are kept in
+        memory.
     part_rows : int
-        Rows of one Parquet part. Changes files only, never the fingerprint.
+        Rows of one Parquet part; the fingerprint does not depend on it.
     log_messages : bool
-        False writes no `messages/`; totals and fingerprint stay the same.
+        Whether to write `messages/`; totals and fingerprint do not depend on it.
 
     Attributes
     ----------
     airtime_ns : int
-        The link adds the time during which a transmitter was on.
+        Time for which transmitters were on, over all nodes; the link adds to it.
     local_steps : int
         Training steps of all nodes so far.
     traffic : Traffic
-        Is told the sizes of models, for counting them.
+        Counts messages, bits and models.
     ages : Ages
-        Is told of every use of a message that carries values.
+        Counts how old messages that carry values are when they are used.
 
     Raises
     ------
@@ -83,16 +77,15 @@ class Recorder:
         self._messages = parts("messages", MESSAGE_COLUMNS, log_messages)
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
-        self._marks = parts("", _MARK_COLUMNS, written=False)
+        self._marks = Marks(part_rows)
         for outcome in OUTCOMES:
             self._messages.words["outcome"][outcome]  # fixed codes
-        # the hot path's shortcuts
+        # Kept here to save look-ups for every message.
         self._values = self._messages.values
         self._full = self._messages.full
 
         self._messages_taken = 0
         self._message_hash = Fingerprint(MESSAGE_COLUMNS)
-        self._mark_hash = Fingerprint(_MARK_COLUMNS)
         self.traffic = Traffic()
         self.ages = Ages()
         self._wakes: Counter[str] = Counter()
@@ -115,7 +108,7 @@ class Recorder:
         round: int,
         age_s: float | None,
     ) -> None:
-        """One message to one receiver has ended, well or badly.
+        """Record a message to one receiver that has ended.
 
         Parameters
         ----------
@@ -150,25 +143,47 @@ class Recorder:
             self._take_messages()
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
-        """A wake-up of a node: `woke`, or `skipped` because other work was going on."""
+        """Record a wake-up of a node.
+
+        Parameters
+        ----------
+        t_ns : int
+        node : int
+        round : int
+            Number of the wake-up.
+        outcome : {"woke", "skipped"}
+            `skipped`: the node was busy with other work.
+        """
         self._wakes[outcome] += 1
         self._mark(t_ns, node, outcome, round)
 
     def switched(self, t_ns: int, node: int, on: bool) -> None:
-        """A node was switched on or off."""
+        """Record that a node was switched on or off.
+
+        Parameters
+        ----------
+        t_ns : int
+        node : int
+        on : bool
+        """
         self._mark(t_ns, node, "on" if on else "off", 0)
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
-        """A node started `steps` local training steps."""
+        """Record that a node started a training job.
+
+        Parameters
+        ----------
+        t_ns : int
+        node : int
+        steps : int
+            Local steps of the job.
+        """
         self.local_steps += steps
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        marks = self._marks
         before = self._messages_taken + len(self._values) // len(MESSAGE_COLUMNS)
-        marks.values += (before, t_ns, node, what, count)
-        if len(marks.values) >= marks.full:
-            self._mark_hash.add(marks.take())
+        self._marks.add(before, t_ns, node, what, count)
 
     def metric(
         self,
@@ -181,7 +196,7 @@ class Recorder:
         bits_sent: int,
         energy_j: float,
     ) -> None:
-        """One number measured on one node's published model.
+        """Record a number measured on one node's published model.
 
         Where several stages of a metric are measured at one time, the one written last is the
         headline in `summary.json` and in the figures.
@@ -193,10 +208,12 @@ class Recorder:
         metric : str
             For instance `accuracy`, `accuracy_all_classes`, `accuracy_validation`, `loss`.
         stage : str
-            What was measured: `received`, `mixed`, `trained`.
+            Which model was measured: `received`, `mixed`, `trained`.
         value : float
-        steps, bits_sent, energy_j
-            What this node has spent since the start.
+        steps, bits_sent : int
+            Local steps and bits of this node since the start.
+        energy_j : float
+            Energy that it has drawn since the start [J].
         """
         metrics = self._metrics
         metrics.values += (t_ns, node, metric, stage, value, steps, bits_sent, energy_j)
@@ -204,30 +221,39 @@ class Recorder:
             self._take_metrics()
 
     def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
-        """The weight that a node gives to a peer (to itself if they are equal)."""
+        """Record the weight that a node gives to a peer.
+
+        Parameters
+        ----------
+        t_ns : int
+        node : int
+        peer : int
+            Equal to `node` for the node's own weight.
+        weight : float
+        """
         graph = self._graph
         graph.values += (t_ns, node, peer, weight)
         if len(graph.values) >= graph.full:
             graph.flush()
 
     def nodes(self, table: Mapping[str, Sequence[Any]]) -> None:
-        """Write `nodes.parquet`: one row a node, in order of id, columns by name."""
+        """Write `nodes.parquet` from its columns by name: one row for each node, in order of id."""
         if self._folder is not None:
             columns = {name: list(cells) for name, cells in table.items()}
             write_table(self._folder / "nodes.parquet", pa.table(columns))
 
     def metric_rows(self) -> Rows:
-        """All metrics so far, as a reader of the folder sees them; works without a folder too."""
+        """All metrics so far, as they are read from the folder; works without a folder, too."""
         self._take_metrics()
         return join(self._metric_parts) if self._folder is None else read(self._folder / "metrics")
 
     def checkpoint(self, every_s: float = 30.0) -> None:
-        """Write what waits if nothing was so for `every_s` of wall time: all a kill can lose."""
+        """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more."""
         if time.monotonic() - self._written_at_s >= every_s:
             self._write_all()
 
     def close(self) -> dict[str, Any]:
-        """Write what waits and return the totals. Calling it again returns them again.
+        """Write what waits and return the totals; further calls return them again.
 
         Returns
         -------
@@ -256,7 +282,6 @@ class Recorder:
         if self._metrics.values:
             self._take_metrics()
         self._graph.flush()
-        self._mark_hash.add(self._marks.take())
         self._written_at_s = time.monotonic()
 
     def _take_metrics(self) -> None:
@@ -282,7 +307,7 @@ class Recorder:
         outcomes = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
         words = {**self._messages.words, "outcome": outcomes}
         fingerprint = hashlib.sha256(self._message_hash.digest(words))
-        fingerprint.update(self._mark_hash.digest(self._marks.words))
+        fingerprint.update(self._marks.digest())
         return {
             **totals,
             "staleness": self.ages.summary(),

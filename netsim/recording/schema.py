@@ -1,4 +1,4 @@
-"""What a run folder's tables hold: the columns of messages, metrics and graph."""
+"""Columns of a run folder's tables: messages, metrics and graph."""
 
 from netsim.recording.parquet_parts import Column
 
@@ -16,10 +16,10 @@ OUTCOMES = (
 """How a message can end. All but the first two and `deadline` count as lost."""
 
 ADDED_OUTCOMES = frozenset({"asleep"})
-"""Those that a fingerprint knows only of where they occur: older ones had been taken without."""
+"""Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 
 WAKES = ("woke", "skipped")
-"""What becomes of a wake-up."""
+"""What can become of a wake-up."""
 
 MESSAGE_COLUMNS = (
     Column("t_sent_s", "time"),

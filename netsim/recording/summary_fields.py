@@ -1,6 +1,6 @@
-"""What runs are compared by: one number of a run's summary each, with its name and its unit.
+"""Numbers by which runs are compared: each is one number of a run's summary, with name and unit.
 
-Adding one to compare by is adding an entry here: tables, CSV files, figures and `--show` know it.
+To add one, add an entry to `MEASURES`: tables, CSV files, figures and `--show` find it there.
 """
 
 import math
@@ -16,18 +16,18 @@ Summary = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of a run.
+    """A number by which runs are compared.
 
     Attributes
     ----------
     title : str
-        How tables and figures call it.
+        Its name in tables and figures.
     unit : str
-        What it is shown in: `%` for a share, `#` for a count, else the unit it is in.
+        Unit in which it is shown: `%` for a share, `#` for a count, else the unit it is in.
     of : callable
-        Summary -> number, or None where a run does not say.
+        Summary -> number; None where the summary does not hold it.
     learned : bool
-        Whether it takes learning: without it, `--timing-only` does not tell.
+        Whether it comes of learning, so that runs with `--timing-only` do not have it.
     """
 
     title: str
@@ -36,15 +36,20 @@ class Measure:
     learned: bool = False
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
-        """The number in its unit, to three digits, or with half its interval behind it.
+        """The number in its unit, to three digits, or with half the width of its interval.
 
         Parameters
         ----------
         value : float
         half : float, optional
-            Told to two digits, but to no more than four of the number's own.
+            Half the width of an interval around it: shown to two digits, but to no more than four
+            of the number's own.
         sign : str
             "+" for differences.
+
+        Returns
+        -------
+        str
         """
         if self.unit == "%":
             value, half, decimals = 100 * value, half and 100 * half, 1
@@ -82,7 +87,7 @@ def _share(part: str, whole: str) -> Callable[[Summary], Any]:
 
 
 def _outside(summary: Summary) -> None:
-    """For numbers that a summary does not hold."""
+    """For numbers that are worked out elsewhere: no summary holds them."""
 
 
 MEASURES: dict[str, Measure] = {
@@ -136,21 +141,21 @@ DEFAULT = (
     "staleness_s",
     "sent_megabytes",
 )
-"""What a what-if is answered by unless something else is asked for."""
+"""Names of the measures that a sweep shows by default."""
 
 
 def row(summary: Summary) -> dict[str, Any]:
-    """The compared numbers of one run by name; shares are shares, not percent."""
+    """All measures of one run, by name; shares in [0, 1], not in percent."""
     return {name: measure.of(summary) for name, measure in MEASURES.items()}
 
 
 def named(name: str) -> str:
-    """The measure that a word names; its unit may be left out.
+    """Name of the measure that a word means; its unit may be left out.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is none; the message says what there is.
     """
     if name in MEASURES:
         return name

@@ -1,6 +1,6 @@
-"""What a run sent, how long that took, and how old it was when used: counted while it goes on.
+"""Traffic of a run: what was sent, how long that took, how old it was when used.
 
-Both work without a message log, and while no tensor is computed.
+It is counted while the run goes on, with or without a message log and tensor work.
 """
 
 import math
@@ -18,23 +18,23 @@ from netsim.units import NS_PER_S, to_s
 _DELIVERED = OUTCOMES.index("delivered")
 _ARRIVED = (_DELIVERED, OUTCOMES.index("partial"))
 _DROPPED_BITS = 45
-"""Of a float64's mantissa of 52 bits: what is left has 128 classes an octave."""
+"""Of a float64's mantissa of 52 bits; with the others there are 128 classes an octave."""
 
 
 class Traffic:
-    """Messages by kind and outcome, and what they amount to in bits and in models.
+    """Counts messages by kind and outcome, their bits, and the models in them.
 
     Attributes
     ----------
     model_bits : (N,) int64 or None
-        Size of each node's model. A message that went on the air counts as so many models as its
-        size makes whole ones of its sender's: one that carries a head or prototypes is none.
+        Size of each node's model. A message that went on the air counts as floor(its size / its
+        sender's) models, so that one that carries a head or prototypes counts as none.
     """
 
     def __init__(self) -> None:
         self.model_bits: NDArray[np.int64] | None = None
         self._outcomes: Counter[tuple[int, int]] = Counter()
-        # by kind: messages that went on the air, their bits, the models in them
+        # By kind: (messages that went on the air, their bits, the models in them).
         self._on_air: dict[int, NDArray[np.int64]] = {}
         self._bits_delivered = 0
         self._delays: dict[int, _Delays] = {}
@@ -60,7 +60,7 @@ class Traffic:
             self._delays.setdefault(code, _Delays()).add(delay_ns[arrived & (kind == code)])
 
     def totals(self, kinds: Sequence[str], airtime_s: float) -> dict[str, Any]:
-        """`messages outcomes sent_by_kind models_sent delay` of `Recorder.close`."""
+        """`messages outcomes sent_by_kind models_sent delay` of the totals; `kinds` by code."""
         by_kind: dict[str, dict[str, int]] = {}
         by_outcome: Counter[str] = Counter()
         for (kind, outcome), count in sorted(self._outcomes.items()):
@@ -93,10 +93,10 @@ class Traffic:
 
 
 class _Delays:
-    """How long messages took from sending to arrival, in bounded memory.
+    """How long messages took from sending to arrival: a histogram in bounded memory.
 
     Mean, least and largest are exact. Delays are counted in classes whose width is at most 1/128
-    of their values, so a percentile, told as the middle of its class, is right to 0.4 %.
+    of their values; a percentile is the middle of its class, and so is right to 0.4 %.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class _Delays:
         self.classes: Counter[int] = Counter()
 
     def add(self, delay_ns: NDArray[np.int64]) -> None:
-        """Count some more, at least one."""
+        """Count some more delays [ns]: (n,), at least one."""
         self.arrived += len(delay_ns)
         self.total_ns += int(delay_ns.sum())
         self.least_ns = min(self.least_ns, int(delay_ns.min()))
@@ -146,7 +146,7 @@ class _Delays:
 
 
 class Ages:
-    """How old messages were when the algorithm took them in hand.
+    """How old messages were when algorithms used them.
 
     The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
     where an exchange gives each peer's freshest message, all the time since. A message that is
@@ -154,11 +154,11 @@ class Ages:
     """
 
     def __init__(self) -> None:
-        # by kind: uses, sum, sum of squares and largest of the ages in ns; whole numbers are exact
+        # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
         self._by_kind: dict[str, list[int]] = {}
 
     def add(self, kind: str, age_ns: int) -> None:
-        """One message is used."""
+        """Count one use of a message of a kind."""
         found = self._by_kind.get(kind)
         if found is None:
             self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]

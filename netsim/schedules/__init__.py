@@ -1,7 +1,7 @@
 """When nodes wake; one schedule a file, its name is its `schedule` in a scenario.
 
-A schedule's `clock` is a function of (seed, node, count) and of nothing that happens, except
-under `rounds`, whose barrier the engine keeps.
+Wake-up times are a function of (seed, node, count) alone, whatever happens in the run; except under
+`rounds`, whose barrier the engine keeps.
 """
 
 from abc import abstractmethod
@@ -9,6 +9,9 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from netsim.registry import Component, Duration
 from netsim.rng import Streams
+
+LISTED_AS = "exchange"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
 
 
 class Wake(NamedTuple):
@@ -20,7 +23,7 @@ class Wake(NamedTuple):
         Number of the wake-up: of the exchange (`star`), of the barrier round (`rounds`), or of
         the node's own clock.
     slot : int
-        The slot in which it falls.
+        Number of the slot in which it falls, from time 0.
     """
 
     round: int
@@ -31,10 +34,10 @@ class Clock(Protocol):
     """Wake-up times of all nodes, in nanoseconds."""
 
     def next_wakeup(self, node: int, after: int) -> tuple[int, int]:
-        """(time_ns, round) of the node's first wake-up whose number is over `after`."""
+        """(time in ns, number) of the node's first wake-up whose number is greater than `after`."""
 
     def last_wakeup(self, node: int, now_ns: int) -> tuple[int, int]:
-        """(time_ns, round) of its last wake-up at or before `now_ns`; (-1, 0) before the first."""
+        """(time in ns, number) of its last wake-up up to `now_ns`; (-1, 0) before the first."""
 
 
 class Schedule(Component):
@@ -42,8 +45,10 @@ class Schedule(Component):
 
     Attributes
     ----------
+    barrier : bool
+        Whether nodes wait for each other at the end of rounds; then there is no `clock`.
     slot_s : float or None
-        Length of a slot, what `node.tick()` counts; None: one local step.
+        Length of a slot, the unit of `node.tick()`; None: the time of one local step.
     """
 
     barrier: ClassVar[bool] = False
@@ -51,4 +56,4 @@ class Schedule(Component):
 
     @abstractmethod
     def clock(self, streams: Streams, nodes: int) -> Clock:
-        """The wake-up times that this schedule gives `nodes` nodes."""
+        """The wake-up times of so many nodes."""

@@ -1,4 +1,4 @@
-"""Clocks that every node keeps for itself: wake-up n is a cumulative sum of its intervals."""
+"""Independent clocks of the nodes: wake-up n of a node is the sum of its first n intervals."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable
 from netsim.units import to_ns
 
 AHEAD = 16
-"""Wake-ups of a node that are drawn at a time."""
+"""How many wake-ups of a node are drawn in one call."""
 
 
 class OwnClock:
-    """Wake-up times per node from a law of intervals.
+    """Wake-up times of each node from its intervals.
 
     Parameters
     ----------
     nodes : int
     intervals_s : callable
-        (node, counts) -> seconds between wake-ups count - 1 and count, for counts from 1 on.
+        (node, counts) -> for each count, which is at least 1, the seconds from wake-up count - 1
+        (time 0 if there is none) to wake-up count.
     """
 
     def __init__(self, nodes: int, intervals_s: Callable[[int, range], Iterable[float]]) -> None:

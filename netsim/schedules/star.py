@@ -33,7 +33,16 @@ class Star(Schedule):
 
 
 class StarClock:
-    """Exchange n = 1, 2, ... is at n * interval, its star is `stars[n]`."""
+    """Exchange n = 1, 2, ... is at n times the interval; its star is drawn uniformly.
+
+    Parameters
+    ----------
+    streams : Streams
+    nodes : int
+        How many nodes there are.
+    interval_ns : int
+        Time between two exchanges.
+    """
 
     def __init__(self, streams: Streams, nodes: int, interval_ns: int) -> None:
         self._streams, self._nodes, self._interval_ns = streams, nodes, interval_ns

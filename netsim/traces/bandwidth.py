@@ -9,20 +9,21 @@ from netsim.traces.files import Text, is_comment, number
 from netsim.units import to_ns
 
 OPPORTUNITY_BITS = 12_000
-"""A Mahimahi line lets one packet of 1,500 bytes go (Netravali et al., USENIX ATC 2015)."""
+"""A Mahimahi line stands for one packet of 1,500 bytes (Netravali et al., USENIX ATC 2015)."""
 _MOST_BINS = 1e7
 
 
 class Pieces(NamedTuple):
-    """A rate that is constant piece by piece.
+    """A rate that is piecewise constant.
 
     Attributes
     ----------
     starts_ns : list of int
-        The first is 0.
+        When each piece starts; the first is 0.
     bps : list of float
+        Rate of each piece [bit/s].
     length_ns : int
-        Until the end of the last piece.
+        Time from 0 to the end of the last piece.
     """
 
     starts_ns: list[int]
@@ -31,16 +32,22 @@ class Pieces(NamedTuple):
 
 
 def read_bandwidth(text: Text, bin_s: float) -> dict[str, Pieces]:
-    """The traces in a file, by name.
+    """Read the traces in a file.
 
     Parameters
     ----------
     text : Text
         CSV with a header naming the columns `time_s`, `mbps` and, if there are several traces,
         `trace`: a rate holds until the next row's time, the last one for as long as the one
-        before. Or Mahimahi's: each line the time in ms of an opportunity to send a packet.
+        before. Or Mahimahi's format: each line is the time in ms of an opportunity to send a
+        packet.
     bin_s : float
-        Opportunities are counted over so long.
+        Opportunities are counted over bins of this length [s].
+
+    Returns
+    -------
+    dict of str to Pieces
+        By name; a file with one trace may have the name "".
 
     Raises
     ------

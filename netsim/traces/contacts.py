@@ -1,4 +1,4 @@
-"""Contact traces: who was near whom when."""
+"""Contact traces: which pairs of nodes were in contact when."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from netsim.traces.files import Text, fields, is_comment, number
 
 Spans = dict[tuple[str, str], list[tuple[float, float]]]
-"""Of each pair, in order of its ids, the spans of contact in trace seconds: sorted, disjoint."""
+"""For each pair of ids, in order, its spans of contact [s]: sorted, disjoint."""
 
 COLUMNS = ("t", "i", "j", "start", "end", "_")
 _HEADERS = {
@@ -19,7 +19,7 @@ _HEADERS = {
 
 
 class Meetings:
-    """When the pairs of nodes are in contact: a function of time, whoever asks in which order.
+    """When pairs of nodes are in contact, as a function of time.
 
     A contact holds from its first nanosecond to just before its last.
 
@@ -27,7 +27,7 @@ class Meetings:
     ----------
     nodes : int
     spans_ns : dict of (int, int) to list of (int, int)
-        By pair i < j: sorted, disjoint.
+        For each pair i < j its spans (start, end) of contact [ns]: sorted, disjoint.
     """
 
     def __init__(self, nodes: int, spans_ns: dict[tuple[int, int], list[tuple[int, int]]]) -> None:
@@ -53,17 +53,29 @@ class Meetings:
             self._peers.append(peers)
 
     def peers(self, node: int, time_ns: int) -> tuple[int, ...]:
-        """Ids of those in contact with a node at an instant, ascending."""
+        """Ids of the nodes in contact with a node at an instant, ascending."""
         return self._peers[node][bisect_right(self._times[node], time_ns) - 1]
 
     def left_ns(self, i: int, j: int, time_ns: int) -> int:
-        """For how long a pair stays in contact from an instant on; 0 where it is in none."""
+        """For how long a pair stays in contact from an instant on.
+
+        Parameters
+        ----------
+        i, j : int
+            In any order.
+        time_ns : int
+
+        Returns
+        -------
+        int
+            In ns; 0: it is not in contact.
+        """
         pair = (i, j) if i < j else (j, i)
         at = bisect_right(self._starts.get(pair, ()), time_ns) - 1
         return max(0, self._spans[pair][at][1] - time_ns) if at >= 0 else 0
 
     def neighbours(self) -> list[tuple[int, ...]]:
-        """Whom each node is ever in contact with, as `Topology.neighbours` gives them."""
+        """The nodes that each node is ever in contact with, as `Topology.neighbours` has them."""
         found: list[set[int]] = [set() for _ in self._peers]
         for i, j in self._spans:
             found[i].add(j)

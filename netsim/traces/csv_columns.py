@@ -1,4 +1,4 @@
-"""Numbers that users bring: CSV files with a header, checked row by row."""
+"""Numbers from users' CSV files with a header, checked row by row."""
 
 import io
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ class Columns:
     table, path, folder
         See `netsim.traces.files.read_text`.
     names : sequence of str
+        Columns that the file must have.
 
     Raises
     ------
@@ -35,7 +36,7 @@ class Columns:
         said = [(at, line) for at, line in lines if not is_comment(line)]
         self._lines = [at for at, _ in said[1:]]
         try:
-            # one thread: the files are small, and threads are for the tensors
+            # One thread: the files are small, and other threads are for tensor work.
             alone = pa.csv.ReadOptions(use_threads=False)
             content = "".join(f"{line}\n" for _, line in said)
             read = pa.csv.read_csv(io.BytesIO(content.encode()), alone)
@@ -61,12 +62,12 @@ class Columns:
         raise self._text.wrong(what, line)
 
     def require(self, ok: NDArray[np.bool_], what: str) -> None:
-        """Every row must be ok, or the first that is not is named."""
+        """Raise DataError(`what`), naming the first row that is not ok; `ok` is (n,)."""
         if not ok.all():
             self._fail(what, self._lines[int(np.argmin(ok))])
 
     def numbers(self, name: str, empty: float | None = None) -> NDArray[np.float64]:
-        """A column of finite numbers, (n,); what stands for an empty cell, if one may be."""
+        """A column of finite numbers, (n,); `empty` replaces empty cells, None: they are errors."""
         column = self._table.column(name)
         try:
             found = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)

@@ -14,12 +14,12 @@ _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA
 
 @dataclass(frozen=True)
 class Text:
-    """What a file says, and how to call it in an error.
+    """Content of a file, and its name in error messages.
 
     Attributes
     ----------
     where : str
-        `[table] key = "path"`: how errors about it begin.
+        `[table] key = "path"`: the beginning of errors about it.
     content : str
     """
 
@@ -27,7 +27,7 @@ class Text:
     content: str
 
     def wrong(self, what: str, line: int | None = None) -> DataError:
-        """The error that something is wrong in it, at a line counted from 1."""
+        """An error, to be raised, that something is wrong in the file; its lines count from 1."""
         place = "" if line is None else f"line {line}: "
         return DataError(f"{self.where}: {place}{what}")
 
@@ -40,7 +40,7 @@ def read_text(
     Parameters
     ----------
     path : str
-        As it stands, else below the data folder.
+        Relative to the working folder, else to the data folder.
     folder : Path or None
         The data folder.
     table, key : str
@@ -48,6 +48,10 @@ def read_text(
     member : str or None
         The file inside a zip; its name suffices without folders where only one has it. A zip of
         one file needs none.
+
+    Returns
+    -------
+    Text
 
     Raises
     ------
@@ -80,7 +84,7 @@ def spelt_out(path: str) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; nothing is no name to ask for."""
+    """Whether a file is there; False for a path that no file can have."""
     try:
         return path.is_file()
     except OSError:  # a name too long
@@ -128,13 +132,13 @@ def fields(line: str) -> list[str]:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line says nothing: empty, or a comment with `#` or `%`."""
+    """Whether a line is empty or a comment with `#` or `%`."""
     stripped = line.strip()
     return not stripped or stripped[0] in "#%"
 
 
 def whole_number(word: str) -> int | None:
-    """A word of digits as the number of a node or person, or None; longer ones are names."""
+    """A word of at most 18 digits as a number, or None."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else None
 
 

@@ -11,12 +11,14 @@ _HEADERS = ({"source", "target"}, {"from", "to"}, {"src", "dst"}, {"node1", "nod
 
 
 class Edge(NamedTuple):
-    """One line between two nodes, as the file states it.
+    """An edge between two nodes, as the file states it.
 
     Attributes
     ----------
+    a, b : str
+        Ids of its ends.
     line : int or None
-        In the file; None in GraphML.
+        Line in the file, from 1; None in GraphML.
     values : dict of str to str
         GraphML's data by attribute name; an edge list's further columns as "3", "4", ...
     """
@@ -29,12 +31,12 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph file read.
+    """The content of a graph file.
 
     Attributes
     ----------
     text : Text
-        What it was read from, for errors.
+        The file, for errors.
     nodes : dict of str to dict
         Ids in order of appearance, with GraphML's data by attribute name.
     edges : list of Edge
@@ -133,9 +135,10 @@ def _tag(element: ET.Element) -> str:
 
 
 def components(nodes: list[str], edges: list[Edge]) -> list[list[str]]:
-    """The connected components, largest first; in each, nodes from its best linked one outwards.
+    """The connected components, largest first.
 
-    So the first n of a component are connected, too.
+    In each, nodes are in breadth-first order from the one with most neighbours, so that its first n
+    nodes are connected, too.
     """
     near: dict[str, dict[str, None]] = {name: {} for name in nodes}
     for edge in edges:

@@ -17,7 +17,7 @@ from netsim.channels.sleep import Rhythm, rhythms
 from netsim.data.sets import Samples
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
-from netsim.links.radio.channel import Budget
+from netsim.links.radio.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
@@ -61,7 +61,7 @@ class World:
         (D,) initial parameters; the same tensor where they are common.
     wiring : Wiring or None
         None without a wired link.
-    budget : Budget or None
+    budget : LinkBudget or None
         Mean SNRs; None without a radio.
     threshold_db : float or None
         SNR from which a peer is reachable; None without a radio.
@@ -90,7 +90,7 @@ class World:
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
     wiring: Wiring | None
-    budget: Budget | None
+    budget: LinkBudget | None
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     rhythms: tuple[Rhythm | None, ...]
@@ -134,7 +134,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
 
     # what links them
     wiring = wires(scenario, roles, streams, folder)
-    budget: Budget | None = None
+    budget: LinkBudget | None = None
     threshold_db: float | None = None
     tx_power_dbm: tuple[float, ...] = ()
     awake: tuple[Rhythm | None, ...] = ()

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.links.radio.channel import Budget
-from netsim.links.radio.mean_snr import Alike, Placed
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
@@ -19,7 +19,7 @@ def open_budget(
     given_dbm: tuple[float | None, ...],
     streams: Streams,
     track: Track | None,
-) -> tuple[Budget, float, tuple[float, ...]]:
+) -> tuple[LinkBudget, float, tuple[float, ...]]:
     """Link budget, calibrated if the scenario says how many nodes are to be reachable.
 
     Parameters
@@ -36,7 +36,7 @@ def open_budget(
 
     Returns
     -------
-    Budget, threshold [dB], transmit power of each node [dBm]
+    LinkBudget, threshold [dB], transmit power of each node [dBm]
 
     Raises
     ------
@@ -68,11 +68,11 @@ def open_budget(
     powers = tuple(base_dbm if p is None else p for p in given_dbm)
     watts, threshold = tuple(dbm_to_w(p) for p in powers), db_to_linear(threshold_db)
     if positions is None:
-        alike = Alike(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
-        return Budget(alike, threshold, watts), threshold_db, powers
+        alike = IidMeanSnr(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
+        return LinkBudget(alike, threshold, watts), threshold_db, powers
     range_m = coverage.range_m(radio, max(powers), threshold)
-    means = Placed(radio, powers, positions, streams, range_m, track)
-    return Budget(means, threshold, watts, range_m), threshold_db, powers
+    means = PlacedMeanSnr(radio, powers, positions, streams, range_m, track)
+    return LinkBudget(means, threshold, watts, range_m), threshold_db, powers
 
 
 def _gap_db(scenario: Scenario) -> float:

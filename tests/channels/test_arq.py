@@ -8,11 +8,12 @@ import pytest
 from numpy.random import Generator, Philox
 from scipy import stats
 
-from netsim.channels.arq import Arq, Segment, Transfer
+from netsim.channels.arq import Arq, Transfer
 from netsim.channels.arq.abort import Abort
 from netsim.channels.arq.hole import Hole
 from netsim.channels.arq.none import NoArq
 from netsim.channels.arq.unlimited import Unlimited
+from netsim.channels.block import ChannelBlock
 
 ENDLESS = None
 ALL = [NoArq(), Abort(max_attempts=3), Hole(max_attempts=3), Unlimited()]
@@ -29,12 +30,13 @@ class Untouchable:
         raise AssertionError(f"rng.{name} was used")
 
 
-def by_attempts(rng, packets, segments, limit, gives_up) -> Transfer:
+def by_attempts(rng, packets, blocks, limit, gives_up) -> Transfer:
     """The oracle: every attempt of every packet, one after the other."""
     attempts, arrived = [], np.zeros(packets, dtype=bool)
     packet = tried = lost = 0
     over = False
-    for room, per in segments:
+    for block in blocks:
+        room, per = block.attempts, block.per
         used = 0
         while not over and (room is None or used < room):
             used += 1
@@ -52,12 +54,12 @@ def by_attempts(rng, packets, segments, limit, gives_up) -> Transfer:
     return Transfer(attempts, delivered, lost, delivered == packets, arrived)
 
 
-def oracle(arq: Arq, rng, packets, segments) -> Transfer:
+def oracle(arq: Arq, rng, packets, blocks) -> Transfer:
     if isinstance(arq, NoArq):
-        return by_attempts(rng, packets, segments, 1, False)
+        return by_attempts(rng, packets, blocks, 1, False)
     if isinstance(arq, Unlimited):
-        return by_attempts(rng, packets, segments, math.inf, False)
-    return by_attempts(rng, packets, segments, arq.max_attempts, isinstance(arq, Abort))
+        return by_attempts(rng, packets, blocks, math.inf, False)
+    return by_attempts(rng, packets, blocks, arq.max_attempts, isinstance(arq, Abort))
 
 
 def observed(transfer: Transfer) -> tuple[float, ...]:
@@ -75,14 +77,15 @@ def observed(transfer: Transfer) -> tuple[float, ...]:
     )
 
 
-NAMES = ("attempts", "duration", "segments", "delivered", "lost", "first hole", "early holes")
+NAMES = ("attempts", "duration", "blocks", "delivered", "lost", "first hole", "early holes")
 
 
 def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Transfer:
     """Sampled to the end as if nothing were to come, then cut short, as often as there are cuts."""
     sending = arq.begin(packets, want_mask)
     attempts = []
-    for cut, per in cuts:
+    for block in cuts:
+        cut, per = block.attempts, block.per
         used = sending.attempt(rng, None, per)
         if cut is not None and used > cut:
             sending.rewind(rng, cut)
@@ -95,19 +98,19 @@ def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Tr
     return Transfer(attempts, delivered, sending.lost, delivered == packets, arrived)
 
 
-def sampled(arq: Arq, rng, packets: int, segments) -> Transfer:
-    return arq.transfer(rng, packets, iter(segments), want_mask=True)
+def sampled(arq: Arq, rng, packets: int, blocks) -> Transfer:
+    return arq.transfer(rng, packets, iter(blocks), want_mask=True)
 
 
-def differing(arq: Arq, packets: int, segments, replicas: int, seed: int, way=sampled) -> set[str]:
+def differing(arq: Arq, packets: int, blocks, replicas: int, seed: int, way=sampled) -> set[str]:
     """What a two-sample Kolmogorov-Smirnov test tells apart at the 1 % level.
 
     The bound on the distance is 1.628 sqrt(2/n), or 0.0163 at n = 20,000. The level holds for
     continuous data; for counts, as here, the test errs on the safe side.
     """
     rng = generator(seed)
-    drawn = [observed(way(arq, rng, packets, segments)) for _ in range(replicas)]
-    sent = [observed(oracle(arq, rng, packets, segments)) for _ in range(replicas)]
+    drawn = [observed(way(arq, rng, packets, blocks)) for _ in range(replicas)]
+    sent = [observed(oracle(arq, rng, packets, blocks)) for _ in range(replicas)]
     columns = zip(NAMES, zip(*drawn, strict=True), zip(*sent, strict=True), strict=True)
     return {
         name
@@ -117,53 +120,53 @@ def differing(arq: Arq, packets: int, segments, replicas: int, seed: int, way=sa
 
 
 def assert_same_distribution(
-    arq: Arq, packets: int, segments, replicas: int, seed: int, way=sampled
+    arq: Arq, packets: int, blocks, replicas: int, seed: int, way=sampled
 ) -> None:
     """Differences found at 1 % must not be found again with other draws: 1e-4 a comparison.
 
     Hundreds of comparisons are made, so a few pass 1 % by chance; a wrong sampler does twice.
     """
-    found = differing(arq, packets, segments, replicas, seed, way)
+    found = differing(arq, packets, blocks, replicas, seed, way)
     if found:
-        found &= differing(arq, packets, segments, replicas, seed + 1_000, way)
+        found &= differing(arq, packets, blocks, replicas, seed + 1_000, way)
     assert not found, f"{arq.kind}, {packets} packets: wrong distribution of {found}"
 
 
-ONE = [Segment(ENDLESS, 0.3)]
+ONE = [ChannelBlock(ENDLESS, 0.3)]
 # 7 and 5 attempts end inside a packet; 0 has no room; 1.0 and 0.0 take the paths without draws
 CHANGING = [
-    Segment(7, 0.4),
-    Segment(0, 0.9),
-    Segment(5, 0.7),
-    Segment(4, 1.0),
-    Segment(3, 0.0),
-    Segment(2, 0.6),
-    Segment(ENDLESS, 0.2),
+    ChannelBlock(7, 0.4),
+    ChannelBlock(0, 0.9),
+    ChannelBlock(5, 0.7),
+    ChannelBlock(4, 1.0),
+    ChannelBlock(3, 0.0),
+    ChannelBlock(2, 0.6),
+    ChannelBlock(ENDLESS, 0.2),
 ]
-CUT_OFF = [Segment(5, 0.2), Segment(2, 0.8), Segment(6, 0.5)]
+CUT_OFF = [ChannelBlock(5, 0.2), ChannelBlock(2, 0.8), ChannelBlock(6, 0.5)]
 
 
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
-    ("packets", "segments"),
+    ("packets", "blocks"),
     [(1, ONE), (12, ONE), (1, CHANGING), (12, CHANGING), (10, CUT_OFF)],
     ids=["M=1", "one-segment", "M=1-changing", "changing", "cut-off"],
 )
-def test_message_draw_has_the_distribution_of_sending_each_attempt(arq, packets, segments):
-    assert_same_distribution(arq, packets, segments, replicas=3_000, seed=1)
+def test_message_draw_has_the_distribution_of_sending_each_attempt(arq, packets, blocks):
+    assert_same_distribution(arq, packets, blocks, replicas=3_000, seed=1)
 
 
 HEAVY = [
-    (1, [Segment(ENDLESS, 0.5)]),
-    (1, [Segment(1, 0.5), Segment(1, 0.2), Segment(ENDLESS, 0.7)]),
-    (40, [Segment(ENDLESS, 0.1)]),
-    (40, [Segment(ENDLESS, 0.6)]),
-    (5, [Segment(ENDLESS, 0.97)]),
+    (1, [ChannelBlock(ENDLESS, 0.5)]),
+    (1, [ChannelBlock(1, 0.5), ChannelBlock(1, 0.2), ChannelBlock(ENDLESS, 0.7)]),
+    (40, [ChannelBlock(ENDLESS, 0.1)]),
+    (40, [ChannelBlock(ENDLESS, 0.6)]),
+    (5, [ChannelBlock(ENDLESS, 0.97)]),
     (40, CHANGING),
-    (40, [Segment(11, 0.35), Segment(13, 0.05), Segment(9, 0.65)] * 4),
-    (25, [Segment(10, 0.98), Segment(ENDLESS, 0.02)]),
-    (16, [Segment(1, 0.5)] * 30),
+    (40, [ChannelBlock(11, 0.35), ChannelBlock(13, 0.05), ChannelBlock(9, 0.65)] * 4),
+    (25, [ChannelBlock(10, 0.98), ChannelBlock(ENDLESS, 0.02)]),
+    (16, [ChannelBlock(1, 0.5)] * 30),
     (20, CUT_OFF),
 ]
 
@@ -173,33 +176,50 @@ HEAVY = [
 @pytest.mark.parametrize("kind", [Abort, Hole])
 @pytest.mark.parametrize("case", range(len(HEAVY)))
 def test_limited_retries_match_20000_messages_sent_attempt_by_attempt(kind, limit, case):
-    packets, segments = HEAVY[case]
-    assert_same_distribution(kind(max_attempts=limit), packets, segments, 20_000, seed=2 + case)
+    packets, blocks = HEAVY[case]
+    assert_same_distribution(kind(max_attempts=limit), packets, blocks, 20_000, seed=2 + case)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arq", [NoArq(), Unlimited()], ids=lambda a: a.kind)
 @pytest.mark.parametrize("case", range(len(HEAVY)))
 def test_simple_arq_matches_20000_messages_sent_attempt_by_attempt(arq, case):
-    packets, segments = HEAVY[case]
-    assert_same_distribution(arq, packets, segments, 20_000, seed=2 + case)
+    packets, blocks = HEAVY[case]
+    assert_same_distribution(arq, packets, blocks, 20_000, seed=2 + case)
 
 
 # as CHANGING, but every segment is sampled to the end first: 7 and 5 attempts end inside a packet
-CUT = [Segment(7, 0.4), Segment(5, 0.7), Segment(0, 0.9), Segment(3, 0.3), Segment(ENDLESS, 0.2)]
-CERTAIN = [Segment(4, 0.0), Segment(2, 0.5), Segment(3, 0.97), Segment(ENDLESS, 0.1)]
+CUT = [
+    ChannelBlock(7, 0.4),
+    ChannelBlock(5, 0.7),
+    ChannelBlock(0, 0.9),
+    ChannelBlock(3, 0.3),
+    ChannelBlock(ENDLESS, 0.2),
+]
+CERTAIN = [
+    ChannelBlock(4, 0.0),
+    ChannelBlock(2, 0.5),
+    ChannelBlock(3, 0.97),
+    ChannelBlock(ENDLESS, 0.1),
+]
 
 
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "cuts"),
-    [(1, CUT), (2, CUT), (12, CUT), (12, CERTAIN), (12, [Segment(2, 0.99), Segment(9, 0.5)])],
+    [
+        (1, CUT),
+        (2, CUT),
+        (12, CUT),
+        (12, CERTAIN),
+        (12, [ChannelBlock(2, 0.99), ChannelBlock(9, 0.5)]),
+    ],
     ids=["M=1", "M=2", "M=12", "certain", "p->1"],
 )
 def test_an_interrupted_message_has_the_distribution_of_sending_each_attempt(arq, packets, cuts):
     if cuts[-1].attempts is not None:
-        cuts = [*cuts, Segment(ENDLESS, 0.3)]
+        cuts = [*cuts, ChannelBlock(ENDLESS, 0.3)]
     assert_same_distribution(arq, packets, cuts, replicas=3_000, seed=31, way=interrupted)
 
 
@@ -212,7 +232,7 @@ def test_an_interrupted_message_has_the_distribution_of_sending_each_attempt(arq
         (12, CUT),
         (40, CUT),
         (12, CERTAIN),
-        (40, [Segment(25, 0.1), Segment(ENDLESS, 0.6)]),
+        (40, [ChannelBlock(25, 0.1), ChannelBlock(ENDLESS, 0.6)]),
     ],
 )
 def test_interruptions_match_20000_messages_sent_attempt_by_attempt(arq, packets, cuts):
@@ -225,7 +245,7 @@ def test_an_interruption_of_what_holds_no_chance_draws_nothing(arq):
         sending = arq.begin(6, want_mask=True)
         used = sending.attempt(Untouchable(), 5, per)
         sending.rewind(Untouchable(), min(used, 2))
-        want = oracle(arq, generator(0), 6, [Segment(min(used, 2), per)])
+        want = oracle(arq, generator(0), 6, [ChannelBlock(min(used, 2), per)])
         assert (sending.delivered, sending.lost) == want[1:3]
         assert (sending.arrived(Untouchable()) == want.arrived).all()
 
@@ -253,24 +273,24 @@ def test_a_message_of_more_attempts_than_numpy_can_deal_out_is_interrupted_all_t
 @pytest.mark.parametrize("seed", range(8))
 def test_certain_segments_agree_with_each_attempt_and_draw_nothing(arq, packets, seed):
     pick = generator(seed)
-    segments = [
-        Segment(int(pick.integers(0, 6)), float(pick.integers(0, 2)))
+    blocks = [
+        ChannelBlock(int(pick.integers(0, 6)), float(pick.integers(0, 2)))
         for _ in range(int(pick.integers(1, 9)))
     ]
-    got = arq.transfer(Untouchable(), packets, segments, want_mask=True)
-    want = oracle(arq, generator(0), packets, segments)
+    got = arq.transfer(Untouchable(), packets, blocks, want_mask=True)
+    want = oracle(arq, generator(0), packets, blocks)
     assert got[:-1] == want[:-1]
     assert (got.arrived == want.arrived).all()
 
 
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 def test_error_free_link_needs_one_attempt_a_packet(arq):
-    got = arq.transfer(Untouchable(), 2700, [Segment(ENDLESS, 0.0)])
+    got = arq.transfer(Untouchable(), 2700, [ChannelBlock(ENDLESS, 0.0)])
     assert got == Transfer([2700], 2700, 0, True, None)
 
 
 def test_dead_link_ends_by_each_policy():
-    dead = [Segment(ENDLESS, 1.0)]
+    dead = [ChannelBlock(ENDLESS, 1.0)]
     assert NoArq().transfer(Untouchable(), 5, dead) == Transfer([5], 0, 5, False, None)
     assert Abort(max_attempts=7).transfer(Untouchable(), 5, dead) == ([7], 0, 1, False, None)
     assert Hole(max_attempts=7).transfer(Untouchable(), 5, dead) == ([35], 0, 5, False, None)
@@ -278,8 +298,8 @@ def test_dead_link_ends_by_each_policy():
 
 @pytest.mark.parametrize("per", [1.0, math.nextafter(1.0, 0.0)])
 def test_unlimited_retries_do_not_hang_on_a_dead_link(per):
-    segments = [Segment(4, 0.0), Segment(ENDLESS, per)]
-    got = Unlimited().transfer(Untouchable(), 5, segments)
+    blocks = [ChannelBlock(4, 0.0), ChannelBlock(ENDLESS, per)]
+    got = Unlimited().transfer(Untouchable(), 5, blocks)
     assert got == Transfer([4, 0], 4, 0, False, None)
 
 
@@ -287,7 +307,7 @@ def test_unlimited_retries_do_not_hang_on_a_dead_link(per):
 @pytest.mark.parametrize("per", [1e-300, 1e-12, 1.0 - 1e-9])
 @pytest.mark.parametrize("room", [1, 1_000, ENDLESS])
 def test_extreme_error_probabilities_are_survived(arq, per, room):
-    got = arq.transfer(generator(3), 33_000, [Segment(room, per)], want_mask=True)
+    got = arq.transfer(generator(3), 33_000, [ChannelBlock(room, per)], want_mask=True)
     assert got.delivered + got.lost <= 33_000
     assert got.arrived.sum() == got.delivered
     assert room is None or got.attempts[0] <= room
@@ -299,13 +319,13 @@ def test_no_segments_means_no_attempts():
 
 
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
-def test_segments_are_consumed_only_as_far_as_needed(arq):
+def test_blocks_are_consumed_only_as_far_as_needed(arq):
     taken = []
 
     def endless():
         for i in itertools.count():
             taken.append(i)
-            yield Segment(3, 0.2)
+            yield ChannelBlock(3, 0.2)
 
     got = arq.transfer(generator(5), 20, endless())
     assert len(got.attempts) == len(taken)
@@ -323,7 +343,7 @@ def test_asking_which_packets_arrived_changes_no_count(arq):
 
 def test_results_are_plain_integers():
     for arq in ALL:
-        got = arq.transfer(generator(0), 30, [Segment(10, 0.4), Segment(ENDLESS, 0.3)])
+        got = arq.transfer(generator(0), 30, [ChannelBlock(10, 0.4), ChannelBlock(ENDLESS, 0.3)])
         assert {type(n) for n in (*got.attempts, got.delivered, got.lost)} == {int}
         assert type(got.complete) is bool
 
@@ -336,7 +356,7 @@ def test_only_retransmission_is_acknowledged():
 def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     """wireless.md section 3: M = 2700, p = 0.1: mean M/(1-p), sd sqrt(M p)/(1-p), 99 % 3043."""
     n, rng = 20_000, generator(11)
-    link = [Segment(ENDLESS, 0.1)]
+    link = [ChannelBlock(ENDLESS, 0.1)]
     attempts = np.array([Unlimited().transfer(rng, 2700, link).attempts[0] for _ in range(n)])
     sd = 18.257
     assert abs(attempts.mean() - 3000.0) < 4.0 * sd / math.sqrt(n)
@@ -354,7 +374,7 @@ def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
 def test_delivery_under_a_retry_limit_is_the_closed_form(arq, per, complete):
     """wireless.md section 3: (1 - p^8)^2700. Tolerance: 4 sd of a binomial share, plus 1/n."""
     assert (1.0 - per**8) ** 2700 == pytest.approx(complete, rel=0.02, abs=1e-5)
-    n, rng, link = 4_000, generator(13), [Segment(ENDLESS, per)]
+    n, rng, link = 4_000, generator(13), [ChannelBlock(ENDLESS, per)]
     share = sum(arq.transfer(rng, 2700, link).complete for _ in range(n)) / n
     assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n) + 1.0 / n
 
@@ -363,7 +383,7 @@ def test_delivery_under_a_retry_limit_is_the_closed_form(arq, per, complete):
 @pytest.mark.parametrize(("per", "complete"), [(1e-4, 0.76337), (1e-3, 0.067115)])
 def test_unacknowledged_message_arrives_whole_by_the_closed_form(per, complete):
     """wireless.md section 3: (1 - p)^2700; 4 sd of a binomial share."""
-    n, rng, link = 10_000, generator(17), [Segment(ENDLESS, per)]
+    n, rng, link = 10_000, generator(17), [ChannelBlock(ENDLESS, per)]
     share = sum(NoArq().transfer(rng, 2700, link).complete for _ in range(n)) / n
     assert abs(share - complete) < 4.0 * math.sqrt(complete * (1.0 - complete) / n)
 
@@ -371,7 +391,7 @@ def test_unacknowledged_message_arrives_whole_by_the_closed_form(per, complete):
 def test_holes_and_attempts_have_their_means():
     """Lost M p^R; attempts M (1 - p^R)/(1 - p): mean of a geometric cut at R."""
     n, packets, per, limit = 4_000, 500, 0.5, 4
-    rng, link = generator(19), [Segment(ENDLESS, per)]
+    rng, link = generator(19), [ChannelBlock(ENDLESS, per)]
     got = [Hole(max_attempts=limit).transfer(rng, packets, link) for _ in range(n)]
     lost = np.array([t.lost for t in got])
     attempts = np.array([t.attempts[0] for t in got])
@@ -382,6 +402,6 @@ def test_holes_and_attempts_have_their_means():
 
 
 def test_retry_limit_has_no_upper_bound_of_its_own():
-    rng, link = generator(23), [Segment(ENDLESS, 0.9)]
+    rng, link = generator(23), [ChannelBlock(ENDLESS, 0.9)]
     assert Hole(max_attempts=5_000).transfer(rng, 100, link).complete
     assert Abort(max_attempts=5_000).transfer(rng, 100, link).complete

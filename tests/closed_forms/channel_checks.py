@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from netsim.links.radio.channel import Budget, Propagation
-from netsim.links.radio.mean_snr import Alike, Placed
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear, linear_to_db
@@ -45,12 +46,12 @@ def alike(
     nodes: int,
     mean_snr_db: float = 10.0,
     seed: int = SEED,
-    propagation: type[Propagation] = Propagation,
-) -> Propagation:
+    propagation: type[RadioChannel] = RadioChannel,
+) -> RadioChannel:
     """Links of one mean SNR."""
     streams = Streams(seed)
-    means = Alike(radio, (mean_snr_db,) * nodes, streams)
-    budget = Budget(means, db_to_linear(radio.threshold_db), (0.1,) * nodes)
+    means = IidMeanSnr(radio, (mean_snr_db,) * nodes, streams)
+    budget = LinkBudget(means, db_to_linear(radio.threshold_db), (0.1,) * nodes)
     return propagation(radio, budget, never_woke, streams)
 
 
@@ -59,13 +60,13 @@ def placed(
     positions_m: Any,
     track: Drift | None = None,
     seed: int = SEED,
-    propagation: type[Propagation] = Propagation,
-) -> Propagation:
+    propagation: type[RadioChannel] = RadioChannel,
+) -> RadioChannel:
     """Links between places."""
     streams, at = Streams(seed), np.asarray(positions_m, dtype=float)
     powers = (radio.tx_power_dbm,) * len(at)
-    means = Placed(radio, powers, at, streams, math.inf, track)
-    budget = Budget(means, db_to_linear(radio.threshold_db), (0.1,) * len(at), math.inf)
+    means = PlacedMeanSnr(radio, powers, at, streams, math.inf, track)
+    budget = LinkBudget(means, db_to_linear(radio.threshold_db), (0.1,) * len(at), math.inf)
     return propagation(radio, budget, never_woke, streams)
 
 
@@ -77,7 +78,7 @@ def gains(fading: Any, mean_snr_db: float = 10.0) -> np.ndarray:
     """SNRs of many pairs of node 0 as a run meets them."""
     channel = alike(radio_of({"fading": fading}), MANY + 1, mean_snr_db)
     others = range(1, MANY + 1)
-    return channel._means.snr(0, others, 0) * channel._fades(0, others, 0)
+    return channel._mean_snr.snr(0, others, 0) * channel._fades(0, others, 0)
 
 
 def near(got: float, want: float, tolerance: float, what: str) -> None:
@@ -238,7 +239,7 @@ def shadow_samples(
     others = range(1, len(at_m))
     return np.array(
         [
-            -10.0 * np.log10(channel._means.snr(0, others, t) / bare._means.snr(0, others, t))
+            -10.0 * np.log10(channel._mean_snr.snr(0, others, t) / bare._mean_snr.snr(0, others, t))
             for t in times
         ]
     )
@@ -345,8 +346,8 @@ def check_old_news(propagation: Any) -> None:
     )
     channel = alike(radio, 2, propagation=propagation)
     start_ns, seen = 100_000_000, []
-    for stretch in channel.stretches(0, 1, start_ns, 12_000):
-        seen.append(stretch)
+    for block in channel.blocks(0, 1, start_ns, 12_000):
+        seen.append(block)
         if len(seen) == 400:
             break
     at_ns, late = start_ns, 0
@@ -358,8 +359,8 @@ def check_old_news(propagation: Any) -> None:
         assert s.per == (0.0 if now >= then * (1 - 1e-9) else 1.0), "wrong threshold"
         late += s.per == 1.0
         at_ns += s.length_ns
-    # of every two stretches one has new news; of the others half have got worse
-    assert 60 < late < 140, f"{late} of {len(seen)} stretches failed"
+    # of every two blocks one has new news; of the others half have got worse
+    assert 60 < late < 140, f"{late} of {len(seen)} blocks failed"
 
 
 def snr_db(model: Any, at_m: float) -> float:
@@ -382,7 +383,7 @@ def check_spread_of_message_times(
     for j in range(1, messages + 1):
         start_ns = now_ns = j * 7_919_000_000
         left, bits = size, 1e-3
-        for s in channel.stretches(0, j, start_ns, bits):
+        for s in channel.blocks(0, j, start_ns, bits):
             bps = bits / s.attempt_ns * NS_PER_S
             done_ns = left / bps * NS_PER_S
             if done_ns <= s.length_ns:

@@ -16,7 +16,7 @@ from netsim.channels.path_loss.inh import IndoorOffice
 from netsim.channels.path_loss.umi import UrbanMicro
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links.radio.channel import Propagation
+from netsim.links.radio.channel import RadioChannel
 from netsim.rng import Streams
 from netsim.units import db_to_linear
 from netsim.world import coverage
@@ -72,8 +72,8 @@ def test_share_of_pairs_with_line_of_sight(kind, distance_m, share):
     radio = checks.radio_of(path_loss={"kind": kind}, fading=checks.STILL)
     sure = checks.radio_of(path_loss={"kind": kind, "sight": "always"}, fading=checks.STILL)
     others = range(1, len(at))
-    found = checks.placed(radio, at)._means.snr(0, others, 0)
-    best = checks.placed(sure, at)._means.snr(0, others, 0)
+    found = checks.placed(radio, at)._mean_snr.snr(0, others, 0)
+    best = checks.placed(sure, at)._mean_snr.snr(0, others, 0)
     checks.is_share(found > 0.999 * best, min(share, 1 - 1e-12), "pairs in sight")
 
 
@@ -124,7 +124,7 @@ def test_correlation_of_clarke(fading):
 
 
 def test_messages_meet_the_correlation_of_clarke():
-    checks.check_clarke_of_power(Propagation, Rayleigh(**CLARKE))
+    checks.check_clarke_of_power(RadioChannel, Rayleigh(**CLARKE))
 
 
 def test_level_crossings_and_mean_fade():
@@ -156,11 +156,11 @@ def test_outage_of_a_sum_of_sinusoids():
     ids=["coherence", "speed", "doppler", "clarke", "clarke with a dominant path"],
 )
 def test_fading_is_a_function_of_pair_and_time(fading):
-    checks.check_order_free(Propagation, fading)
+    checks.check_order_free(RadioChannel, fading)
 
 
 def test_blocks_are_independent():
-    checks.check_blocks_are_independent(Propagation, Rayleigh(doppler_hz=12.0))
+    checks.check_blocks_are_independent(RadioChannel, Rayleigh(doppler_hz=12.0))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_blocks_are_independent():
 )
 def test_spread_of_message_times(process, periods, want):
     fading = Rayleigh(doppler_hz=checks.DOPPLER_HZ, process=process)
-    checks.check_spread_of_message_times(Propagation, fading, periods, want, 800)
+    checks.check_spread_of_message_times(RadioChannel, fading, periods, want, 800)
 
 
 def test_shadowing():
@@ -183,7 +183,7 @@ def test_shadowing_along_motion():
 
 
 def test_rates_chosen_on_old_news():
-    checks.check_old_news(Propagation)
+    checks.check_old_news(RadioChannel)
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0])

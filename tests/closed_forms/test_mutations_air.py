@@ -40,9 +40,9 @@ def two_interferers():
 
     through, tx = 0, type("Tx", (), {"dst": 1})()
     for _ in range(n):
-        wanted = Flight(0, [], [Reception(tx, 1, in_vain=False)], 1, 1, 0, None)
+        wanted = Flight(0, [], [Reception(tx, 1)], 1, 1, 0, None)
         others = [Flight(k, [], [], 1, 1, 0, None) for k in (2, 4)]
-        interference.Sharing(Shared(), Faded(), 6, None).join(wanted, others, 0)
+        interference.Interference(Shared(), Faded(), 6, None).join(wanted, others, 0)
         through += Faded().snr(0, 1, 0) / wanted.receptions[0].medium.noise_rise >= 10**0.3
     assert abs(through / n - 0.663479) < 4 * math.sqrt(0.6635 * 0.3365 / n)
 

@@ -18,7 +18,7 @@ from netsim.channels.packet_error.uncoded_bpsk import BpskPacketError
 from netsim.channels.path_loss.free_space import FreeSpace
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links.radio.channel import Propagation
+from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.table import Radio
 
 _spec = importlib.util.spec_from_file_location(
@@ -139,7 +139,7 @@ class HasAState(LogNormal):
 STATE: dict[str, float] = {}
 
 
-class Ar1(Propagation):
+class Ar1(RadioChannel):
     """A gain that moves on by J0 at every question: the channel depends on who looks."""
 
     def _fade(self, src, dst, time_ns):
@@ -153,34 +153,34 @@ class Ar1(Propagation):
         return abs(h) ** 2
 
 
-class OneFade(Propagation):
+class OneFade(RadioChannel):
     """One draw a message."""
 
     def _fade(self, src, dst, time_ns):
         return super()._fade(src, dst, 0)
 
 
-class OneWay(Propagation):
-    def _draw_gain(self, low, high, *block):
-        return super()._draw_gain(low, high, *block)
+class OneWay(RadioChannel):
+    def _draw_gain(self, low, high, *key):
+        return super()._draw_gain(low, high, *key)
 
     def _fade(self, src, dst, time_ns):
-        return self._gain(src, dst, *self._block(src, dst, time_ns))
+        return self._gain(src, dst, *self._fade_key(src, dst, time_ns))
 
 
-class Shared(Propagation):
+class Shared(RadioChannel):
     """One fading process for all links."""
 
     def _fade(self, src, dst, time_ns):
         return super()._fade(0, 1, time_ns)
 
 
-class Clairvoyant(Propagation):
+class Clairvoyant(RadioChannel):
     def measured_snr(self, src, dst, time_ns):
         return self.snr(src, dst, time_ns)
 
 
-class DecodedOnOldNews(Propagation):
+class DecodedOnOldNews(RadioChannel):
     def error(self, snr, packet_bits, rate_bps=None):
         return 0.0
 

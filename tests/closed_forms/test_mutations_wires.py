@@ -2,10 +2,10 @@
 
 import pytest
 
-from netsim.channels.arq import Segment
+from netsim.channels.block import ChannelBlock
 from netsim.channels.bursts import Bursts
 from netsim.links.wired import bottleneck, plan
-from netsim.links.wired.capacity import Varying
+from netsim.links.wired.capacity import PiecewiseCapacity
 from netsim.links.wired.wire import WiredLink
 from netsim.units import NS_PER_S
 
@@ -41,7 +41,7 @@ def test_bursts_as_independent_losses_of_the_same_mean(monkeypatch, caught):
     """Their mean is right, their variance and what gets through whole are not."""
 
     def independent(self, arq, rng, packets, segments, want_mask=False):
-        return arq.transfer(rng, packets, [Segment(None, self.mean_loss)], want_mask)
+        return arq.transfer(rng, packets, [ChannelBlock(None, self.mean_loss)], want_mask)
 
     monkeypatch.setattr(Bursts, "transfer", independent)
     with caught:
@@ -115,20 +115,20 @@ def test_an_uplink_that_nobody_shares(monkeypatch, caught):
 
 @pytest.mark.parametrize(("forwarding", "seconds"), [("pipelined", 1.6212), ("stored", 4.86)])
 def test_hops_after_the_first_for_free(monkeypatch, caught, tmp_path, forwarding, seconds):
-    new_way = plan.Wiring._new_way
+    new_way = plan.Wiring._new_route
 
     def first_only(self, src, dst):
         way = new_way(self, src, dst)
-        return plan.Way(way.bottlenecks[:1], (), way.latency_ns)
+        return plan.Route(way.bottlenecks[:1], (), way.latency_ns)
 
-    monkeypatch.setattr(plan.Wiring, "_new_way", first_only)
+    monkeypatch.setattr(plan.Wiring, "_new_route", first_only)
     with caught:
         checks.check_three_hops(tmp_path, forwarding, "max_min", seconds)
 
 
 @pytest.mark.parametrize("sharing", ["max_min", "fifo"])
 def test_the_capacity_at_the_start_for_the_whole_message(monkeypatch, caught, tmp_path, sharing):
-    at = Varying.at
+    at = PiecewiseCapacity.at
 
     def frozen(self, time_ns):
         return at(self, time_ns)[0], None
@@ -136,7 +136,7 @@ def test_the_capacity_at_the_start_for_the_whole_message(monkeypatch, caught, tm
     def finish(self, time_ns, bits):
         return time_ns + round(bits / at(self, time_ns)[0] * NS_PER_S)
 
-    monkeypatch.setattr(Varying, "at", frozen)
-    monkeypatch.setattr(Varying, "finish_ns", finish)
+    monkeypatch.setattr(PiecewiseCapacity, "at", frozen)
+    monkeypatch.setattr(PiecewiseCapacity, "finish_ns", finish)
     with caught:
         checks.check_integral(tmp_path, sharing)

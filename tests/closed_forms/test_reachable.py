@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.links.radio.channel import Propagation
+from netsim.links.radio.channel import RadioChannel
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.world.link_budget import open_budget
@@ -34,7 +34,7 @@ def test_five_are_reachable_on_average(nodes, d0_over_radius):
         budget, threshold_db, powers = open_budget(
             scenario, places(scenario, seed), (None,) * nodes, streams, None
         )
-        channel = Propagation(scenario.radio, budget, checks.never_woke, streams)
+        channel = RadioChannel(scenario.radio, budget, checks.never_woke, streams)
         everybody = range(nodes)
         found.append(
             np.mean(
@@ -69,7 +69,7 @@ def test_five_are_reachable_on_average_whatever_the_models(placement, radio):
     for seed in range(50):
         streams = Streams(seed)
         budget, _, _ = open_budget(scenario, places(scenario, seed), (None,) * nodes, streams, None)
-        channel = Propagation(scenario.radio, budget, checks.never_woke, streams)
+        channel = RadioChannel(scenario.radio, budget, checks.never_woke, streams)
         peers = [[j for j in range(nodes) if j != i] for i in range(nodes)]
         found.append(np.mean([len(channel.in_reach(i, peers[i], 0)) for i in range(nodes)]))
     checks.is_mean(np.array(found), 5.0, "reachable peers")

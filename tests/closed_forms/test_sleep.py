@@ -10,9 +10,9 @@ from netsim.channels.sleep import Rhythm
 from netsim.channels.sleep.duty_cycle import DutyCycle
 from netsim.clock import Clock
 from netsim.links.link import Transmission
-from netsim.links.radio.channel import Budget
-from netsim.links.radio.link import Air
-from netsim.links.radio.mean_snr import Alike
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.link import RadioLink
+from netsim.links.radio.mean_snr import IidMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
@@ -50,11 +50,11 @@ def sent(law, arq, fidelity="message"):
             "fidelity": fidelity,
         }
     )
-    budget = Budget(Alike(radio, (20.0,) * nodes, streams), 3.0, (0.1,) * nodes)
+    budget = LinkBudget(IidMeanSnr(radio, (20.0,) * nodes, streams), 3.0, (0.1,) * nodes)
     rhythms = [law.rhythm(node, streams) for node in range(nodes)]
     recorder = Recorder(None)
-    air = Air(radio, budget, lambda *_: (0, 0), env, recorder, streams, None, rhythms)
-    air.meter = Free()
+    never = lambda *_: (0, 0)  # noqa: E731
+    air = RadioLink(radio, budget, never, env, recorder, streams, Free(), rhythms=rhythms)
 
     def done(tx, outcome, arrived):
         ended.append((outcome, env.now / S))

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from netsim.channels.arq import Segment
 from netsim.channels.arq.none import NoArq
+from netsim.channels.block import ChannelBlock
 from netsim.channels.bursts import Bursts
 from netsim.clock import Clock
 from netsim.links.link import Transmission
 from netsim.links.wired import plan
-from netsim.links.wired.shared import NetworkLink
+from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import Wire, WiredLink
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
@@ -33,7 +33,7 @@ def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
     if made.plain:
         link = WiredLink(wire, nodes, env, Recorder(None), streams)
     else:
-        link = NetworkLink(made, nodes, env, Recorder(None), streams)
+        link = SharedWiredLink(made, nodes, env, Recorder(None), streams)
     ends = [math.nan] * len(sent)
 
     def send(number, src, dst, bits):
@@ -148,7 +148,7 @@ def all_delivered(bursts, packets):
 
 def check_bursts(messages=4000):
     """Gilbert-Elliott as it comes, M = 2,700: mean .00990, bursts of 5, variance 235.21."""
-    rng, steady = np.random.default_rng(0), [Segment(None, 0.0)]
+    rng, steady = np.random.default_rng(0), [ChannelBlock(None, 0.0)]
     sent = [Bursts().transfer(NoArq(), rng, 2700, steady, True) for _ in range(messages)]
     lost = np.array([transfer.lost for transfer in sent])
     assert abs(lost.mean() / 2700 - 0.00990099) < 4 * math.sqrt(235.21 / messages) / 2700
@@ -167,6 +167,6 @@ def _runs_of_loss(arrived):
 
 def check_all_delivered(bursts, packets, messages=20_000):
     expected, rng = all_delivered(bursts, packets), np.random.default_rng(3)
-    steady = [Segment(None, 0.0)]
+    steady = [ChannelBlock(None, 0.0)]
     whole = sum(bursts.transfer(NoArq(), rng, packets, steady).complete for _ in range(messages))
     assert abs(whole / messages - expected) < 4 * math.sqrt(expected * (1 - expected) / messages)

@@ -66,7 +66,7 @@ def test_what_was_drawn_before_the_last_look_is_drawn_all_the_same():
 def test_a_sender_that_is_on_the_air_for_part_of_the_time_draws_evenly():
     """4 s in 10 s at 1 W; after 5 s the other half is taken back."""
     env = Clock()
-    power = Power(env, set(), lambda node, on: None, Recorder(None), 1, None, mortal=True)
+    power = Power(env, Recorder(None), 1, None, mortal=True)
     meter = Meter(env, Energy(battery_j=10.0), power, [1.0], None, [10.0], 1)
     meter.on_air(0, [], 0, 10 * S, 4 * S)
     assert meter.summary(5 * S)["left_j"][0] == 8.0

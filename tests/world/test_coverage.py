@@ -8,9 +8,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from netsim.channels.mac import Medium
 from netsim.errors import ScenarioError
-from netsim.links.radio.channel import Budget, Medium, Propagation
-from netsim.links.radio.mean_snr import EVERY_PAIR_UP_TO, Alike, Placed
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.mean_snr import EVERY_PAIR_UP_TO, IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear
@@ -45,9 +47,9 @@ def channel(radio, positions, track=None, range_m=None, nodes=None):
     powers = (radio.tx_power_dbm,) * len(positions)
     if range_m is None:
         range_m = coverage.range_m(radio, radio.tx_power_dbm, threshold)
-    means = Placed(radio, powers, positions, STREAMS, range_m, track)
-    budget = Budget(means, threshold, (0.1,) * len(positions), range_m)
-    return Propagation(radio, budget, lambda node, time_ns: (0, 0), STREAMS)
+    means = PlacedMeanSnr(radio, powers, positions, STREAMS, range_m, track)
+    budget = LinkBudget(means, threshold, (0.1,) * len(positions), range_m)
+    return RadioChannel(radio, budget, lambda node, time_ns: (0, 0), STREAMS)
 
 
 @pytest.mark.thinned(3)
@@ -67,11 +69,11 @@ def test_who_is_near_is_found_without_looking_at_everybody(moving, shadowing):
         reach, all_reach = near.in_reach(i, peers, t), everyone.in_reach(i, peers, t)
         assert reach == all_reach
         assert reach == [j for j in reach if near.snr(i, j, t) >= db_to_linear(5.0)]
-        known = near._means.snr(i, peers, t)
-        whole = everyone._means.snr(i, peers, t)
+        known = near._mean_snr.snr(i, peers, t)
+        whole = everyone._mean_snr.snr(i, peers, t)
         left_out += int((known == 0).sum())
         assert (known[known > 0] == whole[known > 0]).all()
-        assert not np.setdiff1d(np.array(peers)[known > 0], near._means.near(i, peers, t)).size
+        assert not np.setdiff1d(np.array(peers)[known > 0], near._mean_snr.near(i, peers, t)).size
     assert left_out > 0.8 * len(times) * len(others) * nodes
     assert near._budget.described()["pairs_left_out"] > 0.8 * nodes * (nodes - 1) / 2
 
@@ -79,7 +81,7 @@ def test_who_is_near_is_found_without_looking_at_everybody(moving, shadowing):
 def test_pairs_left_out_are_counted():
     nodes = EVERY_PAIR_UP_TO + 1
     at = np.stack([10.0 * np.arange(nodes), np.zeros(nodes)], axis=1)
-    means = Placed(Radio(), (20.0,) * nodes, at, STREAMS, 25.0)
+    means = PlacedMeanSnr(Radio(), (20.0,) * nodes, at, STREAMS, 25.0)
     assert means.pairs_left_out == nodes * (nodes - 1) // 2 - (nodes - 1) - (nodes - 2)
     assert means.near(500, range(nodes), 0) == [498, 499, 501, 502]
     assert means.near(500, (3, 501, 700), 0) == [501]
@@ -88,7 +90,7 @@ def test_pairs_left_out_are_counted():
 
 def test_with_few_nodes_nothing_is_left_out():
     at = scattered(EVERY_PAIR_UP_TO, 1e6)
-    means = Placed(Radio(), (20.0,) * len(at), at, STREAMS, 25.0)
+    means = PlacedMeanSnr(Radio(), (20.0,) * len(at), at, STREAMS, 25.0)
     others = range(1, len(at))
     assert means.pairs_left_out == 0
     assert means.near(0, others, 0) is others
@@ -102,14 +104,14 @@ def test_ten_thousand_nodes_take_no_table_of_pairs():
     tracemalloc.start()
     here = channel(Radio(tx_power_dbm=0.0), at, track)
     for i in range(0, nodes, 50):
-        around = here._means._around(i, 0)
+        around = here._mean_snr._around(i, 0)
         here.in_reach(i, around, i * 1_000_000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6  # a byte a pair would be 100 MB
     track.asked = 0
     for i in range(0, nodes, 50):
-        here.in_reach(i, here._means._around(i, 0), 40_000_000)
+        here.in_reach(i, here._mean_snr._around(i, 0), 40_000_000)
     assert track.asked < 200 * 100
 
 
@@ -140,33 +142,33 @@ def test_a_mean_is_that_of_the_formula():
 )
 @pytest.mark.parametrize("shadowing", [{"kind": "none"}, SHADOWED])
 def test_stretches_follow_a_node_that_moves(tables, shadowing):
-    """Each stretch has the SNR of its start, and the SNR stays as long as it lasts."""
+    """Each block has the SNR of its start, and the SNR stays as long as it lasts."""
     track = Lines([[0.0, 0.0], [40.0, 0.0]], [[0.0, 0.0], [2.0, 1.0]])
     here = channel(Radio(shadowing=shadowing, **tables), track.start_m, track)
     at_ns, snrs = 1_234_567_890, []
-    for stretch in itertools.islice(here.stretches(0, 1, at_ns, 12_000), 300):
-        assert stretch.snr == here.snr(0, 1, at_ns)
-        snrs.append(stretch.snr)
+    for block in itertools.islice(here.blocks(0, 1, at_ns, 12_000), 300):
+        assert block.snr == here.snr(0, 1, at_ns)
+        snrs.append(block.snr)
         until_ns = here._holds_until_ns(0, 1, at_ns)
-        assert at_ns < until_ns <= at_ns + stretch.length_ns
-        assert here.snr(0, 1, until_ns - 1) == stretch.snr
-        if stretch.attempts:  # the last attempt begins before the channel changes
-            assert at_ns + (stretch.attempts - 1) * stretch.attempt_ns < until_ns
-        at_ns += stretch.length_ns
+        assert at_ns < until_ns <= at_ns + block.length_ns
+        assert here.snr(0, 1, until_ns - 1) == block.snr
+        if block.attempts:  # the last attempt begins before the channel changes
+            assert at_ns + (block.attempts - 1) * block.attempt_ns < until_ns
+        at_ns += block.length_ns
     assert len(set(snrs)) > 50
 
 
 def test_a_node_that_stands_still_has_stretches_without_end():
     at = np.array([[0.0, 0.0], [40.0, 0.0]])
     for track in (None, Lines(at, np.zeros((2, 2)))):
-        (only,) = channel(Radio(fading=STILL), at, track).stretches(0, 1, 0, 12_000)
+        (only,) = channel(Radio(fading=STILL), at, track).blocks(0, 1, 0, 12_000)
         assert (only.length_ns, only.attempts) == (None, None)
 
 
 def test_nobody_moves_far_between_two_looks():
     track = Lines([[0.0, 0.0], [40.0, 0.0]], [[0.0, 0.0], [5.0, 0.0]])
     for shadowing, most_m in (({"kind": "none"}, 1.0), (SHADOWED | {"decorrelation_m": 3.0}, 0.3)):
-        means = channel(Radio(shadowing=shadowing), track.start_m, track)._means
+        means = channel(Radio(shadowing=shadowing), track.start_m, track)._mean_snr
         step_ns = means.holds_until_ns(0, 1, 0)
         assert step_ns * 5.0 / NS_PER_S == pytest.approx(most_m)
 
@@ -177,7 +179,7 @@ def test_who_is_far_away_is_not_looked_at_step_by_step():
     at = np.zeros((nodes, 2))
     at[0] = (10_000.0, 0.0)
     here = channel(Radio(tx_power_dbm=0.0), at, Lines(at, np.full((nodes, 2), 1.0)))
-    first = next(iter(here.stretches(0, 1, 0, 12_000)))
+    first = next(iter(here.blocks(0, 1, 0, 12_000)))
     assert (first.snr, first.per) == (0.0, 1.0)
     closing_s = (10_000.0 - here._budget.range_m) / (2 * math.sqrt(2.0))
     assert first.length_ns / NS_PER_S == pytest.approx(closing_s, rel=1e-2)
@@ -188,7 +190,7 @@ def test_a_still_pair_out_of_range_has_one_stretch_and_nothing_gets_through():
     nodes = EVERY_PAIR_UP_TO + 1
     at = np.zeros((nodes, 2))
     at[0] = (10_000.0, 0.0)
-    (only,) = channel(Radio(tx_power_dbm=0.0), at).stretches(0, 1, 0, 12_000)
+    (only,) = channel(Radio(tx_power_dbm=0.0), at).blocks(0, 1, 0, 12_000)
     assert (only.snr, only.per, only.length_ns) == (0.0, 1.0, None)
 
 
@@ -202,11 +204,11 @@ def test_motion_without_a_decorrelation_distance_is_refused():
 
 def test_alike_links_are_shadowed_by_pair():
     radio = Radio(shadowing=SHADOWED)
-    means = Alike(radio, (10.0, 10.0, 13.0), STREAMS)
+    means = IidMeanSnr(radio, (10.0, 10.0, 13.0), STREAMS)
     assert means.pair(0, 1, 0) == means.pair(1, 0, 0)
     assert means.pair(2, 0, 0) == pytest.approx(db_to_linear(3.0) * means.pair(0, 2, 0))
     assert len({means.pair(0, 1, 0), means.pair(0, 2, 0), means.pair(1, 2, 0)}) == 3
-    many = Alike(radio, (10.0,) * 5000, STREAMS).snr(0, range(1, 5000), 0)
+    many = IidMeanSnr(radio, (10.0,) * 5000, STREAMS).snr(0, range(1, 5000), 0)
     shadow_db = 10.0 - 10 * np.log10(many)
     assert abs(shadow_db.mean()) < 4 * 6.0 / math.sqrt(5000)
     assert abs(shadow_db.std() - 6.0) < 4 * 6.0 / math.sqrt(10_000)
@@ -284,9 +286,9 @@ def test_no_and_endless_snr_are_defined(rate, rule, hold, mean_db):
         packet_error={"kind": rule},
         fading={"kind": "rayleigh", "hold": hold},
     )
-    means = Alike(radio, (mean_db, mean_db), STREAMS)
-    here = Propagation(radio, Budget(means, 1.0, (0.1, 0.1)), lambda i, t: (0, 0), STREAMS)
-    first = next(iter(here.stretches(0, 1, 0, 12_000)))
+    means = IidMeanSnr(radio, (mean_db, mean_db), STREAMS)
+    here = RadioChannel(radio, LinkBudget(means, 1.0, (0.1, 0.1)), lambda i, t: (0, 0), STREAMS)
+    first = next(iter(here.blocks(0, 1, 0, 12_000)))
     assert first.snr == (0.0 if mean_db < 0 else math.inf)
     assert first.per == (1.0 if mean_db < 0 else 0.0)
     assert math.isfinite(first.attempt_ns)
@@ -302,10 +304,10 @@ def test_other_senders_raise_the_noise_of_choice_and_of_decoding():
         rate={"kind": "shannon_gap", "gap_db": 0.0, "min_rate_bps": 1.0},
         packet_error={"kind": "rate_outage"},
     )
-    means = Alike(radio, (10.0, 10.0), STREAMS)
-    here = Propagation(radio, Budget(means, 1.0, (0.1, 0.1)), lambda i, t: (0, 0), STREAMS)
-    (alone,) = here.stretches(0, 1, 0, 20_000)
-    (loud,) = here.stretches(0, 1, 0, 20_000, medium=Medium(10.0, 2.0, 5.0, 0.25))
+    means = IidMeanSnr(radio, (10.0, 10.0), STREAMS)
+    here = RadioChannel(radio, LinkBudget(means, 1.0, (0.1, 0.1)), lambda i, t: (0, 0), STREAMS)
+    (alone,) = here.blocks(0, 1, 0, 20_000)
+    (loud,) = here.blocks(0, 1, 0, 20_000, medium=Medium(10.0, 2.0, 5.0, 0.25))
     assert loud.snr == pytest.approx(1.0)
     assert (alone.per, loud.per) == (0.0, 0.25)
     assert loud.attempt_ns == pytest.approx(2.0 * 1e6 + 5.0)  # 1 bit/s/Hz

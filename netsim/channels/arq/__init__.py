@@ -1,8 +1,8 @@
-"""One arq model a file; the file's name is its `kind` in a scenario.
+"""Retransmission (automatic repeat request); one model a file, named as its `kind` in a scenario.
 
-A message of M packets is simulated as a whole. What is drawn is the number of attempts and which
-packets got through, with the distribution that simulating every attempt would have: a negative
-binomial or multinomial draw takes the place of thousands of events.
+A message of M packets is sampled as a whole: the number of attempts and which packets got through,
+with the distribution that sampling every attempt would have. A negative binomial or multinomial
+draw takes the place of thousands of events.
 """
 
 from abc import ABC, abstractmethod
@@ -12,22 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.block import ChannelBlock
 from netsim.registry import Component
-
-
-class Segment(NamedTuple):
-    """A stretch of time over which the link does not change.
-
-    Attributes
-    ----------
-    attempts : int or None
-        How many attempts it has room for; None for one that never ends.
-    per : float
-        Probability that an attempt fails, in [0, 1].
-    """
-
-    attempts: int | None
-    per: float
 
 
 class Transfer(NamedTuple):
@@ -36,12 +22,12 @@ class Transfer(NamedTuple):
     Attributes
     ----------
     attempts : list of int
-        Attempts made in each segment that was consumed, in order. All but the last are full.
+        Attempts made in each block that was entered, in order; all that fit in all but the last.
     delivered : int
         Packets that arrived.
     lost : int
-        Packets that were given up. Where the segments ran out, or the message was given up, the
-        packets that were not settled are neither delivered nor lost.
+        Packets that were given up. Packets that are still to be sent where the blocks end, or the
+        message is given up, are neither delivered nor lost.
     complete : bool
         Whether every packet arrived.
     arrived : ndarray of bool, shape (packets,), or None
@@ -56,15 +42,16 @@ class Transfer(NamedTuple):
 
 
 Decode = Callable[[float], float]
-"""Linear SNR -> probability that a packet can't be decoded from it."""
+"""Linear SNR -> probability that a packet can't be decoded."""
 
 
 class Sending(ABC):
-    """A message under way: attempts are drawn a segment at a time, and the last can be taken back.
+    """A message under way: attempts are sampled a block at a time, the last block can be undone.
 
     Attributes
     ----------
     packets : int
+        Of the message.
     """
 
     packets: int
@@ -91,40 +78,49 @@ class Sending(ABC):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
-        """Attempts made in a segment: all there is room for, or the rest.
+        """Sample the attempts in a block: as many as there is room for, or as are needed.
 
         Parameters
         ----------
-        rng, room, per
-            See `Segment`.
+        rng : numpy.random.Generator
+            The message's own stream.
+        room : int or None
+            How many attempts the block has room for; None: any number.
+        per : float
+            Probability that an attempt fails, in [0, 1].
         snr : float
-            Signal-to-noise ratio of an attempt, linear; read where attempts are combined.
-        ruined : float
-            Probability that an attempt is lost whatever its SNR, of which `per` is made, too;
-            read where attempts are combined.
+            SNR of an attempt, linear; read where attempts are combined.
+        erasure : float
+            Part of `per`: probability that an attempt fails whatever its SNR; read where attempts
+            are combined.
+
+        Returns
+        -------
+        int
+            How many attempts were made.
         """
 
     @abstractmethod
     def rewind(self, rng: np.random.Generator, used: int) -> None:
         """Undo the last `attempt` but for its first `used` attempts, in [0, what it returned].
 
-        What these brought is drawn given what all of them brought, so it is as if every attempt
-        had been drawn in turn. Once per `attempt`.
+        Their successes are drawn given those of all its attempts, so it is as if every attempt had
+        been drawn in turn. At most once per `attempt`.
         """
 
     @abstractmethod
     def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Which packets arrived, in sending order; for one that was begun with `want_mask`."""
+        """Which packets arrived, in sending order: (packets,); only with `want_mask`."""
 
     @abstractmethod
     def copy(self) -> "Sending":
-        """The same message at the same point."""
+        """A copy, which goes on independently."""
 
 
 class Arq(Component):
-    """What a sender does about lost packets.
+    """What a sender does about lost packets: base of the models.
 
     Packets are sent one after the other, each until it is through or given up.
 
@@ -149,22 +145,28 @@ class Arq(Component):
 
     @abstractmethod
     def begin(self, packets: int, want_mask: bool = False, decode: Decode | None = None) -> Sending:
-        """A message of so many packets, at least 1, of which none has been sent.
+        """Begin a message, of which no packet has been sent.
 
         Parameters
         ----------
         packets : int
+            At least 1.
         want_mask : bool
             Whether to keep which packets arrive. Counts do not depend on it.
         decode : callable or None
-            What combined attempts make of their SNR; None: attempts fail independently.
+            Sum of the SNRs of combined attempts, linear -> probability that they can't be decoded;
+            None: attempts fail independently.
+
+        Returns
+        -------
+        Sending
         """
 
     def transfer(
         self,
         rng: np.random.Generator,
         packets: int,
-        segments: Iterable[Segment],
+        blocks: Iterable[ChannelBlock],
         want_mask: bool = False,
     ) -> Transfer:
         """Send one message.
@@ -172,25 +174,24 @@ class Arq(Component):
         Parameters
         ----------
         rng : numpy.random.Generator
-            The message's own stream; left alone while every `per` met is 0 or 1.
+            The message's own stream; nothing is drawn while every `per` is 0 or 1.
         packets, want_mask
             See `begin`.
-        segments : iterable of Segment
+        blocks : iterable of ChannelBlock
             Taken one at a time, as far as needed; may be endless. Their boundaries must not
-            depend on this message's own outcomes. Where they end, the message ends unfinished:
-            that is how a deadline is told.
+            depend on this message's own outcomes. Where they end, so does the message, unfinished:
+            that is how to impose a deadline.
 
         Returns
         -------
         Transfer
-            A message that never ends in endlessly many segments of `per` 1 does not return:
-            bound the segments by a deadline.
+            With endlessly many blocks of `per` 1 this does not return: bound them by a deadline.
         """
         sending = self.begin(packets, want_mask)
         attempts: list[int] = []
-        for room, per in segments:
-            attempts.append(sending.attempt(rng, room, per))
-            if sending.over or room is None:
+        for block in blocks:
+            attempts.append(sending.attempt(rng, block.attempts, block.per))
+            if sending.over or block.attempts is None:
                 break
         arrived = sending.arrived(rng) if want_mask else None
         delivered = sending.delivered

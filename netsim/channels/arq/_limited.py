@@ -1,11 +1,11 @@
-"""Retransmission with a limit on the attempts at one packet: what `abort` and `hole` share.
+"""Retransmission with a limit on the attempts at one packet: base of `abort` and `hole`.
 
-Within a segment the packets are alike, so it is enough to draw how many of them took 1, 2, ...
-attempts; that costs the same for any number of packets. Only a message that outlasts its segment
-needs their order: then the counts are dealt out to the packets at random, and the packet on the
-boundary carries its failed attempts into the next segment. All of it is exact: attempts are
-independent, so what was drawn beyond a boundary is dropped and drawn anew with the next
-segment's error probability. A message that is interrupted within a segment deals them out, too.
+Within a block the packets are alike, so it is enough to draw how many of them took 1, 2, ...
+attempts; that costs the same for any number of packets. Only where a message outlasts its block, or
+is interrupted in it, their order is needed: then the counts are assigned to the packets at random,
+and the packet on the boundary carries its failed attempts into the next block. All of it is exact:
+attempts are independent, so what was drawn beyond a boundary is dropped, and drawn anew with the
+next block's error probability.
 """
 
 from copy import copy
@@ -42,16 +42,35 @@ class Limited(Arq):
 
 
 class LimitedSending(Sending):
-    """A message under way: packets below `settled` are through or lost, the next is in turn."""
+    """A message under way with limited retransmission.
+
+    Parameters
+    ----------
+    packets : int
+        At least 1.
+    limit : int
+        Attempts at one packet, the first included.
+    gives_up : bool
+        Whether the first packet that is lost ends the message.
+    want_mask : bool
+        Whether to keep which packets arrive.
+
+    Attributes
+    ----------
+    settled : int
+        So many packets, in sending order, are through or lost; the next one is in turn.
+    tried : int
+        Failed attempts at the packet in turn.
+    """
 
     settled = 0
-    tried = 0  # failed attempts at the packet in turn
+    tried = 0
     _lost = 0
-    # of the last segment: where the message stood before it, and its error probability
+    # Of the last block: (settled, lost, tried) before it, and its error probability.
     _before = (0, 0, 0)
     _per = 0.0
-    # what was drawn in it: attempts at the packet in turn, and whether it was lost; how many of
-    # those behind it took so many attempts (see `_draw_counts`); the same, dealt out
+    # What was drawn in it: (attempts at the packet in turn, whether it was lost); how many of the
+    # packets behind it took how many attempts (see `_draw_counts`); the same in sending order.
     _head: tuple[int, bool] | None = None
     _counts: NDArray[np.int64] | None = None
     _order: NDArray[np.int64] | None = None
@@ -80,7 +99,7 @@ class LimitedSending(Sending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
         self._before, self._per = (self.settled, self._lost, self.tried), per
         self._head = self._counts = self._order = None
@@ -118,13 +137,13 @@ class LimitedSending(Sending):
         return same
 
     def _succeed(self, room: int) -> int:
-        """Attempts used in a segment without errors."""
+        """Attempts used in a block without errors."""
         used = min(self.packets - self.settled, room)
         self._settle(used, 0)
         return used
 
     def _fail(self, room: int) -> int:
-        """Attempts used in a segment in which none succeeds."""
+        """Attempts used in a block in which none succeeds."""
         left = 1 if self.gives_up else self.packets - self.settled
         used = min(left * self.limit - self.tried, room)
         gone, tried = divmod(self.tried + used, self.limit)
@@ -133,7 +152,7 @@ class LimitedSending(Sending):
         return used
 
     def _draw_head(self, rng: np.random.Generator, room: int, per: float) -> int:
-        """Attempts used on the packet in turn: the last one, or one tried in earlier segments."""
+        """Attempts used on the packet in turn: the last one, or one tried in earlier blocks."""
         allowed = self.limit - self.tried
         needed = self._needed(rng, per)
         used = min(needed, allowed)
@@ -145,7 +164,7 @@ class LimitedSending(Sending):
         return int(rng.geometric(1.0 - per))
 
     def _use_head(self, room: int) -> int:
-        """Attempts used on the packet in turn, what becomes of it being drawn."""
+        """Attempts used on the packet in turn, whose fate (`_head`) has been drawn."""
         assert self._head is not None
         used, is_lost = self._head
         if used > room:
@@ -168,7 +187,7 @@ class LimitedSending(Sending):
         return self._use_rest(rng, room, total)
 
     def _use_rest(self, rng: np.random.Generator, room: int, total: int) -> int:
-        """Attempts used on them when they are dealt out; they take `total` in all."""
+        """Attempts used on them, packet by packet; all of them would take `total`."""
         assert self._counts is not None
         if self._order is None:
             self._order = _deal(rng, self._counts, self.gives_up)
@@ -181,7 +200,7 @@ class LimitedSending(Sending):
         return room
 
     def _replay(self, rng: np.random.Generator, used: int) -> None:
-        """Walk through what was drawn in the last segment, up to its attempt `used`."""
+        """Repeat what was drawn in the last block, up to its attempt `used`."""
         if self._head is not None:
             used -= self._use_head(used)
         if used > 0 and self._counts is not None:
@@ -206,7 +225,7 @@ class LimitedSending(Sending):
         return counts
 
     def _settle(self, packets: int, lost: int) -> None:
-        """Settle the next packets, which fare alike or of which nobody asks which were lost."""
+        """Settle the next packets: all arrived, all lost, or it does not matter which."""
         if packets == 0:
             return
         if self._mask is not None:
@@ -226,13 +245,17 @@ class LimitedSending(Sending):
 
 @lru_cache
 def _costs(limit: int) -> NDArray[np.int64]:
-    """Attempts that a packet takes, by its column in the counts: 1, 2, ... limit; limit if lost."""
+    """Attempts that a packet takes, by its column in the counts: 1, 2, ..., limit, and limit."""
     return np.append(np.arange(1, limit + 1), limit)
 
 
 @lru_cache(maxsize=1024)
 def _chances(per: float, limit: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Of a packet: through at attempt 1, ..., limit, or lost; the first ones if it is through."""
+    """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost.
+
+    Returns these probabilities; those of attempts 1, ..., limit given that the packet is through;
+    the probability that it is lost.
+    """
     weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
     all_fail = per**limit
     return np.append((1.0 - per) * weights, all_fail), weights / weights.sum(), all_fail

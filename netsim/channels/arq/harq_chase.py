@@ -18,8 +18,8 @@ from netsim.channels.arq._limited import Limited, LimitedSending
 class HarqChase(Limited):
     """As `hole`, but the attempts at a packet help each other.
 
-    An attempt that a collision ruins counts like one that noise ruins. Where there is no SNR
-    (wires, `packet_error = "fixed"`), it is `hole`.
+    An attempt that is lost in a collision is combined like one that is lost to noise. Where there
+    is no SNR (wires, `packet_error = "fixed"`), it is `hole`.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class HarqChase(Limited):
 
 
 class _Sending(LimitedSending):
-    """`energy` is the sum of the SNRs of the failed attempts at the packet in turn."""
+    """A message under way; `energy`: summed SNR of the failed attempts at the packet in turn."""
 
     energy = 0.0
     _energy_before = 0.0
     _snr = 0.0
-    _ruined = 0.0  # probability that an attempt is lost whatever its SNR
+    _erasure = 0.0
 
     def __init__(self, packets: int, limit: int, want_mask: bool, decode: Decode) -> None:
         super().__init__(packets, limit, False, want_mask)
@@ -56,11 +56,11 @@ class _Sending(LimitedSending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
-        self._energy_before, self._snr, self._ruined = self.energy, snr, ruined
-        if per == 1.0 and ruined < 1.0:
-            per = 0.5  # not as hopeless as it looks; what is drawn follows from `_failing` alone
+        self._energy_before, self._snr, self._erasure = self.energy, snr, erasure
+        if per == 1.0 and erasure < 1.0:
+            per = 0.5  # combined attempts may succeed; `_failing` says how likely
         used = super().attempt(rng, room, per)
         self._gather()
         return used
@@ -71,7 +71,7 @@ class _Sending(LimitedSending):
         self._gather()
 
     def _gather(self) -> None:
-        """Sum up for the packet in turn; it may have been so already before the segment."""
+        """Set the sum for the packet in turn, which may have been in turn before the block, too."""
         settled, _, tried = self._before
         if self.settled == settled:
             self.energy = self._energy_before + (self.tried - tried) * self._snr
@@ -79,7 +79,7 @@ class _Sending(LimitedSending):
             self.energy = self.tried * self._snr
 
     def _needed(self, rng: np.random.Generator, per: float) -> int:
-        """Attempts that would get the packet in turn through, or more than there may be."""
+        """Attempts that would get the packet in turn through, or one more than the limit."""
         failing = self._failing(self._energy_before, self.limit - self.tried)
         return 1 + int((rng.random() < failing).sum())
 
@@ -88,9 +88,9 @@ class _Sending(LimitedSending):
         return rng.multinomial(n, np.append(-np.diff(failing, prepend=1.0), failing[-1]))
 
     def _failing(self, energy: float, attempts: int) -> NDArray[np.float64]:
-        """Probability that the first 1, 2, ... attempts all fail, after some that gave `energy`."""
+        """Probabilities that the next 1, 2, ... attempts all fail, after some with `energy`."""
         levels = [self._decode(energy + k * self._snr) for k in range(1, attempts + 1)]
         before = np.array([self._decode(energy) if energy > 0.0 else 1.0, *levels[:-1]])
         given = np.divide(levels, before, out=np.zeros(attempts), where=before > 0.0)
-        failing: NDArray[np.float64] = (self._ruined + (1.0 - self._ruined) * given).cumprod()
+        failing: NDArray[np.float64] = (self._erasure + (1.0 - self._erasure) * given).cumprod()
         return failing

@@ -26,14 +26,14 @@ class NoArq(Arq):
 
 
 class _Sending(Sending):
-    """Each packet is sent once; `segments` holds how many were sent and lost in each."""
+    """A message whose packets are sent once; `_blocks` has (sent, lost) of each block."""
 
-    __slots__ = ("_left", "_segments", "packets")
+    __slots__ = ("_blocks", "_left", "packets")
 
     def __init__(self, packets: int) -> None:
         self.packets = packets
         self._left = packets
-        self._segments: list[tuple[int, int]] = []
+        self._blocks: list[tuple[int, int]] = []
 
     @property
     def delivered(self) -> int:
@@ -41,7 +41,7 @@ class _Sending(Sending):
 
     @property
     def lost(self) -> int:
-        return sum(lost for _, lost in self._segments)
+        return sum(lost for _, lost in self._blocks)
 
     @property
     def over(self) -> bool:
@@ -53,23 +53,23 @@ class _Sending(Sending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
         n = self._left if room is None else min(self._left, room)
         lost = int(rng.binomial(n, per)) if 0.0 < per < 1.0 else n * int(per)
-        self._segments.append((n, lost))
+        self._blocks.append((n, lost))
         self._left -= n
         return n
 
     def rewind(self, rng: np.random.Generator, used: int) -> None:
-        n, lost = self._segments.pop()
-        self._segments.append((used, among_first(rng, used, n, lost)))
+        n, lost = self._blocks.pop()
+        self._blocks.append((used, among_first(rng, used, n, lost)))
         self._left += n - used
 
     def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
         arrived = np.zeros(self.packets, dtype=np.bool_)
         at = 0
-        for n, lost in self._segments:
+        for n, lost in self._blocks:
             # given how many were lost, every choice of them is equally likely
             through = rng.permutation(n)[lost:] if 0 < lost < n else np.arange(lost, n)
             arrived[at + through] = True
@@ -78,5 +78,5 @@ class _Sending(Sending):
 
     def copy(self) -> "_Sending":
         same = _Sending(self.packets)
-        same._left, same._segments = self._left, self._segments.copy()
+        same._left, same._blocks = self._left, self._blocks.copy()
         return same

@@ -15,8 +15,8 @@ _NEVER = 2.0**53
 class Unlimited(Arq):
     """Attempts are M + NegativeBinomial(M, 1 - per).
 
-    An endless segment in which no attempt succeeds adds no attempts: the message is reported
-    incomplete there, since no number of attempts would be the right one.
+    An endless block in which no attempt succeeds adds no attempts: the message is reported
+    incomplete there.
     """
 
     kind: Literal["unlimited"] = "unlimited"
@@ -33,7 +33,7 @@ class Unlimited(Arq):
 
 
 class _Sending(Sending):
-    """The first packets are through; `last` holds attempts and successes of the last segment."""
+    """A message whose first packets are through; `_last`: attempts, successes in the last block."""
 
     __slots__ = ("_last", "_left", "packets")
 
@@ -58,7 +58,7 @@ class _Sending(Sending):
         room: int | None,
         per: float,
         snr: float = 0.0,
-        ruined: float = 0.0,
+        erasure: float = 0.0,
     ) -> int:
         left = self._left
         if room is None and left >= (1.0 - per) * _NEVER:
@@ -75,7 +75,7 @@ class _Sending(Sending):
         attempts, through = self._last
         self._left += through
         if used < attempts:
-            # what ended the message was a success and came last; the others are in any order
+            # a message that is over ended with a success; the other attempts are in any order
             last = 1 if self._left == through > 0 else 0
             through = among_first(rng, used, attempts - last, through - last)
         self._last = (used, through)

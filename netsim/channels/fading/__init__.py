@@ -1,13 +1,13 @@
 """One fading model a file; the file's name is its `kind` in a scenario.
 
-How fast a channel changes is told by exactly one of `coherence_s`, `doppler_hz` (the largest
-Doppler shift fD) and `speed_m_per_s` (v; fD = v f / c); a block of 0.1 s if by none.
+How fast a channel changes is stated by exactly one of `coherence_s`, `doppler_hz` (the largest
+Doppler shift fD) and `speed_m_per_s` (v; fD = v f / c); without any, a block lasts 0.1 s.
 
-`process = "blocks"`: independent gains for blocks of `coherence_s`, else of 0.423 / fD. That is
-the block whose gains average out as fast as those of the Clarke spectrum for a message of some
-three periods of fD: for shorter messages 0.2 / fD, for tens of periods 0.6 / fD would match the
-variance of the time a message takes. One length for all is what makes the gain a function of time,
-the same for every message that meets it; it is also the customary coherence time (Rappaport,
+`process = "blocks"`: independent gains for blocks of `coherence_s`, else of 0.423 / fD. With that
+length the gains average out as fast as those of the Clarke spectrum for a message of some three
+periods of fD; to match the variance of the time that a message takes, shorter messages would need
+0.2 / fD, messages of tens of periods 0.6 / fD. One length for all makes the gain a function of
+time, the same for every message; it is also the customary coherence time (Rappaport,
 Wireless Communications, 2002, eq. 5.40.c).
 
 `process = "sum_of_sinusoids"`: the Clarke spectrum itself, exact in time: the model of Xiao, Zheng
@@ -29,6 +29,7 @@ from netsim.registry import Component, Positive
 from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 COHERENCE_S = 0.1
+"""Length of a block where the scenario states nothing."""
 BLOCK_PERIODS = 0.423
 """Length of a block in periods of fD."""
 STEP_PERIODS = 0.05
@@ -38,24 +39,24 @@ STEP_PERIODS = 0.05
 class Fading(Component):
     """Small-scale fading: the factor by which a received power differs from its mean.
 
-    A model holds no state. Whoever asks draws its uniforms keyed by the unordered pair and, for
-    blocks, by the block of time, so that the gain is reciprocal and is a function of time, however
-    often and in whatever order it is asked for.
+    A model has no state. Its caller draws the uniforms, keyed by the unordered pair and, for
+    blocks, by the block of time. So the gain is reciprocal and a function of time, however often
+    and in whatever order it is asked for.
 
     Attributes
     ----------
     hold : {"coherence", "exchange"}
-        How long one gain lasts: `coherence` for as long as the channel stays, as channels do;
-        `exchange` from a wake-up until its broadcast has ended, as the KD-PDFL paper implies.
+        How long one gain lasts: `coherence` for the coherence time; `exchange` from a wake-up of
+        either end to the next, as the KD-PDFL paper implies.
     coherence_s : float or None
         Length of a block [s].
     doppler_hz : float or None
         fD [Hz].
     speed_m_per_s : float or None
-        Relative speed of the two ends [m/s], for fD; places do not follow from it.
+        Relative speed of the two ends [m/s], for fD alone; it does not move nodes.
     process : {"blocks", "sum_of_sinusoids"}
     tones : int
-        Sinusoids a pair, at least 64: with fewer, long averages vary too little.
+        Sinusoids of a pair, at least 64: with fewer, long averages vary too little.
     """
 
     hold: Literal["exchange", "coherence"] = "coherence"
@@ -125,13 +126,28 @@ class Fading(Component):
 
     @property
     def tone_draws(self) -> int:
-        """Uniforms a pair for `gain_at`."""
+        """How many uniforms a pair needs for `gain_at`."""
         return 2 * self.tones + 2
 
     def gain_at(
         self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Power gain of mean 1 as a function of time: |h(t)|^2 of `amplitude_at`."""
+        """Power gain as a function of time: |h(t)|^2, see `amplitude_at`.
+
+        Parameters
+        ----------
+        u : (pairs, tone_draws) array
+            Uniform in [0, 1).
+        doppler_hz : float
+            fD [Hz].
+        times_s : (times,) array
+            In s.
+
+        Returns
+        -------
+        (pairs, times) array
+            Of mean 1.
+        """
         h = self.amplitude_at(u, doppler_hz, times_s)
         gain: NDArray[np.float64] = h.real**2 + h.imag**2
         return gain

@@ -21,6 +21,6 @@ class Rayleigh(Fading):
 
     def power_gain(self, u: Real) -> Real:
         """Exponential gain: -ln(1 - u)."""
-        if isinstance(u, float):  # asked once a message and pair: ten times NumPy's speed
+        if isinstance(u, float):  # the common case: ten times as fast as NumPy
             return -math.log1p(-u)
         return -np.log1p(-u)

@@ -1,8 +1,8 @@
 """One medium access rule a file; the file's name is its `kind` in a scenario.
 
-A rule says what the others who send at the same time do to an attempt at a packet. Messages are
-simulated as a whole, so what it gives are means: a factor on the attempt's time, a wait added to
-it, a probability that it is lost to another's. They hold until somebody starts or stops.
+A rule says what other senders do to an attempt at a packet. Messages are sampled as a whole, so it
+gives means: a factor on the attempt's time, a wait added to it, a probability that it is lost in a
+collision. They hold until a sender starts or stops.
 """
 
 from abc import abstractmethod
@@ -12,20 +12,20 @@ from netsim.registry import Component
 
 
 class Medium(NamedTuple):
-    """What the other senders do to an attempt.
+    """Effect of the other senders on an attempt.
 
     Attributes
     ----------
     noise_rise : float
         Interference and noise over noise, linear: the SNR is divided by it.
     slowdown : float
-        Factor on an attempt's time: the share of the medium that others have.
+        Factor on an attempt's time, because others have a share of the medium.
     wait_ns : float
         Added to an attempt's time.
     collision : float
-        Probability that an attempt is lost to another's, whatever the SNR.
+        Probability that an attempt is lost in a collision, whatever the SNR.
     transmissions : float
-        How often a packet is sent in what counts as one attempt: the sender's time on the air.
+        How often a packet is sent in what counts as one attempt, for the sender's airtime.
     """
 
     noise_rise: float = 1.0
@@ -36,6 +36,7 @@ class Medium(NamedTuple):
 
 
 ALONE = Medium()
+"""No other sender has any effect."""
 
 
 class Mac(Component):
@@ -46,10 +47,10 @@ class Mac(Component):
     exclusive : bool
         Whether a message takes its sender's and its receiver's radio until it has ended. If not,
         senders share the medium packet by packet: each sends its own messages one after the
-        other, and nobody is too busy to receive.
+        other, and no receiver is ever busy.
     interferes : bool
-        Whether the power of those who send at the same time adds to the noise; where senders
-        contend, that of those who do not hear each other.
+        Whether the power of other senders adds to the noise; where senders contend, that of those
+        out of each other's range.
     contends : bool
         Whether `medium` depends on how many in range have something to send.
     """
@@ -71,10 +72,25 @@ class Mac(Component):
         """
 
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
-        """How long a message that could start now waits for its turn."""
+        """How long a message that could start now waits for its sender's turn.
+
+        Parameters
+        ----------
+        node : int
+            The sender.
+        nodes : int
+            How many nodes there are.
+        time_ns : int
+            Now.
+
+        Returns
+        -------
+        int
+            In ns; 0 unless a rule says otherwise.
+        """
         return 0
 
     @property
     def range_m(self) -> float | None:
-        """How far away others are heard [m]; None: everywhere."""
+        """Carrier-sense range [m]; None: all senders are in range."""
         return None

@@ -8,7 +8,7 @@ slotted: a sender sends in a slot with probability q; S = n q (1-q)^(n-1), at mo
 pure: a sender waits Exp(1/q), then sends; S = n q/(1+q) (e^-q / (1+q))^(n-1), at most 1/(2e): the
 others neither send when a fragment begins nor begin while it lasts.
 
-What is lost is repeated as `arq` says. There is no capture.
+`arq` says how often a lost fragment is repeated. There is no capture.
 """
 
 import math
@@ -21,7 +21,7 @@ from netsim.registry import Positive
 
 
 class Aloha(Mac):
-    """Fragment by fragment: senders do not take radios, nobody is too busy to receive.
+    """Random access fragment by fragment: senders do not take radios, no receiver is ever busy.
 
     Attributes
     ----------

@@ -6,18 +6,18 @@ probability p, eqs. (7) and (9):
 
 tau = 2 (1-2p) / ((1-2p)(W+1) + p W (1 - (2p)^m)),  p = 1 - (1-tau)^(n-1)
 
-A sender's share is S(n)/n, eq. (13). In the time that this takes from success to success, its
-collisions and everybody else's packets are contained; so what counts as an attempt here is one
-that did not collide, and `arq` repeats only what the channel lost. All packets are as long as the
-sender's own. There is no retry limit on collisions.
+A sender's share is S(n)/n, eq. (13). What counts as an attempt here is the time from one success of
+the sender to its next one, which contains its collisions and the packets of the other senders; so
+no attempt is lost in a collision, and `arq` repeats only what the channel lost. All packets are as
+long as the sender's own. There is no retry limit on collisions.
 
-Who is in carrier-sense range contends, and by Bianchi's model nobody in range is hidden: those with
-whom a sender contends are taken to hear all whom it hears, too. Who is out of range neither waits
-for it nor makes it wait, and interferes at its receiver, as with `shared`: SINR = S / (N + sum of
-I), re-evaluated whenever somebody starts or stops; what that loses is for `arq` to repeat. Several
+Senders in carrier-sense range contend, and in Bianchi's model none of them is hidden: those with
+whom a sender contends are taken to hear all that it hears, too. Senders out of range do not wait
+for each other, and interfere at each other's receivers, as with `shared`: SINR = S / (N + sum of
+I), re-evaluated whenever a sender starts or stops; `arq` repeats what that loses. Several
 hidden senders that contend with each other count with their mean power, each for its share 1/n of
 the time; one that contends with nobody counts as on the air for as long as its message lasts,
-backoffs included. What is lost to hidden senders does not double a window.
+backoffs included. A packet that is lost to hidden senders does not double a window.
 
 I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
 Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its
@@ -36,7 +36,7 @@ from netsim.units import NS_PER_S
 
 
 class Csma(Mac):
-    """Packet by packet: senders do not take radios, nobody is too busy to receive.
+    """Contention packet by packet: senders do not take radios, no receiver is ever busy.
 
     `[radio] attempt_overhead_s` is the time of preambles; those of the acknowledgement and the
     gaps are here. The defaults are those of IEEE 802.11a.
@@ -56,8 +56,8 @@ class Csma(Mac):
     anomalous_slots : bool
         Whether to count the slot after a success (the second source).
     carrier_sense_m : float or None
-        Who is nearer contends, as of when the later one starts; who is farther is hidden; None:
-        everybody contends.
+        Senders nearer to each other than this when the later one starts contend, others are
+        hidden; None: all contend.
     """
 
     kind: Literal["csma"] = "csma"
@@ -88,7 +88,7 @@ class Csma(Mac):
         return self.carrier_sense_m
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """Factor and wait that make an attempt as long as from success to success."""
+        """Factor and wait that stretch an attempt to the time from one success to the next."""
         return _medium(self, contenders)
 
     def attempt_probability(self, contenders: int) -> float:
@@ -107,7 +107,7 @@ class Csma(Mac):
         return tau_of(float(p))
 
     def throughput(self, contenders: int, packet_s: float, payload_s: float) -> float:
-        """S(n): share of time in which payload gets through.
+        """S(n), Bianchi's eq. (13): share of time in which payload gets through.
 
         Parameters
         ----------
@@ -115,6 +115,11 @@ class Csma(Mac):
             n.
         packet_s, payload_s : float
             Time of a packet with all headers, and of its payload alone [s].
+
+        Returns
+        -------
+        float
+            In [0, 1], of all senders together.
         """
         medium = self.medium(contenders, contenders)
         return contenders * payload_s / (packet_s * medium.slowdown + medium.wait_ns / NS_PER_S)

@@ -12,5 +12,5 @@ class Orthogonal(Mac):
     exclusive: ClassVar[bool] = True
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """Nothing."""
+        """No effect."""
         return ALONE

@@ -19,5 +19,5 @@ class Shared(Mac):
     interferes: ClassVar[bool] = True
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """Nothing but interference, which depends on who they are."""
+        """No effect but interference, which `netsim.links.radio.interference` adds."""
         return ALONE

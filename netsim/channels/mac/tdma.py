@@ -12,7 +12,7 @@ from netsim.units import NS_PER_S
 
 
 class Tdma(Mac):
-    """Nobody else sends in a node's slot, and everybody listens in the slots of the others.
+    """Each node sends in its own slot only, and listens in the slots of the others.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Tdma(Mac):
         return Medium(slowdown=float(self._slots(nodes)))
 
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
-        """Until the node's next slot begins: slot i begins i slots after the frame."""
+        # The slot of node i begins i slots after the frame.
         slots, slot_ns = self._slots(nodes), self.slot_s * NS_PER_S
         frame_ns = round(slots * slot_ns)
         return (round(node * slot_ns) - time_ns) % frame_ns

@@ -36,7 +36,7 @@ class PacketError(Component):
 
 
 def of_packet(part_error: float, parts: float) -> float:
-    """Loss of a packet whose parts (bits) fail independently: 1 - (1 - p)^parts."""
+    """Loss probability of a packet whose parts (bits) fail independently: 1 - (1 - p)^parts."""
     if part_error >= 1.0:
         return 1.0
     return -math.expm1(parts * math.log1p(-part_error))

@@ -16,7 +16,7 @@ from netsim.registry import Positive
 
 
 class ExponentialPacketError(PacketError):
-    """A soft threshold at SNR m.
+    """A soft threshold at SNR m: 1 - exp(-m / snr), whatever the packet size and the threshold.
 
     Attributes
     ----------
@@ -28,5 +28,4 @@ class ExponentialPacketError(PacketError):
     m: Positive = 0.023
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """1 - exp(-m / snr); ignores packet size and threshold."""
         return -math.expm1(-self.m / snr) if snr > 0.0 else 1.0

@@ -19,5 +19,4 @@ class FixedPacketError(PacketError):
     loss: Fraction
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """`loss`, whatever the channel."""
         return self.loss

@@ -17,7 +17,7 @@ from netsim.units import linear_to_db
 
 
 class LogisticPacketError(PacketError):
-    """1 / (1 + exp(slope (snr_db - middle_db))).
+    """1 / (1 + exp(slope (snr_db - middle_db))) for a packet of `reference_bits`.
 
     Attributes
     ----------
@@ -36,7 +36,6 @@ class LogisticPacketError(PacketError):
     per_rate: ClassVar[bool] = True
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """Loss of a packet of `packet_bits` at the linear SNR."""
         if snr <= 0.0 or math.isinf(snr):
             return 1.0 if snr <= 0.0 else 0.0
         over_db = linear_to_db(snr) - linear_to_db(threshold)

@@ -13,11 +13,10 @@ _TERMS = tuple(((-1) ** k * math.comb(16, k), 20.0 * (1.0 / k - 1.0)) for k in r
 
 
 class Oqpsk802154PacketError(PacketError):
-    """A packet is lost with its first wrong bit."""
+    """A packet is lost if any of its bits is wrong; the threshold is not used."""
 
     kind: Literal["oqpsk_802154"] = "oqpsk_802154"
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """Loss of a packet of `packet_bits`; ignores the threshold."""
         total = math.fsum(sign * math.exp(slope * snr) for sign, slope in _TERMS)
         return of_packet(total / 30.0, packet_bits)

@@ -10,10 +10,9 @@ from netsim.channels.packet_error import PacketError, of_packet
 
 
 class BpskPacketError(PacketError):
-    """A packet is lost with its first wrong bit."""
+    """A packet is lost if any of its bits is wrong; the threshold is not used."""
 
     kind: Literal["uncoded_bpsk"] = "uncoded_bpsk"
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """Loss of a packet of `packet_bits`; ignores the threshold."""
         return of_packet(0.5 * math.erfc(math.sqrt(snr)), packet_bits)

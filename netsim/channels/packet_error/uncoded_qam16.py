@@ -11,10 +11,9 @@ from netsim.channels.packet_error import PacketError, of_packet
 
 
 class Qam16PacketError(PacketError):
-    """A packet is lost with its first wrong bit."""
+    """A packet is lost if any of its bits is wrong; the threshold is not used."""
 
     kind: Literal["uncoded_qam16"] = "uncoded_qam16"
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """Loss of a packet of `packet_bits`; ignores the threshold."""
         return of_packet(0.375 * math.erfc(math.sqrt(snr / 10.0)), packet_bits)

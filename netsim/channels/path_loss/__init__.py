@@ -26,20 +26,20 @@ class OwnShadowing(NamedTuple):
 
 
 class PathLoss(Component):
-    """How much weaker a signal arrives than it was sent, on average over fading."""
+    """Ratio of sent to received power in dB, on average over fading: base of the models."""
 
     sighted: ClassVar[bool] = False
     """Whether a pair may or may not have line of sight."""
 
     own_shadowing: ClassVar[tuple[OwnShadowing, OwnShadowing] | None] = None
-    """What the standard states with and without line of sight, if it does."""
+    """Shadowing that the model's standard states (with, without) line of sight; None: none."""
 
     assumes: ClassVar[str | None] = None
-    """What a reader of results has to know."""
+    """A limit of the model that a reader of results has to know; None: none."""
 
     @property
     def power_law(self) -> float | None:
-        """The exponent n of a loss of 10 n log10(distance) + constant; None: it is no such law."""
+        """Exponent n of a loss of 10 n log10(distance) + constant; None: of another form."""
         return None
 
     @abstractmethod
@@ -54,7 +54,7 @@ class PathLoss(Component):
             Carrier frequency [Hz].
         u : float or ndarray
             Uniform in [0, 1): the pair has line of sight if it is below `sight_probability`. Read
-            by models that are `sighted`. At 0 there always is line of sight, at 1 never.
+            by models that are `sighted`. With 0 there always is line of sight, with 1 never.
 
         Returns
         -------

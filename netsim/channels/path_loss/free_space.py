@@ -21,7 +21,6 @@ class FreeSpace(PathLoss):
         return 2.0
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        """Loss [dB] over `distance_m` [m], shaped alike."""
         per_m = 4.0 * math.pi * carrier_hz / SPEED_OF_LIGHT_M_PER_S
         loss_db: Real = 20.0 * np.log10(per_m * np.maximum(distance_m, NEAREST_M))
         return loss_db

@@ -35,7 +35,6 @@ class IndoorOffice(PathLoss):
     own_shadowing = (OwnShadowing(3.0, 10.0), OwnShadowing(8.03, 6.0))
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        """Loss [dB] over `distance_m` [m] along the floor, shaped alike."""
         rise_m = self.base_height_m - self.device_height_m
         log_d = np.log10(np.hypot(np.maximum(distance_m, NEAREST_M), rise_m))
         log_f = np.log10(carrier_hz / 1e9)
@@ -46,7 +45,7 @@ class IndoorOffice(PathLoss):
         return loss_db
 
     def sight_probability(self, distance_m: Real) -> Real:
-        """That of a mixed office; 1 or 0 if the scenario says so."""
+        """Probability of line of sight in a mixed office; 1 or 0 if `sight` is not "drawn"."""
         if self.sight != "drawn":
             return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
         near = np.exp(-(np.maximum(distance_m, 1.2) - 1.2) / 4.7)

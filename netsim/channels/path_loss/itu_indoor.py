@@ -31,7 +31,6 @@ class ItuIndoor(PathLoss):
         return self.power_loss_coefficient / 10.0
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        """Loss [dB] over `distance_m` [m], shaped alike."""
         at_1_m_db = 20.0 * math.log10(carrier_hz / 1e6) + self.floor_loss_db - 28.0
         decades = np.log10(np.maximum(distance_m, NEAREST_M))
         loss_db: Real = at_1_m_db + self.power_loss_coefficient * decades

@@ -34,7 +34,6 @@ class LogDistance(PathLoss):
         return self.exponent
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        """Loss [dB] over `distance_m` [m], shaped alike."""
         reference_db = self.reference_db
         if reference_db is None:
             reference_db = FreeSpace().loss_db(self.reference_m, carrier_hz)

@@ -6,7 +6,7 @@ the breakpoint 4 (hBS - 1)(hUT - 1) f/c on 32.4 + 40 log10 d + 20 log10 f - 9.5 
 LOS with probability 18/d + exp(-d/36) (1 - 18/d) beyond 18 m.
 
 Warning: the model is measured between a base station at 10 m and a device on the ground, over 10
-to 5000 m. Between two devices it is an extrapolation: nobody has measured it there.
+to 5000 m. Between two devices it is an extrapolation.
 """
 
 from typing import Annotated, ClassVar, Literal
@@ -46,7 +46,6 @@ class UrbanMicro(PathLoss):
     )
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        """Loss [dB] over `distance_m` [m] along the ground, shaped alike."""
         ground_m = np.maximum(distance_m, NEAREST_M)
         rise_m = self.base_height_m - self.device_height_m
         log_d = np.log10(np.hypot(ground_m, rise_m))
@@ -63,7 +62,7 @@ class UrbanMicro(PathLoss):
         return loss_db
 
     def sight_probability(self, distance_m: Real) -> Real:
-        """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, 1 below; 1 or 0 if the scenario says so."""
+        """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, else 1; 1 or 0 if `sight` is not "drawn"."""
         if self.sight != "drawn":
             return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
         near = 18.0 / np.maximum(distance_m, 18.0)

@@ -6,7 +6,7 @@ from netsim.registry import Component
 
 
 class Rate(Component):
-    """How fast bits leave the sender during an attempt."""
+    """Rate at which a sender sends the bits of an attempt: base of the models."""
 
     @property
     def choice_delay_s(self) -> float:
@@ -15,7 +15,7 @@ class Rate(Component):
 
     @abstractmethod
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
-        """Rate at which a link of this quality is used.
+        """Rate that a sender chooses.
 
         Parameters
         ----------
@@ -31,5 +31,5 @@ class Rate(Component):
         """
 
     def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float | None:
-        """The least SNR, linear, at which a rate is chosen; None: no rate has one of its own."""
+        """Least SNR, linear, at which a rate [bit/s] is chosen; None: the rate ignores the SNR."""
         return None

@@ -1,4 +1,4 @@
-"""What rates that follow the channel share: the age of what the sender knows, tables of SNRs."""
+"""Base of the rates that follow the channel: the age of the known SNR, tables of rates by SNR."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,8 +15,8 @@ class AdaptiveRate(Rate):
     Attributes
     ----------
     csi_delay_s : float
-        Age of the SNR that it knows [s]. At 0 the choice is clairvoyant: the rate always suits
-        the channel.
+        Age of the SNR that the sender knows [s]; at 0 it is the present one, so that the rate
+        always suits the channel.
     """
 
     csi_delay_s: NonNegative = 0.0
@@ -40,7 +40,7 @@ class TableRate(AdaptiveRate):
 
     def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float:
         """SNR of the slowest entry that is not slower than `rate_bps`."""
-        # Halfway between two entries is far from both: a rounded product finds its own again.
+        # Limits lie halfway between entries, so rounding in `rate_bps` can't change the entry.
         for (bits, snr_db), (faster, _) in pairwise(self.table):
             if rate_bps < 0.5 * (bits + faster) * bandwidth_hz:
                 return db_to_linear(snr_db)

@@ -7,7 +7,7 @@ from netsim.registry import Positive
 
 
 class FixedRate(Rate):
-    """One rate for every link; whether bits arrive is the packet error's matter.
+    """One rate for every link, whatever its SNR; packet errors say what arrives.
 
     Attributes
     ----------

@@ -11,18 +11,18 @@ from netsim.registry import Component
 
 
 class Shadowing(Component):
-    """Large-scale fading: by how much the obstacles around a pair change its path loss.
+    """Large-scale fading: change of a pair's path loss by the obstacles around it.
 
-    A model is a function of uniforms, drawn by whoever asks and keyed by the unordered pair, and
-    of where the two ends of the pair are. So it is the same in both directions, independent from
-    pair to pair, and whoever returns to a place meets the same shadowing again.
+    A model is a function of uniforms, drawn by its caller and keyed by the unordered pair, and of
+    where the two ends of the pair are. So it is the same in both directions, independent from pair
+    to pair, and the same again when a node returns to a place.
     """
 
     drawn: ClassVar[bool] = True
-    """Whether there is anything to draw."""
+    """Whether it needs random draws; if not, it is 0."""
 
     draws_in_motion: ClassVar[int] = 1
-    """How many uniforms a pair takes where nodes move."""
+    """How many uniforms a pair needs where nodes move."""
 
     @abstractmethod
     def still(self, u: Real) -> Real:
@@ -60,4 +60,5 @@ class Shadowing(Component):
         Returns
         -------
         (pairs,) array
+            Mean 0, variance 1; positive is a greater loss.
         """

@@ -1,15 +1,15 @@
 """Log-normal shadowing: normal in dB, correlated in space.
 
 Correlation falls exponentially along motion (Gudmundson, Electronics Letters 1991). Where both ends
-of a link move, the correlation between two states of it is the product of what the motion of each
-end gives, exp(-Da / d) exp(-Db / d), as in Wang, Tameh and Nix, "Joint
+of a link move, the correlation between two states of it is the product of those for the motion of
+each end, exp(-Da / d) exp(-Db / d), as in Wang, Tameh and Nix, "Joint
 shadowing process in urban peer-to-peer radio channels" (IEEE Trans. Veh. Technol. 2008).
 
-It is a field over the places of both ends, one a pair: a sum of plane waves whose wave vectors
-have the spectrum of that correlation (for exp(-r) in the plane the bivariate Cauchy density) and
-whose amplitudes are complex normal. At any point the sum is exactly normal, between any two the
+Each pair has a field over the places of its two ends: a sum of plane waves whose wave vectors have
+the spectrum of that correlation (for exp(-r) in the plane the bivariate Cauchy density) and whose
+amplitudes are complex normal. At any point the sum is exactly normal, between any two points the
 correlation is exact on average over pairs, and no value depends on when, how often or along which
-way it is asked for. A recursion X' = r X + sqrt(1 - r^2) Z along a path has this correlation, too,
+path it is asked for. A recursion X' = r X + sqrt(1 - r^2) Z along a path has this correlation, too,
 on a straight line, but forgets a place to which a node returns.
 """
 
@@ -25,9 +25,9 @@ from netsim.channels.shadowing import Shadowing
 from netsim.registry import NonNegative, Positive
 
 WAVES = 32
-"""Plane waves a pair: more make one pair's own average over space more regular, nothing else."""
+"""Plane waves of a pair: with more of them the average of one pair over space varies less."""
 _HALF_STEP = 2.0**-54
-"""Keeps a uniform of 0 from becoming minus infinity."""
+"""Added to uniforms, so that 0 does not become minus infinity."""
 
 
 class LogNormal(Shadowing):
@@ -39,7 +39,7 @@ class LogNormal(Shadowing):
         Standard deviation [dB]; that of the path loss model when not given.
     decorrelation_m : float or None
         Motion over which the correlation falls to 1/e [m]; that of the path loss model when not
-        given, of no effect while nobody moves.
+        given; of no effect while no node moves.
     """
 
     kind: Literal["log_normal"] = "log_normal"
@@ -58,7 +58,6 @@ class LogNormal(Shadowing):
         ends_m: NDArray[np.float64],
         decorrelation_m: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """The pair's field at the places of its ends."""
         waves = 1.0 - u.reshape(len(u), 6, WAVES)  # in (0, 1]
         # radius of a bivariate Cauchy vector: P(K > k) = (1 + k^2)^(-1/2)
         per_m = np.sqrt(waves[:, :2] ** -2.0 - 1.0) / decorrelation_m[:, None, None]

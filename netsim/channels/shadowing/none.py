@@ -25,5 +25,4 @@ class NoShadowing(Shadowing):
         ends_m: NDArray[np.float64],
         decorrelation_m: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Zeros."""
         return np.zeros(len(ends_m))

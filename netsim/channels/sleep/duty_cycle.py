@@ -22,7 +22,7 @@ class DutyCycle(Sleep):
     awake_fraction : float
         In (0, 1].
     phase : {"random", "aligned"}
-        Whether each node's periods begin at a time drawn for it, or those of all at time 0.
+        Whether each node's periods begin at a time drawn for it, or all nodes' at time 0.
     """
 
     kind: Literal["duty_cycle"] = "duty_cycle"

@@ -1,13 +1,13 @@
-"""The `[energy]` table: what sending, receiving, waiting and computing cost, and how much there is.
+"""The `[energy]` table: energy of sending, receiving, waiting and computing, and batteries.
 
-`netsim.devices.energy.meter` counts it.
+`netsim.devices.energy.meter` counts the energy that nodes draw.
 """
 
 from netsim.registry import Positive, Table, choice
 
 
 class Energy(Table):
-    """Models of what the radio and the processor draw, and every node's battery.
+    """Models of the energy that radio and processor draw, and the battery of each node.
 
     A node whose battery is empty goes off for good. Without `battery_j` energy is only counted.
     """

@@ -1,4 +1,4 @@
-"""A battery from which several things draw at once, each for a time that is known beforehand."""
+"""A battery with several loads at once, each between two instants that are known beforehand."""
 
 import math
 from bisect import bisect_left
@@ -8,18 +8,18 @@ from netsim.units import NS_PER_S
 
 
 class Battery:
-    """What is left, and when nothing will be.
+    """Energy that is left, and when none will be left.
 
     Parameters
     ----------
     joules : float
         What it holds at time 0.
     standing_w : float
-        Drawn while its node is on.
+        Power drawn while its node is on.
     saved_w : float
-        How much less while its radio sleeps.
+        How much less is drawn while its radio sleeps.
     rhythm : Rhythm or None
-        When that is awake; None: always.
+        When the radio is awake; None: always.
     """
 
     def __init__(
@@ -34,9 +34,14 @@ class Battery:
         self._loads: list[tuple[int, int, float]] = []
 
     def draw(self, from_ns: int, to_ns: int, watt: float) -> None:
-        """Draw so much in an interval; a negative power takes back what was to be drawn.
+        """Add a load; the part of it that lies in the past is drawn at once.
 
-        What has passed when it is told is drawn at once.
+        Parameters
+        ----------
+        from_ns, to_ns : int
+            From when to when.
+        watt : float
+            Power; a negative one takes back a load.
         """
         past_ns = min(to_ns, self._at_ns) - from_ns
         if past_ns > 0:
@@ -44,15 +49,15 @@ class Battery:
         self._loads.append((from_ns, to_ns, watt))
 
     def take(self, joules: float) -> None:
-        """Draw so much at once."""
+        """Draw an amount of energy at once."""
         self._joules -= joules
 
     def switched(self, standing_w: float, saved_w: float = 0.0) -> None:
-        """From the last `left_j` on the node draws so much while it does nothing else."""
+        """Change the standing power, from the instant of the last `left_j` on."""
         self._standing_w, self._saved_w = standing_w, saved_w
 
     def left_j(self, now_ns: int) -> float:
-        """What is left at an instant, no earlier than the last one asked for."""
+        """Joules left at an instant, which is no earlier than that of the last call."""
         drawn = self._drawn(self._standing_w, self._at_ns, now_ns)
         for from_ns, to_ns, watt in self._loads:
             drawn += watt * max(0, min(to_ns, now_ns) - max(from_ns, self._at_ns))
@@ -62,7 +67,7 @@ class Battery:
         return self._joules
 
     def empty_ns(self, now_ns: int) -> int | None:
-        """When it will be empty if nothing else is drawn; None: never."""
+        """When [ns] it will be empty with the loads it has; None: never."""
         left = self.left_j(now_ns) * NS_PER_S
         if left <= 0:
             return now_ns
@@ -80,20 +85,20 @@ class Battery:
         return None
 
     def _drawn(self, watt: float, from_ns: int, to_ns: int) -> float:
-        """Drawn in an interval in which all draw so much, but for sleep; in J times 1e9."""
+        """Energy [nJ] of a constant power between two instants, less what is saved by sleep."""
         drawn = watt * (to_ns - from_ns)
         if self._saved_w and self._rhythm is not None:
             drawn -= self._saved_w * self._rhythm.asleep_ns(from_ns, to_ns)
         return drawn
 
     def _mean_w(self, watt: float) -> float:
-        """The same in the long run, in W."""
+        """That power [W] in the long run, less what is saved by sleep."""
         if self._saved_w and self._rhythm is not None:
             watt -= self._saved_w * self._rhythm.share_asleep
         return watt
 
     def _takes_ns(self, watt: float, from_ns: int, left: float) -> int:
-        """How long it takes to draw what is left."""
+        """In how many ns a power draws `left` [nJ]."""
         if not self._saved_w or self._rhythm is None:
             return math.ceil(left / watt)
         longest_ns = math.ceil(left / self._mean_w(watt)) + self._rhythm.period_ns

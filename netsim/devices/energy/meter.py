@@ -1,4 +1,4 @@
-"""Counts what every node draws, and switches off those whose battery is empty."""
+"""Counts the energy that every node draws, and switches off nodes whose battery is empty."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,32 +12,33 @@ from netsim.units import NS_PER_S, to_s
 
 
 class Meter:
-    """The energy of one run.
+    """Counts the energy that nodes draw during one run.
 
     Parameters
     ----------
     env : Clock
     energy : Energy
     power : Power
-        Is told of deaths.
+        Switches off the nodes whose battery is empty.
     radiated_w : sequence of float
         Each node's transmit power; 0 over wires.
     distance_m : callable or None
-        (node, node, time_ns) -> their distance; None where nodes have no places.
+        (node, node, time in ns) -> distance in m; None where nodes have no places.
     batteries_j : sequence of float or None
-        What each node's battery holds; None: no end of it.
+        What each node's battery holds; None: without end.
     batch_size : int
         Samples of a local step.
     rhythms : sequence of Rhythm or None
-        When each node's radio is awake; empty: all of them always. One that sends or receives
-        beyond that is awake; one that only waits for its turn or for a reply counts as asleep.
+        When each node's radio is awake; empty: all of them always. A radio that sends or receives
+        outside that time is awake; one that only waits for its turn or for a reply counts as
+        asleep.
 
     Attributes
     ----------
     by_bits : bool
-        Whether what is `carried` costs anything.
+        Whether `carried` and `hears` cost anything.
     planned : int
-        Events of the clock that are to come and are this meter's.
+        How many events of the clock are this meter's and still to come.
     """
 
     def __init__(
@@ -77,18 +78,23 @@ class Meter:
         self.planned = 0
         for node in self._batteries:
             self._plan(node)
-        if self._batteries or self._rhythms:
-            power.tell(self._switched)
 
-    # -- what is drawn ---------------------------------------------------------------------------
+    # -- energy drawn ---------------------------------------------------------------------------
 
     def on_air(
         self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
     ) -> None:
         """A node sends, and others receive, for a time spread evenly between two instants.
 
-        A negative time takes back what had been told too much; then `to_ns` is the earlier one.
-        The sender may be among the receivers; it only sends.
+        Parameters
+        ----------
+        src : int
+        receivers : sequence of int
+            Those that listen. The sender may be among them; it only sends.
+        from_ns, to_ns : int
+            Where `to_ns` is the earlier one, the time is taken back.
+        airtime_ns : int
+            At most |to_ns - from_ns|; negative where it is taken back.
         """
         watt = self._sending_w[src] + self._woken_w(src, from_ns, to_ns)
         self._radio_j[src] += watt * airtime_ns / NS_PER_S
@@ -100,27 +106,37 @@ class Meter:
                     self.receives(node, from_ns, to_ns, airtime_ns)
 
     def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
-        """The same of one receiver alone."""
+        """A node receives for a time spread evenly between two instants.
+
+        Parameters
+        ----------
+        node : int
+        from_ns, to_ns, airtime_ns : int
+            See `on_air`.
+        """
         watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
         self._radio_j[node] += watt * airtime_ns / NS_PER_S
         self._drain(node, watt, from_ns, to_ns, airtime_ns)
 
     def _woken_w(self, node: int, from_ns: int, to_ns: int) -> float:
-        """Drawn beside on average, since the radio would sleep during some of that time."""
+        """Extra power [W], on average, of a radio that would sleep in part of an interval."""
         rhythm = self._rhythms.get(node)
         if rhythm is None or from_ns == to_ns:
             return 0.0
         return self._saved_w * rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
-        """A node has sent so many bits, headers and repetitions included.
+        """A node has sent a number of bits.
 
         Parameters
         ----------
+        src : int
         to : sequence of int
-            Whom they were meant for: the farthest counts.
+            All receivers that they were sent to; the energy is that of the farthest.
         receivers : sequence of int
             Those of them that listened.
+        bits : int
+            Headers and repetitions included.
         """
         if self._distance_m is None:
             return
@@ -132,12 +148,20 @@ class Meter:
             self.hears(node, bits)
 
     def hears(self, node: int, bits: int) -> None:
-        """A node has received so many bits."""
+        """A node has received a number of bits, headers and repetitions included."""
         self._radio_j[node] += (joules := self._radio.received_j(bits))
         self._take(node, joules)
 
     def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
-        """A node trains for so many steps, from an instant to another one."""
+        """A node trains between two instants.
+
+        Parameters
+        ----------
+        node : int
+        steps : int
+            Local steps.
+        from_ns, to_ns : int
+        """
         if self._step_j == 0.0:
             return
         joules = steps * self._step_j
@@ -167,7 +191,7 @@ class Meter:
     # -- batteries -------------------------------------------------------------------------------
 
     def _plan(self, node: int) -> None:
-        """Let the node go off when its battery will be empty, as far as is known now."""
+        """Plan to switch a node off when its battery will be empty, as far as is known now."""
         self._plans[node] += 1
         empty_ns = self._batteries[node].empty_ns(self._env.now)
         if empty_ns is not None and node not in self._power.dead:
@@ -184,7 +208,8 @@ class Meter:
         rhythm = self._rhythms.get(node)
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
-    def _switched(self, node: int, on: bool) -> None:
+    def switched(self, node: int, on: bool) -> None:
+        """A node has been switched on or off: it draws standing power, or none."""
         now, rhythm = self._env.now, self._rhythms.get(node)
         if on:
             self._on_since_ns[node] = now
@@ -196,10 +221,10 @@ class Meter:
             battery.switched(self._standing_w * on, self._saved_w * on)
             self._plan(node)
 
-    # -- what it comes to ------------------------------------------------------------------------
+    # -- totals ------------------------------------------------------------------------
 
     def spent_j(self, node: int, now_ns: int) -> float:
-        """What a node has drawn; all of a transmission or a training counts from its start."""
+        """Joules that a node has drawn; a transmission or training counts from its start."""
         spent = self._radio_j[node] + self._compute_j[node]
         stands = self._standing_w or self._rhythms
         return spent + self._idle_j(node, now_ns) if stands else spent
@@ -212,23 +237,23 @@ class Meter:
         return joules
 
     def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
-        """For how long a radio has slept while its node was on, by its schedule."""
+        """For how long [ns] a radio has slept by its schedule while its node was on."""
         slept_ns = self._slept_ns[node]
         if node not in self._power.off:
             slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)
         return slept_ns
 
     def total_j(self, now_ns: int) -> float:
-        """What all nodes have drawn."""
+        """Joules that all nodes have drawn."""
         return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_j)))
 
     def summary(self, end_ns: int) -> dict[str, Any]:
-        """For the summary: joules by cause and by node, and who died when, by time.
+        """For the summary: joules by cause and by node, and when which node died.
 
         Returns
         -------
         dict
-            `radio_j` what sending and receiving drew beside idling, `idle_j` (sleep included),
+            `radio_j` of sending and receiving beyond idling, `idle_j` (sleep included),
             `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules}.
         """
         nodes = range(len(self._radio_j))

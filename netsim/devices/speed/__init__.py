@@ -1,4 +1,4 @@
-"""Virtual compute time: how long a device takes; one law a file, its name is its `kind`."""
+"""Virtual compute time: how long a device takes; one model a file, its name is its `kind`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from pathlib import Path
 from netsim.registry import Component
 from netsim.rng import Streams
 
+LISTED_AS = "compute.speed"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
+
 
 class Speed(Component):
-    """Virtual seconds of local training.
+    """Virtual duration of local training: base of the models.
 
     Every node has a speed relative to a nominal device, whose local step takes `mean_step_s`.
     """
 
     @abstractmethod
     def mean_step_s(self) -> float:
-        """Mean duration of one local step on a node of speed 1."""
+        """Mean duration [s] of one local step on a node of speed 1."""
 
     @abstractmethod
     def train_s(self, steps: int, factor: float, streams: Streams, node: int, job: int) -> float:
-        """Duration of one training job.
+        """Virtual duration of one training job.
 
         Parameters
         ----------
@@ -30,8 +33,16 @@ class Speed(Component):
             Local steps.
         factor : float
             The node's speed relative to the nominal device.
+        streams : Streams
+            For models with random durations.
+        node : int
         job : int
             How many training jobs the node had before: keys the draw.
+
+        Returns
+        -------
+        float
+            In s.
         """
 
     def relative(
@@ -42,10 +53,15 @@ class Speed(Component):
         Parameters
         ----------
         given : sequence of float
-            What the nodes' groups say.
+            Speed of each node that its group states; 1 by default.
         streams : Streams
         folder : Path or None
             The data folder, where files may lie.
+
+        Returns
+        -------
+        tuple of float
+            One for each node.
 
         Raises
         ------
@@ -57,7 +73,7 @@ class Speed(Component):
     def for_models(
         self, speeds: Sequence[float], step_flops: Callable[[int], float]
     ) -> tuple[Speed, tuple[float, ...]]:
-        """The law and the speeds once it is known what the nodes train.
+        """The model and the speeds for the models that nodes train.
 
         Parameters
         ----------
@@ -65,5 +81,10 @@ class Speed(Component):
             From `relative`.
         step_flops : callable
             node -> floating-point operations of its local step (`netsim.learning.flops`).
+
+        Returns
+        -------
+        (Speed, tuple of float)
+            The speed model, and each node's speed relative to its nominal device.
         """
         return self, tuple(speeds)

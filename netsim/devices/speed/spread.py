@@ -29,7 +29,7 @@ class Spread(Fixed):
         def slowness(node: int) -> float:
             if self.law == "exponential":
                 return 1.0 + self.sigma * streams.exponential("device speed", node)
-            # a draw of exactly 0 would be minus infinity
+            # A draw of exactly 0 would become minus infinity.
             u = streams.uniform("device speed", node) or 2.0**-54
             return math.exp(self.sigma * float(ndtri(u)))
 

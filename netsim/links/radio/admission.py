@@ -1,9 +1,9 @@
-"""Whose turn it is: radios taken and freed, messages that wait for them."""
+"""First-come, first-served queue of half-duplex radios."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -11,81 +11,92 @@ from netsim.links.link import Transmission
 
 
 @dataclass(slots=True, eq=False)
-class Queued:
-    """A message that waits for radios: a unicast for both ends, a broadcast for its sender's.
+class QueuedMessage:
+    """A message that needs radios: a unicast both ends', a broadcast its sender's.
 
-    The two radios of a broadcast are the same one, and so are those of a unicast where a message
-    does not take its receiver's radio. The sender's comes first.
+    Attributes
+    ----------
+    group : sequence of Transmission
+        One for each receiver; a unicast has one.
+    radios : (int, int)
+        Nodes whose radios it needs to start, the sender first; twice the sender for a broadcast,
+        and for a unicast that does not occupy its receiver's radio.
+    broadcast : bool
+    left_queue : bool
+        Whether it has started or was given up.
+    order : int
+        Its place in the order of arrival.
     """
 
-    order: int
     group: Sequence[Transmission]
     radios: tuple[int, int]
     broadcast: bool
-    gone: bool = False
+    left_queue: bool = False
+    order: int = 0
 
 
-class Admission:
-    """Starts messages in order of arrival as soon as their radios are free.
+class RadioQueue:
+    """First-come, first-served queue of half-duplex radios.
+
+    A message waits in the line of each radio that it needs. Of those whose radios are all free the
+    oldest goes first, so a busy peer holds up no other message, and nothing can deadlock.
 
     Parameters
     ----------
     nodes : int
     limit : int or None
-        How many messages may wait at a sender.
-    start : callable
-        Told of a message whose turn it is; takes the radios it needs before it returns.
+        How many messages may wait at a sender; None: any number.
+
+    Attributes
+    ----------
+    free : list of bool
+        By node, whether its radio is free. Whoever starts a message takes its radios.
     """
 
-    def __init__(self, nodes: int, limit: int | None, start: Callable[[Queued], None]) -> None:
+    def __init__(self, nodes: int, limit: int | None) -> None:
         self.free = [True] * nodes
-        self._waiting: list[deque[Queued]] = [deque() for _ in range(nodes)]
+        self._waiting: list[deque[QueuedMessage]] = [deque() for _ in range(nodes)]
         self._order = 0
         self._limit = limit
-        self._start = start
 
-    def admit(
-        self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
-    ) -> Queued | None:
-        """Start a message or let it wait; it if it waits, `gone` if there is no room."""
+    def can_start(self, message: QueuedMessage) -> bool:
+        """Whether a message has not left the queue and its radios are free."""
+        one, other = message.radios
+        return self.free[one] and self.free[other] and not message.left_queue
+
+    def is_full(self, sender: int) -> bool:
+        """Whether as many messages of a sender wait as may."""
+        return self._limit is not None and len(self.waiting_from(sender)) >= self._limit
+
+    def add(self, message: QueuedMessage) -> None:
+        """Let a message wait for its radios."""
         self._order += 1
-        queued = Queued(self._order, group, radios, broadcast)
-        if self._can_start(queued):
-            self._begin(queued)
-            return None
-        if self._limit is not None and len(self.waiting_from(radios[0])) >= self._limit:
-            queued.gone = True
-            return queued
-        for radio in dict.fromkeys(radios):
-            self._waiting[radio].append(queued)
-        return queued
+        message.order = self._order
+        for radio in dict.fromkeys(message.radios):
+            self._waiting[radio].append(message)
 
-    def waiting_from(self, node: int) -> list[Queued]:
-        """The messages of a sender that wait."""
-        return [q for q in self._waiting[node] if q.radios[0] == node and not q.gone]
+    def waiting_from(self, sender: int) -> list[QueuedMessage]:
+        """The messages of a sender that wait, oldest first."""
+        return [q for q in self._waiting[sender] if q.radios[0] == sender and not q.left_queue]
 
     def release(self, radios: Sequence[int]) -> None:
-        """Free radios, then start what waits for them, oldest first."""
+        """Free the radios of some nodes."""
         for radio in radios:
             self.free[radio] = True
-            queue = self._waiting[radio]
-            while queue and queue[0].gone:
-                queue.popleft()
-        while True:
-            oldest = [
-                next(filter(self._can_start, self._waiting[radio]), None)
-                for radio in radios
-                if self.free[radio]
-            ]
-            ready = [queued for queued in oldest if queued is not None]
-            if not ready:
-                return
-            self._begin(min(ready, key=attrgetter("order")))
+            line = self._waiting[radio]
+            while line and line[0].left_queue:
+                line.popleft()
 
-    def _can_start(self, queued: Queued) -> bool:
-        one, other = queued.radios
-        return self.free[one] and self.free[other] and not queued.gone
-
-    def _begin(self, queued: Queued) -> None:
-        queued.gone = True
-        self._start(queued)
+    def take_oldest(self, radios: Sequence[int]) -> QueuedMessage | None:
+        """Take the oldest message that waits for one of some radios and can start; None: none."""
+        oldest = [
+            next(filter(self.can_start, self._waiting[radio]), None)
+            for radio in radios
+            if self.free[radio]
+        ]
+        ready = [message for message in oldest if message is not None]
+        if not ready:
+            return None
+        first = min(ready, key=attrgetter("order"))
+        first.left_queue = True
+        return first

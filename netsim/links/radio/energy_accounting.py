@@ -1,76 +1,133 @@
-"""What flights cost: time on the air, told to the recorder and to the meter, and bits."""
+"""What flights cost: time on the air and bits, told to the recorder and to the energy meter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from netsim.links.link import Report
 from netsim.links.radio.flight import Flight, Reception
 from netsim.recording.recorder import Recorder
 
-if TYPE_CHECKING:
-    from netsim.devices.energy.meter import Meter
+
+class EnergyMeter(Protocol):
+    """What counts the energy of nodes; `netsim.devices.energy.meter` says what each call means.
+
+    Attributes
+    ----------
+    by_bits : bool
+        Whether `carried` and `hears` cost anything.
+    """
+
+    by_bits: bool
+
+    def on_air(
+        self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
+    ) -> None: ...
+
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None: ...
+
+    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None: ...
+
+    def hears(self, node: int, bits: int) -> None: ...
 
 
-def count_airtime(flight: Flight, to_ns: int, recorder: Recorder, meter: Meter) -> None:
-    """Count what a sender has spent on the air up to a time; takes back what was too much."""
-    from_ns, flight.counted_to_ns = flight.counted_to_ns, max(to_ns, flight.begins_ns)
-    for begin_ns, end_ns, airtime_ns in _airtimes(flight, from_ns, flight.counted_to_ns):
-        recorder.airtime_ns += airtime_ns
-        meter.on_air(flight.src, _listening(flight), begin_ns, end_ns, airtime_ns)
-    for reception in _late(flight):
-        heard_from_ns, heard_to_ns = (
-            max(t, reception.wakes_ns) for t in (from_ns, flight.counted_to_ns)
-        )
-        for begin_ns, end_ns, airtime_ns in _airtimes(flight, heard_from_ns, heard_to_ns):
-            meter.receives(reception.tx.dst, begin_ns, end_ns, airtime_ns)
+class EnergyAccounting:
+    """Counts the airtime and the bits of flights.
 
+    Airtime is counted to a flight's planned end when it starts, so that a battery knows when it
+    will be empty, and taken back where the flight ends earlier.
 
-def take_back(flight: Flight, reception: Reception, now_ns: int, meter: Meter) -> None:
-    """A receiver does not listen to the rest of a flight that has been counted to its end."""
-    now_ns = max(now_ns, flight.begins_ns)
-    for begin_ns, end_ns, airtime_ns in _airtimes(flight, flight.counted_to_ns, now_ns):
-        meter.receives(reception.tx.dst, begin_ns, end_ns, airtime_ns)
+    Parameters
+    ----------
+    recorder : Recorder
+    meter : EnergyMeter
+    """
 
+    def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
+        self._recorder, self._meter = recorder, meter
+        self._by_bits = meter.by_bits
 
-def count_bits(flight: Flight, reports: Sequence[Report], meter: Meter) -> None:
-    """Tell what a flight that has ended has carried, headers and repetitions included."""
-    if flight.broadcast:
-        attempts = flight.packets if flight.rate_bps else 0
-        attempts = max((report[2] for report in reports if report[2]), default=attempts)
-    else:
-        attempts = reports[0][2]
-    meter.carried(flight.src, flight.meant, _listening(flight), attempts * flight.packet_bits)
-    for reception in _late(flight):
-        if reception.wakes_ns <= flight.counted_to_ns:
-            heard = attempts - reception.slept
-            meter.hears(reception.tx.dst, heard * flight.packet_bits)
+    def airtime(self, flight: Flight, until_ns: int) -> None:
+        """Count a flight's airtime up to an instant; take back what was counted beyond it."""
+        meter = self._meter
+        begin_ns, flight.accounted_to_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
+        for from_ns, to_ns, airtime_ns in _airtimes(flight, begin_ns, flight.accounted_to_ns):
+            self._recorder.airtime_ns += airtime_ns
+            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns)
+        for reception in _waking_later(flight):
+            heard_from_ns, heard_to_ns = (
+                max(t, reception.wakes_ns) for t in (begin_ns, flight.accounted_to_ns)
+            )
+            for from_ns, to_ns, airtime_ns in _airtimes(flight, heard_from_ns, heard_to_ns):
+                meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
+
+    def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
+        """Take back the airtime that a receiver will not listen to, to the end of a flight.
+
+        Parameters
+        ----------
+        flight : Flight
+            Counted to its planned end.
+        reception : Reception
+            That of the receiver.
+        now_ns : int
+        """
+        now_ns = max(now_ns, flight.begins_ns)
+        for from_ns, to_ns, airtime_ns in _airtimes(flight, flight.accounted_to_ns, now_ns):
+            self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
+
+    def bits(self, flight: Flight, reports: Sequence[Report]) -> None:
+        """Count the bits that a flight has carried, headers and repetitions included.
+
+        Parameters
+        ----------
+        flight : Flight
+            One that has ended.
+        reports : sequence of Report
+            What became of it at each of its receptions.
+        """
+        if not self._by_bits:
+            return
+        if flight.broadcast:
+            attempts = flight.packets if flight.rate_bps else 0
+            attempts = max((report[2] for report in reports if report[2]), default=attempts)
+        else:
+            attempts = reports[0][2]
+        bits = attempts * flight.packet_bits
+        self._meter.carried(flight.src, flight.addressees, _awake(flight), bits)
+        for reception in _waking_later(flight):
+            if reception.wakes_ns <= flight.accounted_to_ns:
+                heard = attempts - reception.attempts_asleep
+                self._meter.hears(reception.tx.dst, heard * flight.packet_bits)
 
 
 def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, int, int]]:
-    """(from, to, time on the air) where a flight is sent between two instants.
+    """(from, to, airtime) [ns] of the times between two instants at which a flight is sent.
 
-    Backwards in time what is to be taken back: `to` is before `from`, the time negative.
+    Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
     """
     back = to_ns < from_ns
     at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
-    for silent_ns, resumes_ns in (*flight.silent, (last_ns, last_ns)):
-        end_ns = min(silent_ns, last_ns)
+    for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
+        end_ns = min(pause_ns, last_ns)
         if end_ns > at_ns:
             airtime_ns = end_ns - at_ns
-            if flight.on_air != 1.0:
-                airtime_ns = round(flight.on_air * airtime_ns)
+            if flight.transmit_share != 1.0:
+                airtime_ns = round(flight.transmit_share * airtime_ns)
             yield (end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns)
         at_ns = max(at_ns, resumes_ns)
 
 
-def _listening(flight: Flight) -> list[int]:
-    """Who listens from the beginning of a flight on."""
+def _awake(flight: Flight) -> list[int]:
+    """Receivers that listen from the beginning of a flight on."""
     begins_ns = flight.begins_ns
-    return [r.tx.dst for r in flight.receptions if not r.in_vain and r.wakes_ns <= begins_ns]
+    return [
+        r.tx.dst for r in flight.receptions if r.unreachable is None and r.wakes_ns <= begins_ns
+    ]
 
 
-def _late(flight: Flight) -> list[Reception]:
-    """Who listens from some time on, having slept before."""
-    return [r for r in flight.receptions if not r.in_vain and r.wakes_ns > flight.begins_ns]
+def _waking_later(flight: Flight) -> list[Reception]:
+    """Receptions whose receiver wakes up after the beginning of a flight."""
+    begins_ns = flight.begins_ns
+    return [r for r in flight.receptions if r.unreachable is None and r.wakes_ns > begins_ns]

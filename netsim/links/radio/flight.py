@@ -1,4 +1,9 @@
-"""A transmission on the air: one airtime, one or more receivers."""
+"""A message on the air: a flight, and its reception at each receiver.
+
+What a receiver meets is sampled to the end of the flight in one go, and what was sampled is kept.
+Should the flight be interrupted, the part up to then is sampled again from the same random stream,
+and so is the same. The time from one interruption to the next is a leg.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +13,25 @@ from typing import Any, Protocol
 import numpy as np
 
 from netsim.channels.arq import Sending
+from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, Medium
 from netsim.links.link import (
     ASLEEP,
     COLLISION,
     DEADLINE,
     DELIVERED,
-    OFF,
     OUTAGE,
     PARTIAL,
     RETRIES,
     Report,
     Transmission,
 )
-from netsim.links.radio.channel import Propagation, Stretch
+from netsim.links.radio.channel import RadioChannel
 from netsim.units import linear_to_db
 
 
-class Got(Protocol):
-    """What a receiver has of a message: packets in all, delivered and given up."""
+class Progress(Protocol):
+    """How far a message has come at a receiver: packets in all, delivered, and given up."""
 
     packets: int
 
@@ -38,127 +43,141 @@ class Got(Protocol):
 
 
 class Reception:
-    """What becomes of a flight at one receiver.
+    """A flight at one receiver.
 
-    A flight is drawn to its end in one go, and what was drawn is kept: should it be interrupted,
-    the part up to then is drawn again from the same stream, and so is the same. What lies between
-    two interruptions is a leg.
+    Parameters
+    ----------
+    tx : Transmission
+    serial : int
+        Number of the message among those of this pair of nodes: keys its random draws.
+    unreachable : str or None
+        Outcome (`off`, `outage`) if the receiver is off or has lost contact, so that no attempt
+        gets through; None while it can receive.
+    predetermined : Report or None
+        What becomes of the transmission, if that is known from the start; nothing is sampled then.
 
     Attributes
     ----------
-    in_vain : bool
-        Whether the receiver is off or has lost contact: nothing gets through.
-    vain : str
-        The outcome if so.
     wakes_ns : int
-        Attempts that begin earlier are lost: its radio sleeps until then.
-    fixed : Report or None
-        What becomes of it if that is known from the start: nothing is drawn for it.
-    medium, drawn_under : Medium
-        What others do to each attempt now, and did when its leg was drawn.
-    heard : dict
-        Interference over noise of each flight that is heard, linear; kept by `Sharing`.
-    base : Sending or None
-        The message where its leg began; None: nothing has been sent.
-    sending : Sending or None
-        The message at the end of what has been drawn.
+        The receiver's radio sleeps until then, and attempts that begin earlier are lost.
+    medium, sampled_medium : Medium
+        What other senders do to each attempt now, and what they did when the leg was sampled.
+    interferers : dict of Flight to float
+        Interference over noise of each flight that is heard, linear; kept by `Interference`.
+    leg_start, sending : Sending or None
+        The message where its leg began (None: nothing has been sent), and at the end of what has
+        been sampled.
     rng : numpy.random.Generator or None
-        What the leg was drawn with.
-    met, used : list
-        The stretches of the leg, and the attempts in each.
-    last : Stretch or None
-        The last stretch of earlier legs.
+        What the leg was sampled with.
+    blocks : list of ChannelBlock
+        The blocks of the leg.
+    block_attempts : list of int
+        Attempts made in each of them.
+    last_block : ChannelBlock or None
+        The last block of earlier legs.
     first_snr : float or None
-        What was met first, linear.
-    attempts, slept, weighted_snr
-        Sums over earlier legs; `slept` are the attempts at which it slept.
+        SNR of the first block of all, linear.
+    attempts, attempts_asleep : int
+        Attempts of earlier legs, and those of them at which the receiver slept.
+    weighted_snr : float
+        SNR of earlier legs, linear, summed over attempts.
     hopeless : bool
-        Whether no attempt of earlier legs had a chance.
+        Whether no attempt of earlier legs could have got through.
     """
 
-    # What few flights ever set is kept with the class: a flight is made for every message.
-    heard: dict[Flight, float]
-    base: Sending | None = None
+    # Defaults of what few flights ever set are kept with the class: one is made for every message.
+    interferers: dict[Flight, float]
+    leg_start: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
-    last: Stretch | None = None
+    last_block: ChannelBlock | None = None
     first_snr: float | None = None
     medium = ALONE
-    drawn_under = ALONE
-    vain = OFF
+    sampled_medium = ALONE
     wakes_ns = 0
     attempts = 0
-    slept = 0
+    attempts_asleep = 0
     weighted_snr = 0.0
     hopeless = True
 
     def __init__(
-        self, tx: Transmission, serial: int, in_vain: bool, fixed: Report | None = None
+        self,
+        tx: Transmission,
+        serial: int,
+        unreachable: str | None = None,
+        predetermined: Report | None = None,
     ) -> None:
         self.tx = tx
         self.serial = serial
-        self.in_vain = in_vain
-        self.fixed = fixed
-        self.met: list[Stretch] = []
-        self.used: list[int] = []
+        self.unreachable = unreachable
+        self.predetermined = predetermined
+        self.blocks: list[ChannelBlock] = []
+        self.block_attempts: list[int] = []
 
     def close_leg(self) -> None:
-        """Add what the leg brought to the sums, and forget it."""
-        if not self.met:
+        """Add the leg to the sums over earlier legs, and forget its blocks."""
+        if not self.blocks:
             return
         if self.first_snr is None:
-            self.first_snr = self.met[0].snr
-        for stretch, n in zip(self.met, self.used, strict=False):
+            self.first_snr = self.blocks[0].snr
+        for block, n in zip(self.blocks, self.block_attempts, strict=False):
             self.attempts += n
-            self.weighted_snr += stretch.snr * n
-            if stretch.per < 1.0:
+            self.weighted_snr += block.snr * n
+            if block.per < 1.0:
                 self.hopeless = False
-            elif stretch.asleep:
-                self.slept += n
-        self.last = self.met[-1]
-        self.met, self.used = [], []
+            elif block.asleep:
+                self.attempts_asleep += n
+        self.last_block = self.blocks[-1]
+        self.blocks, self.block_attempts = [], []
 
     def report(
         self,
         flight: Flight,
         under_way: int,
-        got: Got,
+        progress: Progress,
         arrived: Any,
-        channel: Propagation,
+        channel: RadioChannel,
         limit: int | None,
     ) -> Report:
-        """What became of the message, its last leg being closed.
+        """What became of the message, once its last leg is closed.
 
         Parameters
         ----------
+        flight : Flight
         under_way : int
             Attempts that had begun but not ended.
-        got : Got
-        arrived : ndarray of bool or None
-            Which packets arrived, if they were kept.
+        progress : Progress
+            Packets delivered and given up.
+        arrived : ndarray of bool, shape (packets,), or None
+            Which packets arrived, if that was kept.
+        channel : RadioChannel
         limit : int or None
             Attempts at one packet; None: any number.
+
+        Returns
+        -------
+        Report
         """
-        tx, delivered, mask = self.tx, got.delivered, None
-        if self.in_vain:
-            outcome = self.vain
-        elif delivered == got.packets:
+        tx, delivered, mask = self.tx, progress.delivered, None
+        if self.unreachable is not None:
+            outcome = self.unreachable
+        elif delivered == progress.packets:
             outcome = DELIVERED
         elif delivered and tx.message.accepts_partial:
             outcome, mask = PARTIAL, arrived
         elif flight.expired:
             outcome = DEADLINE
-        elif limit is not None and self.slept >= limit:  # a packet was lost before it woke
+        elif limit is not None and self.attempts_asleep >= limit:  # a packet was lost before
             outcome = ASLEEP
-        elif self._failed_of_others(flight, channel):
+        elif self._lost_to_others(flight, channel):
             outcome = COLLISION
         else:
             outcome = OUTAGE if self.hopeless else RETRIES
-        return tx, outcome, self.attempts + under_way, got.lost, self._mean_snr_db(), mask
+        return tx, outcome, self.attempts + under_way, progress.lost, self._mean_snr_db(), mask
 
-    def _failed_of_others(self, flight: Flight, channel: Propagation) -> bool:
-        """Whether others were the larger part of why attempts failed at the end."""
-        medium, last = self.medium, self.last
+    def _lost_to_others(self, flight: Flight, channel: RadioChannel) -> bool:
+        """Whether other senders were the larger part of why the last attempts failed."""
+        medium, last = self.medium, self.last_block
         if last is None or (medium.noise_rise == 1.0 and medium.collision == 0.0):
             return False
         snr, rate_bps = last.snr * medium.noise_rise, flight.rate_bps
@@ -175,52 +194,62 @@ class Reception:
 
 
 class Flight:
-    """A transmission on the air.
+    """A message on the air: one sender, one or more receivers.
+
+    Parameters
+    ----------
+    src : int
+        The sender.
+    radios : list of int
+        Nodes whose radios it has taken.
+    receptions : list of Reception
+        One for each receiver that listens; a unicast has one.
+    packets, packet_bits : int
+        How many packets the message is cut into, and the size of each, header included.
+    begins_ns : int
+        When its first attempt begins.
+    deadline_ns : int or None
+        When its time to live ends; None: never.
+    rate_bps : float or None
+        Rate of a broadcast; None for a unicast, whose rate follows its channel.
+    missed : sequence of Report
+        Of the receivers that missed it from the start; told at its end.
 
     Attributes
     ----------
-    radios : list of int
-        Those it has taken.
-    meant : list of int
-        Whom it is meant for, also those who miss it or leave.
-    missed : list of Report
-        What is told, at its end, of those receivers that missed it from the start.
-    rate_bps : float or None
-        Of a broadcast; a unicast follows its channel.
-    begins_ns, from_ns : int
-        When it and its leg began.
-    left : int
-        Packets of a broadcast that are still to be sent where its leg begins.
+    addressees : list of int
+        All receivers that it was sent to, also those that miss it or leave.
     leg : int
         How many interruptions it has had.
-    medium, drawn_under : Medium
-        What others do to its attempts now, and did when its leg was drawn.
-    attempt_ns : float
-        Time of one attempt of a broadcast, or of one that is played by itself.
-    near : dict
-        Flights that it contends with, as an ordered set; kept by `Sharing`.
-    share : float
-        For how much of the time those whom it contends with let it send; kept by `Sharing`.
-    ends_ns : int
-        When it ends as things are.
-    deadline_ns : int or None
-        When its time to live ends.
+    leg_begins_ns, ends_ns : int
+        When its leg began, and when it ends as things are.
+    packets_left : int
+        Packets of a broadcast that are still to be sent where the leg begins.
     expired : bool
-        Whether that is what ends it.
-    counted_to_ns : int
-        Up to when its sender's time on the air has been counted, at `on_air` a unit of time: the
-        share of the leg's first attempts.
-    silent : sequence of (int, int)
-        From when to when in its leg nothing can be sent, in order: the rate is 0.
+        Whether the end of its time to live is what ends it.
+    medium, sampled_medium : Medium
+        What other senders do to its attempts now, and what they did when the leg was sampled.
+    attempt_ns : float
+        Time of one attempt, of a broadcast or of an attempt that is an event of its own.
+    contenders : dict of Flight to None
+        Flights that it contends with, as an ordered set; kept by `Interference`.
+    medium_share : float
+        Share of the time for which its contenders let it send; kept by `Interference`.
+    accounted_to_ns : int
+        Up to when its sender's time on the air has been counted.
+    transmit_share : float
+        Share of an attempt's time in which the sender transmits.
+    pauses : sequence of (int, int)
+        Begin and end [ns] of the times in its leg at which the rate is 0, in order.
     """
 
-    near: dict[Flight, None]
-    share = 1.0
+    contenders: dict[Flight, None]
+    medium_share = 1.0
     medium = ALONE
-    drawn_under = ALONE
+    sampled_medium = ALONE
     attempt_ns = 0.0
-    on_air = 1.0
-    silent: Sequence[tuple[int, int]] = ()
+    transmit_share = 1.0
+    pauses: Sequence[tuple[int, int]] = ()
     expired = False
     leg = 0
 
@@ -231,7 +260,7 @@ class Flight:
         receptions: list[Reception],
         packets: int,
         packet_bits: int,
-        from_ns: int,
+        begins_ns: int,
         deadline_ns: int | None,
         rate_bps: float | None = None,
         missed: Sequence[Report] = (),
@@ -239,18 +268,18 @@ class Flight:
         self.src = src
         self.radios = radios
         self.receptions = receptions
-        self.packets = self.left = packets
+        self.packets = self.packets_left = packets
         self.packet_bits = packet_bits
-        self.begins_ns = self.from_ns = self.ends_ns = self.counted_to_ns = from_ns
+        self.begins_ns = self.leg_begins_ns = self.ends_ns = self.accounted_to_ns = begins_ns
         self.deadline_ns = deadline_ns
         self.rate_bps = rate_bps
         self.missed = missed
-        self.meant = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
+        self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
 
 
-def on_air(medium: Medium, attempt_ns: float) -> float:
-    """Share of an attempt's time in which its sender does send."""
+def transmit_share(medium: Medium, attempt_ns: float) -> float:
+    """Share of an attempt's time in which its sender transmits, in [0, 1]."""
     if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):
         return 1.0
     alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown

@@ -1,50 +1,80 @@
-"""The air at work: half-duplex radios, block fading, whole messages sampled at once.
+"""The radio link: half-duplex radios, fading channels, messages sampled as a whole.
 
-A message over the air is cut into packets and sampled as one draw per stretch of constant channel
-(`netsim.channels.arq`); it costs a handful of events however large it is. What others do to it
-meanwhile is the matter of `netsim.channels.mac`.
+The life of a message, in the order of `RadioLink`'s methods:
 
-Admission: a unicast starts when both radios are free and takes both at once; those that wait are
-tried in order of arrival whenever one of their radios becomes free, so a busy peer holds up nobody
-else and nothing can deadlock. A broadcast takes its sender's radio and that of every receiver that
-is free; one that is busy or asleep misses it. Where senders share the medium packet by packet, a
-message takes its sender's turn only.
+1. Admission (`unicast`, `broadcast`, `admission.RadioQueue`). A unicast starts when the radios of
+   both ends are free, and takes both. A broadcast takes its sender's radio and that of every
+   receiver that is free; one that is busy or asleep misses it. Where senders share the medium
+   packet by packet (`Mac.exclusive` is false), a message takes its sender's radio only.
+2. Flight (`_start`). `receivers.Receivers` says who listens from when on,
+   `interference.Interference` what it and the other flights do to each other.
+3. Attempts. `message_level` or `packet_level` samples them, and calls `_end` when the flight is
+   over. Where other flights come or go meanwhile, it goes on under other conditions (`_change`).
+4. Outcome (`_end`): a `Report` for each receiver; its radios are free, and what waits starts.
+5. Accounting: airtime and bits, by `energy_accounting.EnergyAccounting`, whenever they are known.
+6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
+
+A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
+flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 from netsim.channels.mac import ALONE
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
-from netsim.links.link import ARRIVED, BUSY, DEADLINE, OFF, OUTAGE, Link, Report, Transmission
-from netsim.links.radio.admission import Admission, Queued
-from netsim.links.radio.channel import Budget, Propagation
-from netsim.links.radio.energy_accounting import count_airtime, count_bits, take_back
+from netsim.links.link import (
+    ARRIVED,
+    BUSY,
+    DEADLINE,
+    OFF,
+    OUTAGE,
+    PhysicalLink,
+    Report,
+    Transmission,
+)
+from netsim.links.radio.admission import QueuedMessage, RadioQueue
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Sharing
-from netsim.links.radio.message_level import Whole
-from netsim.links.radio.packet_level import ByPacket
-from netsim.links.radio.receivers import Listening
+from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.message_level import MessageLevelSampler
+from netsim.links.radio.packet_level import PacketLevelSampler
+from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
-class Air(Link):
-    """`Radio` at work.
+class RadioLink(PhysicalLink):
+    """One half-duplex radio a node, as the table `[radio]` describes it.
 
     Parameters
     ----------
     radio : Radio
-    budget : Budget
+    budget : LinkBudget
+        Powers, mean SNRs and threshold.
     last_wakeup : callable
-        See `Propagation`.
+        (node, time in ns) -> (time in ns, number) of its last wake-up; see `RadioChannel`.
+    env : Clock
+    recorder : Recorder
+    streams : Streams
+        Where all random draws come from.
+    meter : EnergyMeter
+        Is told what the radios do.
+    off : set of int
+        Nodes that are switched off.
+    meetings : Meetings or None
+        When pairs are in contact; None: always.
     distance_m : callable or None
-        (node, node, time in ns) -> how far apart they are; None where nodes have no places.
+        (node, node, time in ns) -> distance in m; None where nodes have no places.
     rhythms : sequence of Rhythm or None
         When each node's radio is awake; empty: all of them always.
     """
@@ -52,156 +82,170 @@ class Air(Link):
     def __init__(
         self,
         radio: Radio,
-        budget: Budget,
+        budget: LinkBudget,
         last_wakeup: Callable[[int, int], tuple[int, int]],
         env: Clock,
         recorder: Recorder,
         streams: Streams,
+        meter: EnergyMeter,
+        off: AbstractSet[int] = frozenset(),
+        meetings: Meetings | None = None,
         distance_m: Callable[[int, int, int], float] | None = None,
         rhythms: Sequence[Rhythm | None] = (),
     ) -> None:
-        nodes = len(budget.tx_power_w)
-        super().__init__(env, recorder, nodes, to_ns(radio.ttl_s) if radio.ttl_s else None)
+        nodes = self._nodes = len(budget.tx_power_w)
+        ttl_ns = to_ns(radio.ttl_s) if radio.ttl_s else None
+        super().__init__(env, recorder, nodes, ttl_ns, off, meetings)
         self.acknowledged = radio.arq.acknowledged
         self.control_bits = radio.control_bits
         self.discovery = radio.discovery
         self.probe_window_s = radio.probe_window_s
-        self._channel = channel = Propagation(radio, budget, last_wakeup, streams)
-        self._admission = Admission(nodes, radio.queue_limit, self._start)
-        self._flights: dict[Flight, None] = {}
-        self._draws = (Whole if radio.fidelity == "message" else ByPacket)(
-            radio, channel, env, streams, self._end
-        )
         mac = self._mac = radio.mac
         self._exclusive = mac.exclusive
-        self._medium = mac.medium(1, nodes)
-        self._sharing: Sharing | None = None
-        if mac.interferes or mac.contends:
-            self._sharing = Sharing(mac, channel, nodes, distance_m)
-        self._distance_m = distance_m if radio.propagation_delay else None
         self._packets = radio.packets
-        free = self._admission.free if mac.exclusive else None
-        self._listening = Listening(channel, radio.packets, self.off, free, rhythms)
+        self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
+        self._queue = RadioQueue(nodes, radio.queue_limit)
+        free = self._queue.free if mac.exclusive else None
+        self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
+        self._interference: Interference | None = None
+        if mac.interferes or mac.contends:
+            self._interference = Interference(mac, channel, nodes, distance_m)
+        self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
+        self._alone = self._medium == ALONE
+        sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
+        self._sampler = sampler(radio, channel, env, streams, self._end)
+        self._accounting = EnergyAccounting(recorder, meter)
+        self._distance_m = distance_m if radio.propagation_delay else None
+        self._flights: dict[Flight, None] = {}  # on the air, in order of their start
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
 
-    # -- admission -------------------------------------------------------------------------------
+    # -- 1. admission ----------------------------------------------------------------------------
 
     def unicast(self, tx: Transmission) -> None:
-        self.in_flight += 1
-        for one in self._in_contact((tx,)):
-            radios = (tx.src, tx.dst if self._exclusive else tx.src)
-            self._admit((one,), radios, broadcast=False)
+        self._in_flight += 1
+        group = self.in_contact((tx,))
+        if group:
+            other = tx.dst if self._exclusive else tx.src
+            self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
-        self.in_flight += len(group)
-        src, group = group[0].src, self._in_contact(group)
+        self._in_flight += len(group)
+        src, group = group[0].src, self.in_contact(group)
         if group:
-            self._admit(group, (src, src), broadcast=True)
+            self._admit(QueuedMessage(group, (src, src), broadcast=True))
 
-    def _admit(
-        self, group: Sequence[Transmission], radios: tuple[int, int], broadcast: bool
-    ) -> None:
-        queued = self._admission.admit(group, radios, broadcast)
-        if queued is None:
+    def _admit(self, message: QueuedMessage) -> None:
+        """Start a message, or let it wait for its radios; refuse it where too many wait."""
+        first = message.group[0]
+        if self._queue.can_start(message):
+            self._start(message)
             return
-        if queued.gone:
-            self.env.after(0, self._give_up, queued, BUSY)
+        if self._queue.is_full(first.src):
+            self.env.after(0, self._give_up, message, BUSY)
             return
-        longest_ns = self.longest_wait_ns(group[0])
+        self._queue.add(message)
+        longest_ns = self.longest_wait_ns(first)
         if longest_ns is not None:
-            self.env.after(longest_ns, self._expire, queued, DEADLINE)
-        contact_ns = self.contact_ns(group[0])
-        if contact_ns is not None and not broadcast:
-            self.env.after(contact_ns, self._expire, queued, OUTAGE)
+            self.env.after(longest_ns, self._give_up, message, DEADLINE)
+        contact_ns = self.contact_ns(first)
+        if contact_ns is not None and not message.broadcast:
+            self.env.after(contact_ns, self._give_up, message, OUTAGE)
 
-    def _expire(self, queued: Queued, outcome: str) -> None:
-        """Give up what has not even started when its time to live, patience or contact ends."""
-        if not queued.gone:
-            self._give_up(queued, outcome)
+    def _give_up(self, message: QueuedMessage, outcome: str) -> None:
+        """End a message that has not started, unless that has been done."""
+        if not message.left_queue:
+            message.left_queue = True
+            for tx in message.group:
+                self.finish(tx, outcome, attempts=0)
 
-    def _give_up(self, queued: Queued, outcome: str) -> None:
-        queued.gone = True
-        for tx in queued.group:
-            self.finish(tx, outcome, attempts=0)
+    def _release(self, radios: Sequence[int]) -> None:
+        """Free radios, then start what waits for them, oldest first."""
+        self._queue.release(radios)
+        while (message := self._queue.take_oldest(radios)) is not None:
+            self._start(message)
 
-    # -- flights ---------------------------------------------------------------------------------
+    # -- 2. flight -------------------------------------------------------------------------------
 
-    def _start(self, queued: Queued) -> None:
-        group = queued.group
-        first = group[0]
-        src, now = first.src, self.env.now
-        deadline_ns = None if self.ttl_ns is None else first.sent_ns + self.ttl_ns
-        if deadline_ns is not None and deadline_ns < now:
-            deadline_ns = now
+    def _start(self, message: QueuedMessage) -> None:
+        """Put a message whose radios are free on the air."""
+        group = message.group
+        first, now = group[0], self.env.now
+        src = first.src
+        deadline_ns = None if self.ttl_ns is None else max(now, first.sent_ns + self.ttl_ns)
         packets, packet_bits = self._packets(first.bits)
-        from_ns = now + self._mac.wait_ns(src, len(self.bits_sent), now)
+        begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
-        if queued.broadcast:
-            rate_bps, receptions, missed = self._listening.audience(group, from_ns)
+        if message.broadcast:
+            rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns)
         else:
-            receptions = [self._listening.receiver(first, from_ns)]
+            receptions = [self._receivers.of_unicast(first, begins_ns)]
         radios = [src]
         if self._exclusive:
-            radios += [r.tx.dst for r in receptions if not r.in_vain]
+            radios += [r.tx.dst for r in receptions if r.unreachable is None]
         flight = Flight(
-            src, radios, receptions, packets, packet_bits, from_ns, deadline_ns, rate_bps, missed
+            src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
-        self._launch(flight)
+        for radio in radios:
+            self._queue.free[radio] = False
+        changed: Changed | None = None
+        if self._interference is not None:
+            changed = self._interference.join(flight, self._flights, now)
+        elif not self._alone:
+            flight.medium = self._medium
+            for reception in receptions:
+                reception.medium = self._medium
+        self._flights[flight] = None
+        self._sampler.begin(flight)
+        self._accounting.airtime(flight, flight.ends_ns)
+        if changed is not None:
+            self._change(changed)
         if self.meetings is not None:
             for reception in receptions:
                 # Last of its instant: what arrives at that very moment has arrived.
                 left_ns = self.contact_ns(reception.tx) or 0
-                then(self.env.due(left_ns, LAST), partial(self._part, flight, reception))
+                then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
-    def _launch(self, flight: Flight) -> None:
-        for radio in flight.radios:
-            self._admission.free[radio] = False
-        changed: Changed | None = None
-        if self._sharing is not None:
-            changed = self._sharing.join(flight, self._flights, self.env.now)
-        elif self._medium != ALONE:
-            flight.medium = self._medium
-            for reception in flight.receptions:
-                reception.medium = self._medium
-        self._flights[flight] = None
-        self._draws.begin(flight)
-        count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
-        if changed is not None:
-            self._change_all(changed)
+    # -- 3. attempts, when other flights come or go ----------------------------------------------
 
-    def _change_all(self, changed: Changed) -> None:
-        self._change(changed.at_once, worse=True)
-        self._change(changed.after, worse=False)
+    def _change(self, changed: Changed) -> None:
+        """Let flights go on under the conditions that they meet from now on."""
+        for flights, worse in ((changed.at_once, True), (changed.after, False)):
+            for flight in flights:
+                self._accounting.airtime(flight, self.env.now)
+                self._sampler.change(flight, worse)
+                self._accounting.airtime(flight, flight.ends_ns)
 
-    def _change(self, flights: Sequence[Flight], worse: bool) -> None:
-        """Go on with flights under the conditions that they meet from now on."""
-        for flight in flights:
-            count_airtime(flight, self.env.now, self.recorder, self.meter)
-            self._draws.change(flight, worse)
-            count_airtime(flight, flight.ends_ns, self.recorder, self.meter)
+    # -- 4. outcome ------------------------------------------------------------------------------
 
-    def _end(self, flight: Flight, cut: bool = False) -> None:
-        """A flight is off the air: tell what became of it, then free its radios.
+    def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:
+        """End a flight: account for it, report its outcomes, then free its radios.
 
-        `cut`: because one of its ends is off, or they have lost contact.
+        Nothing happens if the flight is in a later leg than the one that was to end now. `cut`:
+        the flight ends before its planned end.
         """
+        if leg != flight.leg:
+            return
         del self._flights[flight]
-        count_airtime(flight, self.env.now, self.recorder, self.meter)
-        reports = [r.fixed or self._draws.report(flight, r, cut) for r in flight.receptions]
-        if self.meter.by_bits:
-            count_bits(flight, reports, self.meter)
-        if self._sharing is not None:
-            self._change_all(self._sharing.leave(flight, self._flights))
+        self._accounting.airtime(flight, self.env.now)
+        reports = [self._report(flight, reception, cut) for reception in flight.receptions]
+        self._accounting.bits(flight, reports)
+        if self._interference is not None:
+            self._change(self._interference.leave(flight, self._flights))
         flight.leg += 1
         for report in (*reports, *flight.missed):
-            self._tell(report)
-        self._admission.release(flight.radios)
+            self._deliver(report)
+        self._release(flight.radios)
 
-    def _tell(self, report: Report) -> None:
-        """Finish a transmission: at once, or when it has travelled; that holds up nothing else."""
+    def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
+        return reception.predetermined or self._sampler.report(flight, reception, cut)
+
+    # -- 6. delivery -----------------------------------------------------------------------------
+
+    def _deliver(self, report: Report) -> None:
+        """Finish a transmission: at once, or after its propagation, which holds up no radio."""
         tx = report[0]
         if self._distance_m is None or report[1] not in ARRIVED:
             self.finish(*report)
@@ -209,66 +253,46 @@ class Air(Link):
         distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
         self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report)
 
-    # -- nodes that go off -----------------------------------------------------------------------
+    # -- flights cut short -----------------------------------------------------------------------
 
     def switched(self, node: int, on: bool) -> None:
-        """A node is switched on or off; off ends what it sends and receives as `off`.
-
-        Whoever sends to a node that is off does so in vain: its attempts go unanswered, as many
-        as `arq` makes, also should the node come back meanwhile.
-        """
-        super().switched(node, on)
+        """End, as `off`, what a node sends and receives when it has been switched off."""
         if on:
             return
-        for queued in self._admission.waiting_from(node):
-            self._give_up(queued, OFF)
+        for message in self._queue.waiting_from(node):
+            self._give_up(message, OFF)
         for flight in list(self._flights):
             if flight not in self._flights:
                 continue  # what was told of another has ended it
-            deaf = [r for r in flight.receptions if r.tx.dst == node and not r.in_vain]
-            if flight.src == node or (deaf and not flight.broadcast):
-                self._cut(flight)
-            elif deaf:
-                self._miss_the_rest(flight, deaf[0])
+            at_node = [r for r in flight.receptions if r.tx.dst == node and not r.unreachable]
+            if flight.src == node or (at_node and not flight.broadcast):
+                self._cut(flight, OFF)
+            elif at_node:
+                self._drop_receiver(flight, at_node[0], OFF)
 
-    # -- contacts that end -----------------------------------------------------------------------
-
-    def _in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
-        """Those whose ends are in contact; the others end at once."""
-        if self.meetings is None:
-            return group
-        apart = [tx for tx in group if self.contact_ns(tx) == 0]
-        for tx in apart:
-            self.env.after(0, self.finish, tx, OUTAGE, 0)
-        return [tx for tx in group if tx not in apart]
-
-    def _part(self, flight: Flight, reception: Reception, _: object) -> None:
-        """The ends of a flight lose contact; the other receivers of a broadcast listen on."""
+    def _lose_contact(self, flight: Flight, reception: Reception, _: object) -> None:
+        """End a reception whose two ends lose contact, if it has not ended."""
         if flight not in self._flights or reception not in flight.receptions:
             return
-        if not reception.in_vain:
-            reception.vain = OUTAGE
         if flight.broadcast:
-            self._miss_the_rest(flight, reception)
+            self._drop_receiver(flight, reception, OUTAGE)
         else:
-            self._cut(flight)
+            self._cut(flight, OUTAGE)
 
-    # -- flights cut short -----------------------------------------------------------------------
-
-    def _cut(self, flight: Flight) -> None:
-        """A flight ends before its time, in vain; until now its receivers have listened."""
-        count_airtime(flight, self.env.now, self.recorder, self.meter)
+    def _cut(self, flight: Flight, outcome: str) -> None:
+        """End a flight before its planned end; until now its receivers have listened."""
+        self._accounting.airtime(flight, self.env.now)
         for reception in flight.receptions:
-            reception.in_vain = True
-        self._end(flight, cut=True)
+            reception.unreachable = reception.unreachable or outcome
+        self._end(flight, flight.leg, cut=True)
 
-    def _miss_the_rest(self, flight: Flight, reception: Reception) -> None:
-        """A receiver of a broadcast is lost; the others listen on."""
-        reception.in_vain = True
-        report = reception.fixed or self._draws.report(flight, reception, cut=True)
+    def _drop_receiver(self, flight: Flight, reception: Reception, outcome: str) -> None:
+        """End a broadcast at one receiver; the others listen on."""
+        reception.unreachable = outcome
+        report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)
-        take_back(flight, reception, self.env.now, self.meter)
-        self._tell(report)
+        self._accounting.receiver_leaves(flight, reception, self.env.now)
+        self._deliver(report)
         if self._exclusive:
             flight.radios.remove(reception.tx.dst)
-            self._admission.release([reception.tx.dst])
+            self._release([reception.tx.dst])

@@ -1,7 +1,7 @@
 """The mean SNR of every link as a function of time: path loss, shadowing and motion, not fading.
 
-Nothing here has a state that advances: what a pair is told depends on the seed, on the pair and on
-where its two ends are, never on who asked before.
+Nothing here has a state that advances: the mean SNR of a pair depends on the seed, on the pair and
+on where its two ends are, never on what was asked before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from netsim.errors import ScenarioError
+from netsim.links.radio.shadowing import longest_step_m, shadow_db, shadowing_sizes
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.topology.mobility import Track
@@ -24,24 +24,21 @@ from netsim.units import db_to_linear, to_ns
 EVERY_PAIR_UP_TO = 1000
 """With more nodes than these, pairs beyond the radio's range are left out."""
 
-_STEP_M = 1.0
-"""Nobody moves farther than this between two looks at the places."""
-_STEP_OF_DECORRELATION = 0.1
 _LONGEST = 1 << 20
-"""Steps after which a pair that is far apart is looked at again."""
+"""Steps for which the mean SNR of a pair that is left out holds, at most."""
 _SLACK = 0.25
-"""How much wider than the range a search is, so that it holds while nodes move."""
+"""How much wider than the range a search for neighbours is, so that it holds while they move."""
 
 
-class Means(ABC):
-    """Mean SNR of every link.
+class MeanSnr(ABC):
+    """Mean SNR of every link: without fading.
 
     Attributes
     ----------
     moving : bool
-        Whether any mean ever changes.
+        Whether any of them ever changes.
     pairs_left_out : int
-        Unordered pairs that are beyond the range, and left out, at the start.
+        Unordered pairs that are beyond the range at the start, and have mean SNR 0.
     """
 
     moving: bool = False
@@ -49,37 +46,72 @@ class Means(ABC):
 
     @abstractmethod
     def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        """Mean SNR from `src` at others, linear; (len(others),). 0 where a pair is left out."""
+        """Mean SNR from one node to others.
+
+        Parameters
+        ----------
+        src : int
+        others : sequence of int
+        time_ns : int
+
+        Returns
+        -------
+        (len(others),) float64
+            Linear; 0 for a pair that is left out.
+        """
 
     @abstractmethod
     def pair(self, src: int, dst: int, time_ns: int) -> float:
-        """The same for one receiver."""
+        """Mean SNR of one link.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+
+        Returns
+        -------
+        float
+            Linear; 0 for a pair that is left out.
+        """
 
     def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
-        """Those of `others` whose mean SNR need not be 0, in O(neighbours)."""
+        """Nodes to which the link is not left out, in O(neighbours within range).
+
+        Parameters
+        ----------
+        src : int
+        others : sequence of int
+            Among which to look.
+        time_ns : int
+        """
         return others
 
     def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        """When the mean of a pair may next change; None: never."""
+        """When the mean SNR of a link may next change.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+            Now.
+
+        Returns
+        -------
+        int or None
+            [ns]; None: never.
+        """
         return None
 
 
-def shadow_db(
-    radio: Radio, streams: Streams, low: NDArray[np.int64], high: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Shadowing of pairs without places: `sigma_db` and one draw a pair."""
-    u = streams.uniform_array("shadowing", low, high)
-    return np.asarray((radio.shadowing.sigma_db or 0.0) * radio.shadowing.still(u))
-
-
-class Alike(Means):
-    """Links without places: every pair has one mean SNR, but for shadowing and transmit power.
+class IidMeanSnr(MeanSnr):
+    """Of nodes without places: the same for every pair, but for shadowing and transmit power.
 
     Parameters
     ----------
     radio : Radio
     mean_snr_db : tuple of float
-        By sender.
+        Of each sender [dB].
     streams : Streams
     """
 
@@ -103,21 +135,21 @@ class Alike(Means):
         return float(self.snr(src, (dst,), 0)[0])
 
 
-class Placed(Means):
-    """Links between places.
+class PlacedMeanSnr(MeanSnr):
+    """Of nodes with places, which may move.
 
     Parameters
     ----------
     radio : Radio
     powers_dbm : tuple of float
-        Transmit power of each node.
-    positions_m : (N, 2) array
-        Where they start.
+        Transmit power of each node [dBm].
+    positions_m : (N, 2) float64
+        Where they start [m].
     streams : Streams
     range_m : float
         With more than `EVERY_PAIR_UP_TO` nodes, pairs farther apart than this are left out.
     track : Track or None
-        How they move; None: nobody does.
+        How they move; None: none does.
 
     Raises
     ------
@@ -143,10 +175,12 @@ class Placed(Means):
         self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
         self._step_ns = self._epoch_ns = 0
         if self.moving:
-            step_s = _step_m(radio) / self._fastest_m_per_s
+            step_s = longest_step_m(radio) / self._fastest_m_per_s
             self._step_ns = max(1, to_ns(step_s))
-            # Two nodes that part or meet close in with twice the speed.
-            steps = max(1, int(_SLACK * range_m / (2.0 * _step_m(radio)))) if self._cut else 1
+            # Two nodes that move towards each other approach at twice the speed.
+            steps = (
+                max(1, int(_SLACK * range_m / (2.0 * longest_step_m(radio)))) if self._cut else 1
+            )
             self._epoch_ns = steps * self._step_ns
         self._row = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._of_all)
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
@@ -173,7 +207,7 @@ class Placed(Means):
         if not self._cut:
             return others
         asked = self._asked.get(src)
-        if asked is None or asked[0] is not others:  # a node asks about its peers time and again
+        if asked is None or asked[0] is not others:  # most calls are about the same peers
             asked = self._asked[src] = (others, frozenset(others))
         epoch = time_ns // self._epoch_ns if self._epoch_ns else 0
         return [j for j in self._around(src, epoch) if j in asked[1]]
@@ -191,11 +225,11 @@ class Placed(Means):
         return (self._step(time_ns) + steps) * self._step_ns
 
     def _step(self, time_ns: int) -> int:
-        """Number of the step of the grid of time that holds an instant."""
+        """Number of the step that holds an instant; 0 where none moves."""
         return time_ns // self._step_ns if self._step_ns else 0
 
     def _at(self, nodes: Sequence[int] | NDArray[np.int64], step: int) -> NDArray[np.float64]:
-        """Where nodes are at a step; (len(nodes), 2)."""
+        """Positions of nodes at a step [m]: (len(nodes), 2)."""
         if self._track is None:
             return np.asarray(self._positions_m[nodes])
         return self._track.at([int(i) for i in nodes], step * self._step_ns)
@@ -237,7 +271,8 @@ class Placed(Means):
         model, path_loss = self._radio.shadowing, self._radio.path_loss
         in_sight = sight < path_loss.sight_probability(distance_m)
         sigma_db, decorrelation_m = (
-            np.where(in_sight, with_sight, without) for with_sight, without in _sizes(self._radio)
+            np.where(in_sight, with_sight, without)
+            for with_sight, without in shadowing_sizes(self._radio)
         )
         if self._track is None:
             deviations = model.still(self._streams.uniform_array("shadowing", low, high))
@@ -247,44 +282,18 @@ class Placed(Means):
             deviations = model.in_motion(u, ends_m, decorrelation_m)
         return np.asarray(sigma_db * deviations)
 
-    # -- who is near -----------------------------------------------------------------------------
+    # -- neighbours within range -----------------------------------------------------------------
 
     def _tree_at(self, epoch: int) -> cKDTree:
+        """Positions at the beginning of an epoch, for searching."""
         if self._track is None:
             return cKDTree(self._positions_m)
         everybody = range(len(self._positions_m))
         return cKDTree(self._track.at(everybody, epoch * self._epoch_ns))
 
     def _nodes_around(self, src: int, epoch: int) -> tuple[int, ...]:
-        """The nodes that may be within range during an epoch, ascending, without `src`."""
+        """Ids of the nodes that may be within range of `src` during an epoch, ascending."""
         tree = self._tree(epoch)
         moved_m = 2.0 * self._fastest_m_per_s * self._epoch_ns * 1e-9
         found = tree.query_ball_point(tree.data[src], self._range_m + moved_m)
         return tuple(sorted(j for j in found if j != src))
-
-
-def _sizes(radio: Radio) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Standard deviation [dB] and decorrelation [m] of shadowing, each with and without sight."""
-    own = radio.path_loss.own_shadowing
-    sigma_db, decorrelation_m = radio.shadowing.sigma_db, radio.shadowing.decorrelation_m
-    return (
-        (sigma_db, sigma_db)
-        if sigma_db is not None or own is None
-        else (own[0].sigma_db, own[1].sigma_db),
-        (decorrelation_m or math.inf,) * 2
-        if decorrelation_m is not None or own is None
-        else (own[0].decorrelation_m, own[1].decorrelation_m),
-    )
-
-
-def _step_m(radio: Radio) -> float:
-    """How far a node may move between two looks at the places."""
-    if not radio.shadowing.drawn:
-        return _STEP_M
-    shortest_m = min(_sizes(radio)[1])
-    if math.isinf(shortest_m):
-        raise ScenarioError(
-            f'[radio.shadowing] decorrelation_m: path_loss "{radio.path_loss.kind}" states none '
-            "of its own, and nodes move; say over what distance shadowing changes"
-        )
-    return min(_STEP_M, _STEP_OF_DECORRELATION * shortest_m)

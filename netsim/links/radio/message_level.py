@@ -1,11 +1,16 @@
-"""Flights as whole messages: a draw per stretch of constant channel, one event at the end.
+"""Flights sampled as a whole: a draw for each block of constant channel, one event at the end.
 
-Conditions change when somebody else starts or stops to send. Then what was drawn up to that moment
-stands, exactly as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is drawn
-anew. An attempt belongs to the stretch in which it begins. The one under way when interference
-grows meets the new conditions, when it falls the old ones: each the worst that it meets (but one
-that met a fall does not meet a later rise, unless it is the last, and counts as made should the
-time to live end first). Where others slow an attempt down, what was done of it stays done.
+When other flights come or go, conditions change. What was sampled up to that moment stands, exactly
+as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is sampled anew. An
+attempt belongs to the channel block in which it begins. Which conditions the attempt under way
+meets:
+
+- Interference grows: the new ones. Interference falls: the old ones. So each attempt meets the
+  worst of its time. Two exceptions: after a fall, a later rise during the same attempt has no
+  effect on it unless the attempt is the last; and that attempt counts as made, should the time to
+  live end first.
+- More or fewer senders contend, so that attempts take another time: the part of the attempt that
+  has been sent stays sent, the rest takes the new time.
 """
 
 from __future__ import annotations
@@ -13,111 +18,124 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 
 from netsim.channels.arq import Sending
 from netsim.channels.arq.none import NoArq
+from netsim.channels.block import ChannelBlock
 from netsim.clock import Clock
 from netsim.links.link import Report
-from netsim.links.radio.channel import Propagation, Stretch
-from netsim.links.radio.flight import Flight, Reception, on_air
-from netsim.links.radio.receivers import slept_through
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.flight import Flight, Reception, transmit_share
+from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
+from netsim.links.radio.receivers import lost_while_asleep
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
-MAX_SEGMENTS = 100_000
-"""After so many channel blocks in a row in which nothing gets through a message is given up."""
+MAX_HOPELESS_BLOCKS = 100_000
+"""A message is given up after so many channel blocks in a row in which nothing gets through."""
 
-HOPELESS = 1.0 - 1e-9
-"""Where more attempts than this fail, repeating is of no use unless something changes."""
+HOPELESS_PER = 1.0 - 1e-9
+"""In a block with a higher packet error rate than this, nothing is expected to get through."""
 
 UNREPEATED = NoArq()
+"""The packets of a broadcast are sent once."""
 
 
-class _Place(NamedTuple):
-    """How far a leg has come: attempts done in which stretch, and of the one under way."""
-
-    stretch: int
-    done: int
-    share: float
-    attempt_ns: float
-
-
-class Whole:
-    """Draws flights to their ends.
+class MessageLevelSampler:
+    """Samples a flight to its end and plans one event there.
 
     Parameters
     ----------
-    radio, channel, env, streams
-    over : callable
-        Told of a flight when it has ended.
+    radio : Radio
+    channel : RadioChannel
+    env : Clock
+    streams : Streams
+    ended : callable
+        Called with (flight, leg) at the planned end of each leg that was sampled; a leg other than
+        the flight's has been replaced.
     """
 
     def __init__(
         self,
         radio: Radio,
-        channel: Propagation,
+        channel: RadioChannel,
         env: Clock,
         streams: Streams,
-        over: Callable[[Flight], None],
+        ended: Callable[[Flight, int], None],
     ) -> None:
         self._radio, self._channel = radio, channel
-        self._env, self._streams, self._over = env, streams, over
+        self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
-        """Draw a leg, from `flight.from_ns` on, and plan its end."""
-        flight.drawn_under = flight.medium
+        """Sample a leg, from `flight.leg_begins_ns` on, and plan its end."""
+        flight.sampled_medium = flight.medium
         for reception in flight.receptions:
-            reception.drawn_under = reception.medium
+            reception.sampled_medium = reception.medium
         if flight.rate_bps is not None:
-            ends_ns = flight.from_ns + self._draw_broadcast(flight, flight.rate_bps)
+            ends_ns = flight.leg_begins_ns + self._sample_broadcast(flight, flight.rate_bps)
         else:
-            ends_ns = flight.from_ns + self._draw_unicast(flight, flight.receptions[0])
+            ends_ns = flight.leg_begins_ns + self._sample_unicast(flight, flight.receptions[0])
         if flight.deadline_ns is not None and (flight.expired or ends_ns > flight.deadline_ns):
             flight.expired = True
             ends_ns = flight.deadline_ns
         now = self._env.now
         flight.ends_ns = ends_ns if ends_ns > now else now
-        self._env.after(flight.ends_ns - now, self._end, flight, flight.leg)
+        self._env.after(flight.ends_ns - now, self._ended, flight, flight.leg)
 
     def change(self, flight: Flight, worse: bool) -> None:
-        """Go on under other conditions; `worse`: an attempt under way meets them, too."""
+        """Go on under other conditions; `worse`: the attempt under way meets them, too."""
         now = self._env.now
         if now >= flight.ends_ns or (worse and _met_worse(flight)):
             return
-        if now > flight.from_ns:
-            place = self._place(flight, now)
-            if not worse and place.share > 0.0:
-                place = place._replace(done=place.done + 1, share=place.share - 1.0)
-            if self._completes(flight, place):
+        if now > flight.leg_begins_ns:
+            position = position_at(flight, now)
+            if not worse and position.fraction > 0.0:
+                position = position._replace(
+                    done=position.done + 1, fraction=position.fraction - 1.0
+                )
+            if has_made_its_last_attempt(flight, position):
                 return
             for reception in flight.receptions:
-                self._credit(flight, reception, place)
-            flight.left -= place.done
-            old, new = flight.drawn_under, flight.medium
-            alone_ns = (place.attempt_ns - old.wait_ns) / old.slowdown
-            flight.from_ns = now - round(place.share * (alone_ns * new.slowdown + new.wait_ns))
+                self._keep_up_to(flight, reception, position)
+            flight.packets_left -= position.done
+            old, new = flight.sampled_medium, flight.medium
+            alone_ns = (position.attempt_ns - old.wait_ns) / old.slowdown
+            attempt_ns = alone_ns * new.slowdown + new.wait_ns
+            flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
         else:
             for reception in flight.receptions:
-                reception.met, reception.used = [], []
+                reception.blocks, reception.block_attempts = [], []
         flight.expired = False
         flight.leg += 1
         self.begin(flight)
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        """What became of a flight that ends now at a receiver; `cut`: before its planned end."""
+        """What became of a flight that ends now at one receiver.
+
+        Parameters
+        ----------
+        flight : Flight
+        reception : Reception
+            One of the flight's.
+        cut : bool
+            Whether the flight ends before its planned end.
+
+        Returns
+        -------
+        Report
+        """
         under_way, arrived = 0, None
         if cut or flight.expired:
             now = self._env.now
-            if now > flight.from_ns:
-                place = self._place(flight, now)
-                under_way = 1 if place.share > 0.0 else 0
-                self._credit(flight, reception, place)
+            if now > flight.leg_begins_ns:
+                position = position_at(flight, now)
+                under_way = 1 if position.fraction > 0.0 else 0
+                self._keep_up_to(flight, reception, position)
             else:
-                reception.met, reception.used = [], []
-                reception.sending = self._begun(flight, reception)
+                reception.blocks, reception.block_attempts = [], []
+                reception.sending = self._at_leg_start(flight, reception)
         reception.close_leg()
         sending = reception.sending
         assert sending is not None
@@ -127,174 +145,139 @@ class Whole:
         limit = self._radio.arq.limit
         return reception.report(flight, under_way, sending, arrived, self._channel, limit)
 
-    def _end(self, flight: Flight, leg: int) -> None:
-        if leg == flight.leg:
-            self._over(flight)
+    # -- sampling ----------------------------------------------------------------------------------
 
-    # -- drawing -----------------------------------------------------------------------------------
+    def _sample_unicast(self, flight: Flight, reception: Reception) -> int:
+        """Sample a leg of a unicast: block by block, until everything is settled.
 
-    def _draw_unicast(self, flight: Flight, reception: Reception) -> int:
-        """Draw a leg; how long it takes in nanoseconds, what is left of the time to live apart."""
-        sending = reception.sending = self._begun(flight, reception)
-        rng = reception.rng = self._rng(flight, reception)
-        met, used = reception.met, reception.used
+        Returns its duration in ns, as if the time to live did not end it.
+        """
+        sending = reception.sending = self._at_leg_start(flight, reception)
+        rng = reception.rng = self._leg_rng(flight, reception)
+        blocks, block_attempts = reception.blocks, reception.block_attempts
         left_ns = None
         if flight.deadline_ns is not None:
-            left_ns = max(0, flight.deadline_ns - flight.from_ns)
-        passed_ns, barren, silent = 0, 0, []
-        for stretch in self._stretches(flight, reception):
-            if reception.in_vain:
-                stretch.per = stretch.ruined = 1.0
-            if stretch.per > HOPELESS and left_ns is not None:
-                _bound(stretch, left_ns)
-            met.append(stretch)
-            used.append(_attempt(sending, rng, stretch))
-            barren = barren + 1 if stretch.per > HOPELESS else 0
-            if sending.over or stretch.length_ns is None or barren == MAX_SEGMENTS:
+            left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
+        passed_ns, hopeless, pauses = 0, 0, []
+        for block in self._blocks(flight, reception):
+            if reception.unreachable is not None:
+                block.per = block.erasure = 1.0
+            if block.per > HOPELESS_PER and left_ns is not None:
+                _bound(block, left_ns)
+            blocks.append(block)
+            block_attempts.append(_attempt(sending, rng, block))
+            hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
+            if sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS:
                 break
-            if stretch.attempt_ns == 0.0:
-                begins_ns = flight.from_ns + passed_ns
-                silent.append((begins_ns, begins_ns + stretch.length_ns))
-            passed_ns += stretch.length_ns
+            if block.attempt_ns == 0.0:
+                begins_ns = flight.leg_begins_ns + passed_ns
+                pauses.append((begins_ns, begins_ns + block.length_ns))
+            passed_ns += block.length_ns
             if left_ns is not None and passed_ns > left_ns:
                 flight.expired = True
                 break
-        flight.silent = silent
-        flight.on_air = on_air(
-            flight.medium, next((s.attempt_ns for s in met if s.attempt_ns), 0.0)
-        )
-        duration_ns = sum(s.length_ns or 0 for s in met[:-1]) if len(met) > 1 else 0
-        return duration_ns + round(used[-1] * met[-1].attempt_ns)
+        flight.pauses = pauses
+        attempt_ns = next((b.attempt_ns for b in blocks if b.attempt_ns), 0.0)
+        flight.transmit_share = transmit_share(flight.medium, attempt_ns)
+        duration_ns = sum(b.length_ns or 0 for b in blocks[:-1]) if len(blocks) > 1 else 0
+        return duration_ns + round(block_attempts[-1] * blocks[-1].attempt_ns)
 
-    def _draw_broadcast(self, flight: Flight, rate_bps: float) -> int:
-        """The same for all that listen: one airtime, one draw each, no repetition."""
+    def _sample_broadcast(self, flight: Flight, rate_bps: float) -> int:
+        """Sample a broadcast: one attempt a packet, one draw a receiver; its duration in ns."""
         if rate_bps <= 0.0:
             return 0
         flight.attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, flight.medium)
-        flight.on_air = on_air(flight.medium, flight.attempt_ns)
+        flight.transmit_share = transmit_share(flight.medium, flight.attempt_ns)
         for reception in flight.receptions:
-            if reception.fixed is not None:
+            if reception.predetermined is not None:
                 continue
-            sending = reception.sending = self._begun(flight, reception)
-            rng = reception.rng = self._rng(flight, reception)
-            for stretch in self._stretches(flight, reception, rate_bps):
-                reception.met.append(stretch)
-                reception.used.append(_attempt(sending, rng, stretch))
+            sending = reception.sending = self._at_leg_start(flight, reception)
+            rng = reception.rng = self._leg_rng(flight, reception)
+            for block in self._blocks(flight, reception, rate_bps):
+                reception.blocks.append(block)
+                reception.block_attempts.append(_attempt(sending, rng, block))
                 if sending.over:
                     break
-        return round(flight.left * flight.attempt_ns)
+        return round(flight.packets_left * flight.attempt_ns)
 
-    def _stretches(
+    def _blocks(
         self, flight: Flight, reception: Reception, rate_bps: float | None = None
-    ) -> Iterator[Stretch]:
-        """The channel that a leg meets."""
+    ) -> Iterator[ChannelBlock]:
+        """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
         src, dst = flight.src, reception.tx.dst
-        found = self._channel.stretches(
+        begins_ns = max(0, flight.leg_begins_ns)
+        found = self._channel.blocks(
             src,
             dst,
-            max(0, flight.from_ns),
+            begins_ns,
             flight.packet_bits,
             rate_bps,
             medium=reception.medium,
             began_ns=flight.begins_ns,
         )
-        if reception.wakes_ns > flight.from_ns:
-            found = slept_through(found, reception.wakes_ns - max(0, flight.from_ns))
+        if reception.wakes_ns > flight.leg_begins_ns:
+            found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts
         if bursts is None:
             return found
         rng = self._streams.generator("bursts", src, dst, reception.serial)
         return bursts.within(found, rng, reception.attempts)
 
-    def _begun(self, flight: Flight, reception: Reception) -> Sending:
+    def _at_leg_start(self, flight: Flight, reception: Reception) -> Sending:
         """The message as it is where the leg begins."""
-        if reception.base is not None:
-            return reception.base.copy()
+        if reception.leg_start is not None:
+            return reception.leg_start.copy()
         arq = UNREPEATED if flight.broadcast else self._radio.arq
         decode = (
             partial(self._channel.error, packet_bits=flight.packet_bits) if arq.combines else None
         )
         return arq.begin(flight.packets, reception.tx.message.accepts_partial, decode)
 
-    def _rng(self, flight: Flight, reception: Reception) -> np.random.Generator:
-        """The stream of a leg, from its beginning."""
+    def _leg_rng(self, flight: Flight, reception: Reception) -> np.random.Generator:
+        """The random stream of a leg, from its beginning."""
         tx = reception.tx
         if flight.leg == 0:
             return self._streams.lazy_generator("packets", tx.src, tx.dst, reception.serial)
         key = (tx.src, tx.dst, reception.serial, flight.leg)
         return self._streams.lazy_generator("packets", *key)
 
-    # -- interruption ------------------------------------------------------------------------------
-
-    def _place(self, flight: Flight, time_ns: int) -> _Place:
-        """How far a leg has come at a time after its beginning."""
-        elapsed_ns = time_ns - flight.from_ns
-        if flight.broadcast:
-            return _within(0, elapsed_ns, flight.attempt_ns, flight.left)
-        met, used = flight.receptions[0].met, flight.receptions[0].used
-        at = 0
-        while at < len(met) - 1 and elapsed_ns >= (met[at].length_ns or 0):
-            elapsed_ns -= met[at].length_ns or 0
-            at += 1
-        return _within(at, elapsed_ns, met[at].attempt_ns, used[at])
-
-    def _completes(self, flight: Flight, place: _Place) -> bool:
-        """Whether a flight has made its last attempt and is as good as over."""
-        if flight.broadcast:
-            return place.done >= flight.left
-        first = flight.receptions[0]
-        assert first.sending is not None
-        at_last = place.stretch == len(first.used) - 1 and place.done >= first.used[-1]
-        return at_last and first.sending.over
-
-    def _credit(self, flight: Flight, reception: Reception, place: _Place) -> None:
-        """Keep what was done up to a place in the leg, forget the rest; closes the leg."""
-        if reception.fixed is not None:
+    def _keep_up_to(self, flight: Flight, reception: Reception, position: LegPosition) -> None:
+        """Keep what was sampled up to a place in the leg, forget the rest; closes the leg."""
+        if reception.predetermined is not None:
             return
-        at, done, used = place.stretch, place.done, reception.used
+        at, done, attempts = position.block, position.done, reception.block_attempts
         if flight.broadcast:
-            while at < len(used) - 1 and done >= used[at]:
-                done -= used[at]
+            while at < len(attempts) - 1 and done >= attempts[at]:
+                done -= attempts[at]
                 at += 1
-        sending, rng = self._begun(flight, reception), self._rng(flight, reception)
-        for stretch in reception.met[: at + 1]:
-            _attempt(sending, rng, stretch)
-        if done < used[at]:
+        sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
+        for block in reception.blocks[: at + 1]:
+            _attempt(sending, rng, block)
+        if done < attempts[at]:
             sending.rewind(rng, done)
-        reception.met, reception.used = reception.met[: at + 1], [*used[:at], done]
-        reception.base = reception.sending = sending
+        reception.blocks = reception.blocks[: at + 1]
+        reception.block_attempts = [*attempts[:at], done]
+        reception.leg_start = reception.sending = sending
         reception.rng = rng
         reception.close_leg()
 
 
 def _met_worse(flight: Flight) -> bool:
-    """Whether the attempt under way met more noise than there is now: it is the last one."""
-    heard = [(r.medium, r.drawn_under) for r in flight.receptions]
-    return bool(heard) and all(
+    """Whether the attempt under way, the last one, met more noise at every receiver than now."""
+    media = [(r.medium, r.sampled_medium) for r in flight.receptions]
+    return bool(media) and all(
         now.noise_rise < met.noise_rise and now == met._replace(noise_rise=now.noise_rise)
-        for now, met in heard
+        for now, met in media
     )
 
 
-def _within(stretch: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> _Place:
-    """A place within a stretch of so many attempts; times were rounded to nanoseconds."""
-    if attempt_ns <= 0.0:
-        return _Place(stretch, 0, 0.0, 0.0)
-    done = int((elapsed_ns + 0.5) / attempt_ns)
-    share = elapsed_ns / attempt_ns - done
-    if done >= attempts or share * attempt_ns < 0.5:
-        return _Place(stretch, min(done, attempts), 0.0, attempt_ns)
-    return _Place(stretch, done, share, attempt_ns)
+def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
+    """Sample the attempts of a message in a block; how many it makes."""
+    return sending.attempt(rng, block.attempts, block.per, block.decoder_snr, block.erasure)
 
 
-def _attempt(sending: Sending, rng: np.random.Generator, stretch: Stretch) -> int:
-    """Attempts of a message in a stretch."""
-    room, snr = stretch.attempts, stretch.heard_snr
-    return sending.attempt(rng, room, stretch.per, snr, stretch.ruined)
-
-
-def _bound(stretch: Stretch, left_ns: int) -> None:
-    """End a stretch without end soon after the time to live."""
-    if stretch.attempts is None and stretch.attempt_ns > 0.0:
-        stretch.attempts = ceil(left_ns / stretch.attempt_ns) + 1
-        stretch.length_ns = ceil(stretch.attempts * stretch.attempt_ns)
+def _bound(block: ChannelBlock, left_ns: int) -> None:
+    """Let a block without end end soon after the time to live."""
+    if block.attempts is None and block.attempt_ns > 0.0:
+        block.attempts = ceil(left_ns / block.attempt_ns) + 1
+        block.length_ns = ceil(block.attempts * block.attempt_ns)

@@ -1,10 +1,10 @@
-"""Flights attempt by attempt: an event each, a plain coin for its fate.
+"""Flights played attempt by attempt: an event and a random draw for each.
 
-It says the same as `whole` in the most literal way, and is there to be compared with it; the time
-on the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt
-takes the time that it has under the conditions at its beginning, and fails with the probability of
-the worst that it meets. So the two differ in the attempt under way where others slow it down, or
-where interference grows and the rate follows it: `whole` sends it anew in the time that it takes
+This is the literal model that `message_level` samples, and is there to be compared with it. Time on
+the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
+time that it has under the conditions at its beginning, and fails with the probability of the worst
+that it meets. The two differ in the attempt under way where other senders slow it down, or where
+interference grows and the rate follows it: `message_level` sends it anew, in the time that it takes
 then.
 """
 
@@ -17,179 +17,219 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
-from netsim.links.radio.channel import Propagation, Stretch
-from netsim.links.radio.flight import Flight, Reception, on_air
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.flight import Flight, Reception, transmit_share
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
 
-class _Ledger:
-    """What a receiver has got."""
+class _PacketCounts:
+    """How far a message has come at a receiver.
+
+    Attributes
+    ----------
+    packets : int
+        Of the message.
+    settled : list of bool
+        For each packet that is settled, in sending order, whether it arrived.
+    tried : int
+        Failed attempts at the packet in turn.
+    combined_snr : float
+        Sum of their SNRs, linear; read where attempts are combined.
+    """
 
     def __init__(self, packets: int) -> None:
         self.packets = packets
-        self.fates: list[bool] = []
+        self.settled: list[bool] = []
         self.tried = 0
-        self.energy = 0.0  # SNR of the failed attempts at the packet in turn, where they combine
+        self.combined_snr = 0.0
 
     @property
     def delivered(self) -> int:
-        return sum(self.fates)
+        return sum(self.settled)
 
     @property
     def lost(self) -> int:
-        return len(self.fates) - self.delivered
+        return len(self.settled) - self.delivered
 
     def arrived(self) -> NDArray[np.bool_]:
         """Which packets arrived, in sending order."""
-        return np.array([*self.fates, *[False] * (self.packets - len(self.fates))])
+        return np.array([*self.settled, *[False] * (self.packets - len(self.settled))])
 
 
-class ByPacket:
-    """Plays flights; see `netsim.links.radio.message_level.Whole`."""
+class PacketLevelSampler:
+    """Plays the attempts of a flight one by one.
+
+    Parameters
+    ----------
+    radio : Radio
+    channel : RadioChannel
+    env : Clock
+    streams : Streams
+    ended : callable
+        Called with (flight, leg) when a flight is over.
+    """
 
     def __init__(
         self,
         radio: Radio,
-        channel: Propagation,
+        channel: RadioChannel,
         env: Clock,
         streams: Streams,
-        over: Callable[[Flight], None],
+        ended: Callable[[Flight, int], None],
     ) -> None:
         self._radio, self._channel = radio, channel
-        self._env, self._streams, self._over = env, streams, over
-        self._ledgers: dict[Reception, _Ledger] = {}
+        self._env, self._streams, self._ended = env, streams, ended
+        self._counts: dict[Reception, _PacketCounts] = {}
 
     def begin(self, flight: Flight) -> None:
         """Plan the first attempt, and the end of the time to live."""
         for reception in flight.receptions:
-            if reception.fixed is None:
+            if reception.predetermined is None:
                 tx = reception.tx
                 key = (tx.src, tx.dst, reception.serial)
                 reception.rng = self._streams.generator("attempts", *key)
-                self._ledgers[reception] = _Ledger(flight.packets)
+                self._counts[reception] = _PacketCounts(flight.packets)
         now = self._env.now
         if flight.deadline_ns is not None:
             # Last of its instant: what arrives at that very moment has arrived.
             due = self._env.due(flight.deadline_ns - now, LAST)
             then(due, partial(self._expire, flight, flight.leg))
-        wait_ns = flight.from_ns - now
-        self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.from_ns))
+        wait_ns = flight.leg_begins_ns - now
+        self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.leg_begins_ns))
 
     def change(self, flight: Flight, worse: bool) -> None:
-        """Other conditions; `worse`: the attempt under way meets them, too, in the same time."""
-        if not worse or self._env.now - flight.from_ns > flight.attempt_ns - 1.0:
-            return  # it meets the old ones, or is over at this instant
+        """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        if not worse or self._env.now - flight.leg_begins_ns > flight.attempt_ns - 1.0:
+            return  # the attempt under way meets the old ones, or is over at this instant
         for reception in flight.receptions:
-            if reception.met:  # a rise after a greater fall is not the worst that it has met
-                met = self._stretch(flight, reception), reception.met[0]
-                reception.met = [min(met, key=attrgetter("snr"))]
+            if reception.blocks:  # a rise after a greater fall is not the worst that it has met
+                met = self._current_block(flight, reception), reception.blocks[0]
+                reception.blocks = [min(met, key=attrgetter("snr"))]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        """What became of a flight that ends now at a receiver."""
-        ledger = self._ledgers.pop(reception)
-        under_way = len(reception.met) if self._env.now > flight.from_ns else 0
-        reception.met = []
+        """What became of a flight that ends now at one receiver.
+
+        Parameters
+        ----------
+        flight : Flight
+        reception : Reception
+            One of the flight's.
+        cut : bool
+            Whether the flight ends before its planned end; of no effect here.
+
+        Returns
+        -------
+        Report
+        """
+        counts = self._counts.pop(reception)
+        under_way = len(reception.blocks) if self._env.now > flight.leg_begins_ns else 0
+        reception.blocks = []
         channel, limit = self._channel, self._radio.arq.limit
-        return reception.report(flight, under_way, ledger, ledger.arrived(), channel, limit)
+        return reception.report(flight, under_way, counts, counts.arrived(), channel, limit)
 
     def _expire(self, flight: Flight, leg: int, _: object) -> None:
         if leg == flight.leg:
             flight.expired = True
-            self._over(flight)
+            self._ended(flight, flight.leg)
 
-    def _stretch(self, flight: Flight, reception: Reception) -> Stretch:
-        """The channel to a receiver when the attempt under way began."""
-        stretch = next(
-            self._channel.stretches(
+    def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
+        """The channel block at a receiver when the attempt under way began."""
+        block = next(
+            self._channel.blocks(
                 flight.src,
                 reception.tx.dst,
-                flight.from_ns,
+                flight.leg_begins_ns,
                 flight.packet_bits,
                 flight.rate_bps,
                 medium=reception.medium,
                 began_ns=flight.begins_ns,
             )
         )
-        stretch.asleep = flight.from_ns < reception.wakes_ns
-        if reception.in_vain or stretch.asleep:
-            stretch.per = stretch.ruined = 1.0
-        return stretch
+        block.asleep = flight.leg_begins_ns < reception.wakes_ns
+        if reception.unreachable is not None or block.asleep:
+            block.per = block.erasure = 1.0
+        return block
 
     def _attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
-        """Begin an attempt, at a time that is not rounded to nanoseconds."""
+        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds."""
         if leg != flight.leg:
             return
-        flight.from_ns = self._env.now
-        heard = [r for r in flight.receptions if r.fixed is None]
-        found = [self._stretch(flight, reception) for reception in heard]
+        flight.leg_begins_ns = self._env.now
+        heard = [r for r in flight.receptions if r.predetermined is None]
+        found = [self._current_block(flight, reception) for reception in heard]
         if flight.rate_bps == 0.0:
-            self._over(flight)
+            self._ended(flight, flight.leg)
             return
         if flight.rate_bps is None:
             attempt_ns, wait_ns = found[0].attempt_ns, found[0].length_ns
-        else:  # whoever hears it
+        else:
             bits, medium = flight.packet_bits, flight.medium
             attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
-            flight.silent = [*flight.silent, (flight.from_ns, flight.from_ns + wait_ns)]
+            flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
             self._env.after(wait_ns, self._attempt, flight, leg, at_ns + wait_ns)
             return
-        for reception, stretch in zip(heard, found, strict=True):
-            reception.met, reception.used = [stretch], [0]
-        if heard and found[0].attempts == 0:  # and there is no other
+        for reception, block in zip(heard, found, strict=True):
+            reception.blocks, reception.block_attempts = [block], [0]
+        if heard and found[0].attempts == 0:  # nothing can be sent, ever
             heard[0].close_leg()
-            self._over(flight)
+            self._ended(flight, flight.leg)
             return
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
-        flight.on_air = on_air(flight.medium, attempt_ns)
+        flight.transmit_share = transmit_share(flight.medium, attempt_ns)
         self._env.after(round(at_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
     def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
-        """Toss the coin of an attempt for each receiver."""
+        """Sample the attempt's success for each receiver."""
         if leg != flight.leg:
             return
         over = False
         if flight.broadcast:
-            flight.left -= 1
-            over = flight.left == 0
+            flight.packets_left -= 1
+            over = flight.packets_left == 0
         for reception in flight.receptions:
-            if not reception.met:
+            if not reception.blocks:
                 continue
-            ledger, stretch = self._ledgers[reception], reception.met[0]
+            counts, block = self._counts[reception], reception.blocks[0]
             assert reception.rng is not None
-            reception.used = [1]
+            reception.block_attempts = [1]
             reception.close_leg()
-            through = bool(reception.rng.random() >= self._failing(flight, ledger, stretch))
+            through = bool(reception.rng.random() >= self._failing(flight, counts, block))
             if flight.broadcast:
-                ledger.fates.append(through)
+                counts.settled.append(through)
             else:
-                over = self._count(ledger, through, stretch.heard_snr)
-                over = over or len(ledger.fates) == flight.packets
+                over = self._count_attempt(counts, through, block.decoder_snr)
+                over = over or len(counts.settled) == flight.packets
         if over:
-            self._over(flight)
+            self._ended(flight, flight.leg)
         else:
             self._attempt(flight, leg, at_ns)
 
-    def _count(self, ledger: _Ledger, through: bool, snr: float) -> bool:
-        """Note an attempt at the packet in turn; whether the message is given up."""
+    def _count_attempt(self, counts: _PacketCounts, through: bool, snr: float) -> bool:
+        """Count an attempt at the packet in turn; whether the message is given up."""
         arq = self._radio.arq
-        ledger.tried += 1
-        ledger.energy += snr
-        if not through and ledger.tried != arq.limit:
+        counts.tried += 1
+        counts.combined_snr += snr
+        if not through and counts.tried != arq.limit:
             return False
-        ledger.fates.append(through)
-        ledger.tried, ledger.energy = 0, 0.0
+        counts.settled.append(through)
+        counts.tried, counts.combined_snr = 0, 0.0
         return bool(arq.gives_up and not through)
 
-    def _failing(self, flight: Flight, ledger: _Ledger, stretch: Stretch) -> float:
-        """Probability that an attempt fails, given that those that it is combined with did."""
+    def _failing(self, flight: Flight, counts: _PacketCounts, block: ChannelBlock) -> float:
+        """Probability that an attempt fails, given that those that it is combined with failed."""
         if not self._radio.arq.combines or flight.broadcast:
-            return stretch.per
-        before = self._channel.error(ledger.energy, flight.packet_bits) if ledger.energy else 1.0
-        after = self._channel.error(ledger.energy + stretch.heard_snr, flight.packet_bits)
+            return block.per
+        before = (
+            self._channel.error(counts.combined_snr, flight.packet_bits)
+            if counts.combined_snr
+            else 1.0
+        )
+        after = self._channel.error(counts.combined_snr + block.decoder_snr, flight.packet_bits)
         given = after / before if before > 0.0 else 0.0
-        return stretch.ruined + (1.0 - stretch.ruined) * given
+        return block.erasure + (1.0 - block.erasure) * given

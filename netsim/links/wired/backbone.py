@@ -18,10 +18,12 @@ LIGHT_IN_FIBRE_M_PER_S = 2e8
 
 
 class Line(NamedTuple):
-    """One direction between two routers.
+    """One direction of a line between two routers.
 
     Attributes
     ----------
+    a, b : str
+        From which router to which.
     rate_bps : float or None
         None: it is no bottleneck.
     latency_ns : int
@@ -33,37 +35,37 @@ class Line(NamedTuple):
     latency_ns: int
 
 
-class Routes:
-    """Who is attached where, and the ways between.
+class BackboneRoutes:
+    """Routers, the nodes attached to them, and the routes between.
 
     Parameters
     ----------
     graph : networkx.Graph
         With `latency_ns` and `rate_bps` of every edge.
     router : tuple of str
-        Of each node.
+        Name of each node's router.
     """
 
     def __init__(self, graph: nx.Graph, router: tuple[str, ...]) -> None:
         self.graph, self.router = graph, router
-        self._ways: dict[str, Mapping[str, list[str]]] = {}
+        self._paths: dict[str, Mapping[str, list[str]]] = {}
 
     def between(self, src: int, dst: int) -> list[Line]:
-        """The lines from node to node, those of least latency; none at one router."""
+        """The lines of the route of least latency; none where both nodes are at one router."""
         start = self.router[src]
-        if start not in self._ways:
-            self._ways[start] = nx.single_source_dijkstra_path(
+        if start not in self._paths:
+            self._paths[start] = nx.single_source_dijkstra_path(
                 self.graph, start, weight="latency_ns"
             )
         lines = []
-        for a, b in pairwise(self._ways[start][self.router[dst]]):
+        for a, b in pairwise(self._paths[start][self.router[dst]]):
             data = self.graph[a][b]
             lines.append(Line(a, b, data["rate_bps"], data["latency_ns"]))
         return lines
 
 
 class Backbone(Table):
-    """Routers and lines from a file; messages take the way of least latency.
+    """Routers and lines from a file; messages take the route of least latency.
 
     Every line carries both directions at once, each at its rate.
 
@@ -74,12 +76,12 @@ class Backbone(Table):
     rate_bps : float, optional
         Of lines for which the file states none; by default those are no bottleneck.
     latency_s : float
-        Of lines for which neither an attribute nor places tell it.
+        Of lines for which neither an attribute nor positions say it.
     rate_attribute, latency_attribute : str
         What the file calls them; in an edge list the number of the column, counted from 1 (ids
         are columns 1 and 2).
     rate_unit_bps, latency_unit_s : float
-        What 1 of these attributes is.
+        Unit of these attributes, in bit/s and s.
     distances : bool
         Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
         circle, where the file gives its ends' `Latitude` and `Longitude`.
@@ -103,8 +105,21 @@ class Backbone(Table):
     routers: tuple[str, ...] = ()
     drop_self_loops: bool = False
 
-    def read(self, nodes: int, streams: Streams, folder: Path | None) -> Routes:
-        """The network with the nodes attached.
+    def read(self, nodes: int, streams: Streams, folder: Path | None) -> BackboneRoutes:
+        """Read the graph and attach the nodes to its routers.
+
+        Parameters
+        ----------
+        nodes : int
+            How many nodes there are.
+        streams : Streams
+            For the routers that are drawn.
+        folder : Path or None
+            The data folder, where the file may lie.
+
+        Returns
+        -------
+        BackboneRoutes
 
         Raises
         ------
@@ -134,10 +149,10 @@ class Backbone(Table):
                 f"node 0 at {routers[0]} and node {apart[0]} at {routers[apart[0]]} are not "
                 'connected; set component = "largest", or other routers'
             )
-        return Routes(graph, routers)
+        return BackboneRoutes(graph, routers)
 
     def _require_attributes(self, graph: Graph) -> None:
-        """An attribute that the user names must be there; those by default need not."""
+        """Refuse an attribute that the user names and no line has; the defaults may be absent."""
         there = list(dict.fromkeys(name for edge in graph.edges for name in edge.values))
         for key in ("rate_attribute", "latency_attribute"):
             name: str = getattr(self, key)

@@ -1,4 +1,4 @@
-"""The `[link.trace]` table: how much a node's access carries as time passes."""
+"""The `[link.trace]` table: the capacity of nodes' uplinks and downlinks over time."""
 
 from pathlib import Path
 from typing import Literal, Self
@@ -6,7 +6,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from netsim.links.wired.capacity import Varying
+from netsim.links.wired.capacity import PiecewiseCapacity
 from netsim.registry import Duration, FilePath, Positive, Table
 from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
@@ -27,7 +27,7 @@ class BandwidthTrace(Table):
         Only these traces of the files.
     assign : {"permutation", "order"}
         Which trace a node gets: drawn by the seed, or in the order of the file; where there are
-        fewer traces than nodes they are dealt out again. Uplink and downlink get the same place.
+        fewer traces than nodes they are assigned again. A node has the same place in both files.
     after : {"loop", "hold"}
         At its end a trace starts anew, or its last rate stays.
     start : {"first", "random"}
@@ -59,8 +59,23 @@ class BandwidthTrace(Table):
         nodes: int,
         streams: Streams,
         folder: Path | None,
-    ) -> list[Varying] | None:
-        """Each node's capacity in one direction; None where no file tells.
+    ) -> list[PiecewiseCapacity] | None:
+        """Read the capacity of each node in one direction.
+
+        Parameters
+        ----------
+        direction : {"uplink", "downlink"}
+        nodes : int
+            How many nodes there are.
+        streams : Streams
+            For the assignment of traces to nodes, and for random starts.
+        folder : Path or None
+            The data folder, where the file may lie.
+
+        Returns
+        -------
+        list of PiecewiseCapacity or None
+            One for each node; None where no file is named for this direction.
 
         Raises
         ------
@@ -99,10 +114,10 @@ class BandwidthTrace(Table):
                 'after = "loop", or leave it out with names'
             )
 
-    def _capacity(self, pieces: Pieces, node: int, streams: Streams) -> Varying:
+    def _capacity(self, pieces: Pieces, node: int, streams: Streams) -> PiecewiseCapacity:
         offset_ns = 0
         if self.start == "random":
             offset_ns = int(streams.uniform("bandwidth trace/start", node) * pieces.length_ns)
         period_ns = pieces.length_ns if self.after == "loop" else None
         rates = [bps * self.scale for bps in pieces.bps]
-        return Varying(pieces.starts_ns, rates, period_ns, offset_ns)
+        return PiecewiseCapacity(pieces.starts_ns, rates, period_ns, offset_ns)

@@ -1,4 +1,4 @@
-"""How bottlenecks serve what has to cross them: all at once in fair shares, or one by one."""
+"""How bottlenecks serve flows: all at once at max-min fair rates, or one after the other."""
 
 import heapq
 from abc import ABC, abstractmethod
@@ -21,15 +21,23 @@ class Flow:
     path : tuple of hashable
         The bottlenecks, in order; at least one, none twice.
     bits, packet_bits : float
-        All of them, and how many must have crossed a bottleneck before the next one sees any.
+        How many there are, and how many must have crossed a bottleneck before the next one starts.
     hop_ns : tuple of int
         Time from each bottleneck to the next.
     done : callable
-        Called once all have crossed the last bottleneck.
+        Called when all have crossed the last bottleneck.
     start_ns : int or None
         When its first bit was served; None: it waits.
     ends_ns : dict of int to int
-        When its last bit has crossed which bottleneck, as far as that is known.
+        When its last bit crosses the bottleneck at each place in the path, as far as known.
+    left : float
+        Bits that had not been served at `since_ns`.
+    rate : float
+        Rate since then [bit/s].
+    since_ns : int
+        When its rate changed last.
+    version : int
+        Grows whenever events that were planned for it become void.
     """
 
     path: tuple[Hashable, ...]
@@ -46,12 +54,13 @@ class Flow:
 
 
 class Service(ABC):
-    """Base of the two.
+    """Base of the two ways to serve flows.
 
     Parameters
     ----------
     env : Clock
     capacity : mapping of hashable to Capacity
+        Of every bottleneck.
     """
 
     def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
@@ -59,23 +68,23 @@ class Service(ABC):
 
     @abstractmethod
     def carry(self, flow: Flow) -> None:
-        """A flow starts to cross its path."""
+        """Start a flow."""
 
     @abstractmethod
     def drop(self, flow: Flow) -> None:
-        """A flow ends before it is through; `done` is not called."""
+        """End a flow before it is through; `done` is not called."""
 
     @abstractmethod
     def served(self, flow: Flow) -> float:
-        """The share of its bits that have crossed the first bottleneck."""
+        """The share of a flow's bits that have crossed its first bottleneck, in [0, 1]."""
 
 
-class MaxMin(Service):
+class MaxMinService(Service):
     """Flows cross all their bottlenecks at once, at max-min fair rates.
 
-    Rates change when a flow comes or goes and when a capacity does; between that each flow is a
-    line. Changes of one instant are settled together, for the flows that they can reach. The first
-    packet's way over the other bottlenecks (their capacities now, unshared) comes on top.
+    Rates change when a flow comes or goes and when a capacity changes; in between each is constant.
+    Changes of one instant are settled together, for the flows that they can reach. The time of one
+    packet over the other bottlenecks (at their capacities at the end, unshared) comes on top.
     """
 
     def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
@@ -98,7 +107,7 @@ class MaxMin(Service):
         flow.version += 1
         for resource in flow.path:
             if self._crossing[resource].pop(flow, self) is self:
-                return  # it was through, and on its way to the end of the path
+                return  # all of it has been served; its last packet is on the way
         self._active -= 1
         self._touch(flow.path)
 
@@ -114,7 +123,7 @@ class MaxMin(Service):
     def _settle(self) -> None:
         """Give every flow that a change can reach its new rate, and note when it will be through.
 
-        All that happens at this instant and was scheduled before has happened.
+        It is the last of the events that were scheduled for this instant.
         """
         now = self._env.now
         touched, self._touched = list(self._touched), {}
@@ -162,7 +171,7 @@ class MaxMin(Service):
     def _end_due(self) -> None:
         now = self._env.now
         if self._awake_ns != now:
-            return  # something came up that was to end earlier, and that has been seen to
+            return  # another event, for an earlier end, was planned since
         while self._ends and self._ends[0][0] <= now:
             _, _, version, flow = heapq.heappop(self._ends)
             if version != flow.version:
@@ -178,7 +187,7 @@ class MaxMin(Service):
         self._wait_for_the_first()
 
     def _wait_for_the_first(self) -> None:
-        """Be awake when the next flow is through; what rates have overtaken is forgotten."""
+        """Plan an event for the next flow that will be through; forget ends that are void."""
         if len(self._ends) > 64 + 4 * self._active:
             self._ends = [end for end in self._ends if end[2] == end[3].version]
             heapq.heapify(self._ends)
@@ -189,7 +198,7 @@ class MaxMin(Service):
             self._env.after(self._awake_ns - self._env.now, self._end_due)
 
     def _behind_ns(self, flow: Flow) -> int:
-        """How much later the last bit leaves the last bottleneck than a fluid's would."""
+        """How much later [ns] the last packet leaves the last bottleneck than a fluid would."""
         first_ns = []
         for resource in flow.path:
             bps, _ = self._capacity[resource].at(self._env.now)
@@ -201,11 +210,11 @@ class MaxMin(Service):
             flow.done()
 
 
-class Fifo(Service):
-    """Every bottleneck serves one flow at a time, in the order in which their first bits come.
+class FifoService(Service):
+    """Every bottleneck serves one flow at a time, in the order in which their first packets come.
 
-    It holds a bottleneck until its last bit has crossed it, also while that is on its way from the
-    one before.
+    A flow holds a bottleneck until its last packet has crossed it, also while that is on its way
+    from the bottleneck before.
     """
 
     def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
@@ -233,7 +242,7 @@ class Fifo(Service):
         return min(1.0, (self._env.now - flow.start_ns) / length_ns)
 
     def _come(self, flow: Flow, hop: int, version: int) -> None:
-        """The first packet is at a bottleneck."""
+        """Serve a flow whose first packet comes to a bottleneck, or let it wait."""
         if flow.version != version:
             return
         resource = flow.path[hop]

@@ -1,4 +1,4 @@
-"""What a bottleneck can carry: a constant, or a trace of it over time."""
+"""Capacity of a bottleneck over time: constant, or piecewise constant as a trace has it."""
 
 import math
 from bisect import bisect_right
@@ -8,38 +8,39 @@ from typing import NamedTuple
 from netsim.units import FOREVER_NS, NS_PER_S, to_ns
 
 
-class Steady(NamedTuple):
+class ConstantCapacity(NamedTuple):
     """A capacity that never changes.
 
     Attributes
     ----------
     bps : float
+        In bit/s.
     """
 
     bps: float
 
     def at(self, time_ns: int) -> tuple[float, int | None]:
-        """The capacity in bit/s at an instant, and when it may change next; None: never."""
+        """Capacity in bit/s and when it changes next, in ns; None: never."""
         return self.bps, None
 
     def finish_ns(self, time_ns: int, bits: float) -> int:
-        """When so many bits are through that start at an instant and have it all to themselves."""
+        """When [ns] so many bits, begun at an instant and served alone, have crossed."""
         return time_ns + to_ns(bits / self.bps)
 
 
-class Varying:
-    """A capacity that is constant piece by piece.
+class PiecewiseCapacity:
+    """A capacity that is piecewise constant.
 
     Parameters
     ----------
     starts_ns : sequence of int
-        When each piece starts: ascending, the first is 0.
+        When each piece starts, in the trace: ascending, the first is 0.
     bps : sequence of float
-        Of each piece, not negative and not all 0; where it doesn't start anew, nor is the last.
+        Of each piece: at least 0, not all 0; without a period the last one is not 0.
     period_ns : int or None
-        After so long it starts anew; None: its last piece has no end.
+        After so long the trace starts anew; None: its last piece has no end.
     offset_ns : int
-        Where in it the run starts.
+        Where in the trace the run starts.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Varying:
         )
 
     def at(self, time_ns: int) -> tuple[float, int | None]:
-        """As of `Steady`."""
+        """Capacity in bit/s and when it changes next, in ns; None: never."""
         within = time_ns + self._offset_ns
         if self._period_ns is not None:
             within %= self._period_ns
@@ -70,7 +71,7 @@ class Varying:
         return self._bps[piece], time_ns + self._period_ns - within
 
     def finish_ns(self, time_ns: int, bits: float) -> int:
-        """As of `Steady`: when the integral of the capacity reaches the bits."""
+        """When [ns] the integral of the capacity from an instant on reaches so many bits."""
         if self._period_ns is not None and self._period_bits > 0:
             periods = bits / self._period_bits
             if periods * self._period_ns >= FOREVER_NS:
@@ -87,4 +88,4 @@ class Varying:
         return FOREVER_NS
 
 
-Capacity = Steady | Varying
+Capacity = ConstantCapacity | PiecewiseCapacity

@@ -13,13 +13,13 @@ from netsim.units import FOREVER_NS
 
 
 class LatencyMatrix(Table):
-    """A square matrix of latencies between hosts, which nodes take the places of.
+    """A square matrix of latencies between hosts; each node stands for one of them.
 
     Parameters
     ----------
     path, member : str
-        A text of numbers by white space, a row a line; may be `.gz` or in a `.zip`. Beside the
-        scenario, else below the data folder.
+        A text with a row of numbers a line, separated by white space or commas; may be `.gz` or
+        in a `.zip`. Beside the scenario, else below the data folder.
     unit : {"ms", "s"}
         Of the entries; files rarely say (PlanetLab's are ms, Seattle's s).
     round_trip : bool
@@ -35,7 +35,21 @@ class LatencyMatrix(Table):
     assign: Literal["permutation", "order"] = "permutation"
 
     def read_ns(self, nodes: int, streams: Streams, folder: Path | None) -> NDArray[np.int64]:
-        """Latencies from node to node in nanoseconds; shape (nodes, nodes).
+        """Read the latencies between the nodes.
+
+        Parameters
+        ----------
+        nodes : int
+            How many nodes there are.
+        streams : Streams
+            For the assignment of hosts to nodes.
+        folder : Path or None
+            The data folder, where the file may lie.
+
+        Returns
+        -------
+        (nodes, nodes) int64
+            From row to column, in ns.
 
         Raises
         ------

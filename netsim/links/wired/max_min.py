@@ -1,6 +1,7 @@
-"""How flows share bottlenecks: max-min fairness by progressive filling.
+"""Max-min fair rates of flows that share bottlenecks, by progressive filling.
 
-Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2; the rates SimGrid gives its flows.
+Source: Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2. SimGrid gives its flows the
+same rates.
 """
 
 import heapq
@@ -12,10 +13,10 @@ R = TypeVar("R", bound=Hashable)
 
 
 def max_min(paths: Mapping[F, Sequence[R]], capacity: Mapping[R, float]) -> dict[F, float]:
-    """The max-min fair rates: nobody's can grow but at the cost of one that is no greater.
+    """The max-min fair rates: none can grow but at the cost of one that is no greater.
 
-    All rates grow alike until a resource is full; what crosses it keeps its rate, the others grow
-    on. O((flows x path length) log(resources)).
+    All rates grow alike until a resource is full; the flows that cross it keep their rates, the
+    others grow on. O((flows x path length) log(resources)).
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def max_min(paths: Mapping[F, Sequence[R]], capacity: Mapping[R, float]) -> dict
             crossing.setdefault(resource, {})[flow] = None
     left = {resource: capacity[resource] for resource in crossing}
     order = {resource: k for k, resource in enumerate(crossing)}
-    # the level at which a resource fills up; entries get stale, and only ever too low
+    # the rate at which a resource is full; an entry that is out of date is too low, never too high
     levels = [(left[r] / len(crossing[r]), order[r], r) for r in crossing]
     heapq.heapify(levels)
     rates: dict[F, float] = {}

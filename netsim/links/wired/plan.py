@@ -1,4 +1,4 @@
-"""What wires there are between the nodes: bottlenecks, routes, latencies, read from files once."""
+"""The wires between the nodes: bottlenecks, routes, latencies; read from files once."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -7,25 +7,25 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.links.wired.backbone import Routes
-from netsim.links.wired.capacity import Capacity, Steady
+from netsim.links.wired.backbone import BackboneRoutes
+from netsim.links.wired.capacity import Capacity, ConstantCapacity
 from netsim.links.wired.wire import Wire
 from netsim.rng import Streams
 from netsim.units import to_ns
 
 
 @dataclass(frozen=True)
-class Way:
-    """How messages go from one node to another.
+class Route:
+    """The way of a message from one node to another.
 
     Attributes
     ----------
     bottlenecks : tuple of hashable
-        Those on the way, in order.
+        Keys of `Wiring.capacity`, in order.
     hop_ns : tuple of int
-        Propagation from each to the next.
+        Propagation from each to the next [ns].
     last_ns : int
-        Propagation behind the last one.
+        Propagation behind the last one [ns]; all of it where there is no bottleneck.
     """
 
     bottlenecks: tuple[Hashable, ...]
@@ -34,7 +34,7 @@ class Way:
 
     @property
     def latency_ns(self) -> int:
-        """All propagation."""
+        """All propagation [ns]."""
         return sum(self.hop_ns) + self.last_ns
 
 
@@ -44,18 +44,24 @@ class Wiring:
 
     Attributes
     ----------
+    wire : Wire
+        The table `[link]`.
     capacity : dict of hashable to Capacity
         Of every bottleneck: ("up", node), ("down", node), ("pair", i, j), ("line", a, b).
     shared : bool
         Whether any of them is for more than one pair of nodes.
+    routes : BackboneRoutes or None
+        Routers between the nodes; None: there are none.
+    matrix_ns : (nodes, nodes) int64 or None
+        Measured latency of each pair, from row to column.
     """
 
     wire: Wire
     capacity: dict[Hashable, Capacity]
     shared: bool
-    routes: Routes | None = None
+    routes: BackboneRoutes | None = None
     matrix_ns: NDArray[np.int64] | None = None
-    _ways: dict[tuple[int, int], Way] = field(default_factory=dict)
+    _routes: dict[tuple[int, int], Route] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:
@@ -63,14 +69,14 @@ class Wiring:
         alike = self.routes is None and self.matrix_ns is None and not self.wire.jitter_s
         return alike and not self.shared
 
-    def way(self, src: int, dst: int) -> Way:
-        """How messages go from `src` to `dst`."""
-        found = self._ways.get((src, dst))
+    def route(self, src: int, dst: int) -> Route:
+        """The route from `src` to `dst`; it is worked out once."""
+        found = self._routes.get((src, dst))
         if found is None:
-            found = self._ways[src, dst] = self._new_way(src, dst)
+            found = self._routes[src, dst] = self._new_route(src, dst)
         return found
 
-    def _new_way(self, src: int, dst: int) -> Way:
+    def _new_route(self, src: int, dst: int) -> Route:
         bottlenecks: list[Hashable] = []
         behind_ns: list[int] = []
         before_ns = to_ns(self.wire.latency_s)
@@ -84,11 +90,11 @@ class Wiring:
 
         over(("up", src))
         if self.wire.rate_bps is not None:
-            self.capacity[("pair", src, dst)] = Steady(self.wire.rate_bps)
+            self.capacity[("pair", src, dst)] = ConstantCapacity(self.wire.rate_bps)
             over(("pair", src, dst))
         for line in self.routes.between(src, dst) if self.routes is not None else ():
             if line.rate_bps is not None:
-                self.capacity[("line", line.a, line.b)] = Steady(line.rate_bps)
+                self.capacity[("line", line.a, line.b)] = ConstantCapacity(line.rate_bps)
                 over(("line", line.a, line.b))
             if behind_ns:
                 behind_ns[-1] += line.latency_ns
@@ -96,9 +102,9 @@ class Wiring:
                 before_ns += line.latency_ns
         over(("down", dst))
         if not bottlenecks:
-            return Way((), (), before_ns)
-        # Where on the way the rest of the latency is changes no time of arrival.
-        return Way(tuple(bottlenecks), tuple(behind_ns[:-1]), behind_ns[-1] + before_ns)
+            return Route((), (), before_ns)
+        # Where on the route the rest of the latency is does not change when a message arrives.
+        return Route(tuple(bottlenecks), tuple(behind_ns[:-1]), behind_ns[-1] + before_ns)
 
 
 def read(
@@ -109,7 +115,7 @@ def read(
     streams: Streams,
     folder: Path | None,
 ) -> Wiring:
-    """The wires that a scenario describes.
+    """Read the wires that a scenario describes.
 
     Parameters
     ----------
@@ -120,6 +126,10 @@ def read(
         Which nodes a bandwidth trace may hold for.
     folder : Path or None
         The data folder.
+
+    Returns
+    -------
+    Wiring
 
     Raises
     ------
@@ -138,11 +148,11 @@ def read(
             measured = wire.trace.read(name, nodes, streams, folder)  # type: ignore[arg-type]
         for node, of_group in enumerate(own):
             if of_group is not None:
-                capacity[direction, node] = Steady(of_group)
+                capacity[direction, node] = ConstantCapacity(of_group)
             elif measured is not None and traced[node]:
                 capacity[direction, node] = measured[node]
             elif common is not None:
-                capacity[direction, node] = Steady(common)
+                capacity[direction, node] = ConstantCapacity(common)
     routes = matrix_ns = None
     if wire.backbone is not None:
         routes = wire.backbone.read(nodes, streams, folder)

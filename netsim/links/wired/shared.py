@@ -1,22 +1,24 @@
 """Wires that messages share, and wires whose ends come and go.
 
-What the plain wire (`netsim.links.wired.wire`) settles when a message is sent is here a matter of
-events: others that come or go, a capacity that changes, a node that is switched off or a contact
-that ends while the message is under way.
+`netsim.links.wired.wire` knows what becomes of a message when it is sent. Here that depends on what
+happens meanwhile: other messages come or go, a capacity changes, a node is switched off, a contact
+ends.
 """
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, Transmission
-from netsim.links.wired.bottleneck import Fifo, Flow, MaxMin, Service
-from netsim.links.wired.plan import Way, Wiring
+from netsim.links.wired.bottleneck import FifoService, Flow, MaxMinService, Service
+from netsim.links.wired.plan import Route, Wiring
 from netsim.links.wired.wire import WiredLink
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 from netsim.units import to_ns
 
 
@@ -26,14 +28,24 @@ class _Trip:
 
     Attributes
     ----------
+    tx : Transmission
+    route : Route
+    attempts, packets, lost : int
+        Packet transmissions in all, packets of the message, packets lost.
+    outcome : str
+        How it ends if nothing cuts it short.
+    arrived : ndarray of bool, shape (packets,), or None
+        Which packets arrive, for a message that is of use in part.
+    jitter_ns : int
+        Random part of its latency.
     flow : Flow or None
-        What it is to the bottleneck or bottlenecks that it crosses; None: past the last one.
+        The bits that cross the bottlenecks of this stage; None: past the last one.
     stage : int
-        How many bottlenecks it has been stored behind.
+        How many bottlenecks are behind it when `flow` is through.
     """
 
     tx: Transmission
-    way: Way
+    route: Route
     attempts: int
     packets: int
     lost: int
@@ -44,11 +56,26 @@ class _Trip:
     stage: int = 0
 
 
-class NetworkLink(WiredLink):
-    """`Wiring` at work.
+class SharedWiredLink(WiredLink):
+    """Messages over wires that are shared, or whose ends come and go.
 
-    A message that is cut short (`deadline`, `off`, `outage`) frees what it held at that moment;
-    its attempts until then count. One to a node that is off meets silence after the latency.
+    A message that is cut short (`deadline`, `off`, `outage`) frees its bottlenecks at that moment;
+    its attempts until then count. One to a node that is off ends as `off` after the latency.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        Bottlenecks and routes.
+    nodes : int
+        How many nodes there are.
+    env : Clock
+    recorder : Recorder
+    streams : Streams
+        Where all random draws come from.
+    off : set of int
+        Nodes that are switched off.
+    meetings : Meetings or None
+        When pairs are in contact; None: always.
     """
 
     def __init__(
@@ -58,14 +85,16 @@ class NetworkLink(WiredLink):
         env: Clock,
         recorder: Recorder,
         streams: Streams,
+        off: AbstractSet[int] = frozenset(),
+        meetings: Meetings | None = None,
     ) -> None:
         wire = wiring.wire
-        super().__init__(wire, nodes, env, recorder, streams)
+        super().__init__(wire, nodes, env, recorder, streams, off, meetings)
         self._wiring, self._stored = wiring, wire.forwarding == "stored"
         self._jitter_s = wire.jitter_s
         self._sent: dict[tuple[int, int], int] = {}
         fair = wiring.shared and wire.sharing == "max_min"
-        self._service: Service = (MaxMin if fair else Fifo)(env, wiring.capacity)
+        self._service: Service = (MaxMinService if fair else FifoService)(env, wiring.capacity)
         self._live: dict[Transmission, _Trip] = {}
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
@@ -73,8 +102,8 @@ class NetworkLink(WiredLink):
             self.unicast(tx)
 
     def unicast(self, tx: Transmission) -> None:
-        self.in_flight += 1
-        env, way = self.env, self._wiring.way(tx.src, tx.dst)
+        self._in_flight += 1
+        env, route = self.env, self._wiring.route(tx.src, tx.dst)
         contact_ns = self.contact_ns(tx)
         if contact_ns == 0:
             env.after(0, self.finish, tx, OUTAGE, 0)
@@ -84,7 +113,7 @@ class NetworkLink(WiredLink):
             packets = attempts = -(-tx.bits // self._payload_bits)
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
-        trip = _Trip(tx, way, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx))
+        trip = _Trip(tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx))
         self._live[tx] = trip
         # Last of its instant: what arrives at that very moment has arrived.
         for end_ns, cause in ((self.ttl_ns, DEADLINE), (contact_ns, OUTAGE)):
@@ -92,7 +121,7 @@ class NetworkLink(WiredLink):
                 self._at(end_ns, tx, cause)
         if tx.dst in self.off:
             trip.outcome, trip.attempts, trip.lost, trip.arrived = OFF, 1, 1, None
-            env.after(way.latency_ns, self._arrive, trip)
+            env.after(route.latency_ns, self._arrive, trip)
             return
         longest_ns = self.longest_wait_ns(tx)
         self._go_on(trip)
@@ -110,15 +139,15 @@ class NetworkLink(WiredLink):
         return to_ns(self._jitter_s * self._streams.uniform("jitter", *pair, serial))
 
     def _go_on(self, trip: _Trip) -> None:
-        """Cross the next bottleneck, or all of them; or fly."""
-        way, stage = trip.way, trip.stage
+        """Cross the next bottleneck, or all of them; behind the last one, arrive."""
+        route, stage = trip.route, trip.stage
         bits = trip.tx.bits * trip.attempts / trip.packets
-        if stage == len(way.bottlenecks) or bits <= 0:
+        if stage == len(route.bottlenecks) or bits <= 0:
             trip.flow = None
-            self.env.after(way.last_ns + trip.jitter_ns, self._arrive, trip)
+            self.env.after(route.last_ns + trip.jitter_ns, self._arrive, trip)
             return
-        end = stage + 1 if self._stored else len(way.bottlenecks)
-        path, hop_ns = way.bottlenecks[stage:end], way.hop_ns[stage : end - 1]
+        end = stage + 1 if self._stored else len(route.bottlenecks)
+        path, hop_ns = route.bottlenecks[stage:end], route.hop_ns[stage : end - 1]
         packet_bits = bits / trip.attempts if self._payload_bits is not None else 0.0
         trip.stage = end
         trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
@@ -129,11 +158,11 @@ class NetworkLink(WiredLink):
             return
         self._count_airtime(trip)
         trip.flow = None
-        wait_ns = trip.way.hop_ns[trip.stage - 1] if trip.stage <= len(trip.way.hop_ns) else 0
+        wait_ns = trip.route.hop_ns[trip.stage - 1] if trip.stage <= len(trip.route.hop_ns) else 0
         self.env.after(wait_ns, self._arrived_at_next, trip)
 
     def _count_airtime(self, trip: _Trip) -> None:
-        """The time for which the first bottleneck has been busy with a message."""
+        """Count the time for which the first bottleneck has been busy with a message."""
         flow = trip.flow
         if flow is not None and flow.start_ns is not None and trip.stage == len(flow.path):
             end_ns = min(self.env.now, flow.ends_ns.get(0, self.env.now))
@@ -152,6 +181,7 @@ class NetworkLink(WiredLink):
             self._cut(trip.tx, DEADLINE)
 
     def _cut(self, tx: Transmission, cause: str) -> None:
+        """End a message that is under way before it arrives; `cause` is its outcome."""
         trip = self._live.pop(tx, None)
         if trip is None:
             return
@@ -164,7 +194,6 @@ class NetworkLink(WiredLink):
         self.finish(tx, cause, attempts, min(trip.lost, attempts))
 
     def switched(self, node: int, on: bool) -> None:
-        super().switched(node, on)
         if not on:
             for tx in [tx for tx in self._live if node in (tx.src, tx.dst)]:
                 self._cut(tx, OFF)

@@ -6,24 +6,32 @@ last one is still on its way.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from netsim.channels.arq import Segment
+from netsim.channels.arq import Arq
+from netsim.channels.block import ChannelBlock
 from netsim.channels.bursts import Bursts
 from netsim.clock import Clock
-from netsim.links.link import DEADLINE, DELIVERED, PARTIAL, RETRIES, Link, Report, Transmission
+from netsim.links.link import (
+    DEADLINE,
+    DELIVERED,
+    PARTIAL,
+    RETRIES,
+    PhysicalLink,
+    Report,
+    Transmission,
+)
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.recording.recorder import Recorder
 from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
 from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 from netsim.units import to_ns
-
-if TYPE_CHECKING:
-    from netsim.channels.arq import Arq
 
 
 class Wire(Table):
@@ -69,8 +77,23 @@ class Wire(Table):
         return self
 
 
-class WiredLink(Link):
-    """`Wire` at work."""
+class WiredLink(PhysicalLink):
+    """Wires that no two pairs of nodes share, each alike, over which nothing is cut short.
+
+    What becomes of a message is known when it is sent, so it takes one event.
+
+    Parameters
+    ----------
+    wire : Wire
+    nodes : int
+        How many nodes there are.
+    env : Clock
+    recorder : Recorder
+    streams : Streams
+        Where all random draws come from.
+    off, meetings
+        See `PhysicalLink`; of use to `netsim.links.wired.shared` only.
+    """
 
     def __init__(
         self,
@@ -79,14 +102,18 @@ class WiredLink(Link):
         env: Clock,
         recorder: Recorder,
         streams: Streams,
+        off: AbstractSet[int] = frozenset(),
+        meetings: Meetings | None = None,
     ) -> None:
-        super().__init__(env, recorder, nodes, to_ns(wire.ttl_s) if wire.ttl_s else None)
+        ttl_ns = to_ns(wire.ttl_s) if wire.ttl_s else None
+        super().__init__(env, recorder, nodes, ttl_ns, off, meetings)
         self.acknowledged = wire.acknowledged
         self.broadcast_acknowledged = True
         self.control_bits = wire.control_bits
         self._arq: Arq = wire.arq
         self._loss, self._rate_bps, self._bursts = wire.loss, wire.rate_bps, wire.bursts
         self._loses = wire.loss > 0.0 or wire.bursts is not None
+        self._block = [ChannelBlock(None, wire.loss)]  # one without end: the wire does not change
         payload_bytes = wire.packet_payload_bytes
         self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
         self._streams = streams
@@ -105,8 +132,8 @@ class WiredLink(Link):
         self.env.after(wait_ns, self._end, [(airtime_ns, report)])
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
-        # One event for those that end together: it takes the place of events that would follow
-        # each other anyway, for the end of a message that asks nothing starts nothing at once.
+        # One event for those that end together: theirs would follow each other anyway, for the end
+        # of a message that is no request starts nothing at once.
         together: dict[int, list[tuple[int, Report]]] = {}
         for tx in group:
             wait_ns, airtime_ns, report = self._fate(tx)
@@ -120,8 +147,8 @@ class WiredLink(Link):
             self.finish(*report)
 
     def _fate(self, tx: Transmission) -> tuple[int, int, Report]:
-        """In how many nanoseconds a message that is sent now ends, its airtime, and how it ends."""
-        self.in_flight += 1
+        """What becomes of a message sent now: ns until it ends, airtime [ns], report."""
+        self._in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
             packets = attempts = -(-tx.bits // self._payload_bits)
@@ -146,16 +173,15 @@ class WiredLink(Link):
         return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived)
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
-        """What loss makes of a message: attempts, packets lost, outcome, mask."""
+        """Sample the loss of a message: attempts, packets lost, outcome, mask of what arrived."""
         pair = (tx.src, tx.dst)
         serial = self._serial[pair] = self._serial.get(pair, 0) + 1
         rng = self._streams.lazy_generator("loss", *pair, serial)
         partial = tx.message.accepts_partial
-        steady = [Segment(None, self._loss)]
         if self._bursts is None:
-            transfer = self._arq.transfer(rng, packets, steady, partial)
+            transfer = self._arq.transfer(rng, packets, self._block, partial)
         else:
-            transfer = self._bursts.transfer(self._arq, rng, packets, steady, partial)
+            transfer = self._bursts.transfer(self._arq, rng, packets, self._block, partial)
         arrived = transfer.arrived if not transfer.complete and transfer.delivered else None
         outcome = PARTIAL if arrived is not None else RETRIES
         outcome = DELIVERED if transfer.complete else outcome

@@ -8,9 +8,9 @@ import pytest
 
 from netsim.clock import Clock
 from netsim.links.link import Transmission
-from netsim.links.radio.channel import Budget
-from netsim.links.radio.link import Air
-from netsim.links.radio.mean_snr import Means
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.link import RadioLink
+from netsim.links.radio.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
@@ -48,9 +48,11 @@ class Ended:
 class Ether:
     """An air whose mean SNRs are given, and what happened in it."""
 
-    air: Air
+    air: RadioLink
     env: Clock
     recorder: Recorder
+    spent: "Spent"
+    off: set[int]
     ended: list[Ended] = field(default_factory=list)
 
     def send(self, src, dst, bits, *, at_ns=None, parts=False, patience_ns=None, reply=False):
@@ -83,7 +85,11 @@ class Ether:
         )
 
     def switch(self, node, on, at_ns):
-        self.env.after(at_ns - self.env.now, self.air.switched, node, on)
+        self.env.after(at_ns - self.env.now, self._switch, node, on)
+
+    def _switch(self, node, on):
+        (self.off.discard if on else self.off.add)(node)
+        self.air.switched(node, on)
 
     def run(self):
         """Until nothing is left to happen."""
@@ -102,7 +108,7 @@ class LastRow(Recorder):
         self.last = row[6], row[7], row[8]
 
 
-class Given(Means):
+class Given(MeanSnr):
     """Mean SNRs from a matrix."""
 
     def __init__(self, matrix):
@@ -153,6 +159,7 @@ def ether():
         distance_m=None,
         rhythms=(),
         wakes_every_ns=None,
+        meetings=None,
     ):
         keys = {
             "fading": {"kind": "none"},
@@ -163,7 +170,7 @@ def ether():
         radio = Radio.model_validate(keys)
         snr = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
         threshold = 10 ** (radio.threshold_db / 10)
-        budget = Budget(Given(snr), threshold, (1.0,) * nodes)
+        budget = LinkBudget(Given(snr), threshold, (1.0,) * nodes)
         env, recorder = Clock(), LastRow()
 
         def last_wakeup(node, time_ns):
@@ -171,8 +178,11 @@ def ether():
             return number * (wakes_every_ns or 0), number
 
         streams = Streams(seed)
-        air = Air(radio, budget, last_wakeup, env, recorder, streams, distance_m, rhythms)
-        air.meter = Spent(nodes)
-        return Ether(air, env, recorder)
+        spent, off = Spent(nodes), set()
+        air = RadioLink(
+            radio, budget, last_wakeup, env, recorder, streams, spent, off, meetings, distance_m,
+            rhythms,
+        )  # fmt: skip
+        return Ether(air, env, recorder, spent, off)
 
     return make

@@ -60,10 +60,10 @@ def test_what_is_sent_to_a_sleeping_radio_is_lost(ether, kind, attempts, lost, h
     assert (ended.outcome, ended.attempts, ended.lost) == ("asleep", attempts, lost)
     assert ended.at_ns == attempts * MS
     assert ended.snr_db == pytest.approx(20.0)
-    assert e.air.meter.sending_ns == [attempts * MS, 0]
-    assert e.air.meter.receiving_ns == [0, heard * MS]
-    assert e.air.meter.bits == [attempts * PACKET, 0]
-    assert e.air.meter.heard_bits == [0, heard * PACKET]
+    assert e.spent.sending_ns == [attempts * MS, 0]
+    assert e.spent.receiving_ns == [0, heard * MS]
+    assert e.spent.bits == [attempts * PACKET, 0]
+    assert e.spent.heard_bits == [0, heard * PACKET]
 
 
 @FIDELITIES
@@ -76,8 +76,8 @@ def test_what_is_repeated_until_a_radio_wakes_arrives(ether, fidelity):
     one, other = e.run()
     assert (one.outcome, one.attempts, one.lost, one.at_ns) == ("delivered", 30, 0, 30 * MS)
     assert (other.outcome, other.attempts, other.at_ns) == ("delivered", 80, 130 * MS)
-    assert e.air.meter.receiving_ns == [0, 20 * MS]
-    assert e.air.meter.heard_bits == [0, 20 * PACKET]
+    assert e.spent.receiving_ns == [0, 20 * MS]
+    assert e.spent.heard_bits == [0, 20 * PACKET]
 
 
 @FIDELITIES
@@ -87,7 +87,7 @@ def test_an_attempt_that_begins_before_a_radio_wakes_is_lost(ether, fidelity):
     (ended,) = e.run()
     # at 15.5, ..., 19.5 ms
     assert (ended.outcome, ended.attempts, ended.at_ns) == ("delivered", 15, 30 * MS + MS // 2)
-    assert e.air.meter.receiving_ns == [0, 10 * MS + MS // 2]
+    assert e.spent.receiving_ns == [0, 10 * MS + MS // 2]
 
 
 @FIDELITIES
@@ -142,8 +142,8 @@ def test_the_time_to_live_of_a_message_ends_before_its_receiver_wakes(ether, fid
     e.send(0, 1, PACKET)
     (ended,) = e.run()
     assert (ended.outcome, ended.attempts, ended.at_ns) == ("deadline", 13, 12_500_000)
-    assert e.air.meter.receiving_ns == [0, 0]
-    assert e.air.meter.heard_bits == [0, 0]
+    assert e.spent.receiving_ns == [0, 0]
+    assert e.spent.heard_bits == [0, 0]
 
 
 @FIDELITIES
@@ -153,7 +153,7 @@ def test_a_receiver_may_go_off_in_its_sleep(ether, fidelity):
     e.switch(1, False, 3 * MS + MS // 2)
     (ended,) = e.run()
     assert (ended.outcome, ended.attempts, ended.at_ns) == ("off", 4, 3_500_000)
-    assert e.air.meter.receiving_ns == [0, 0]
+    assert e.spent.receiving_ns == [0, 0]
 
 
 @FIDELITIES
@@ -200,7 +200,7 @@ def test_a_broadcast_is_missed_by_who_sleeps_when_it_begins(ether, fidelity):
         (0, 1, "delivered", 10, 55 * MS),
         (0, 2, "delivered", 10, 55 * MS),
     ]
-    assert e.air.meter.receiving_ns == [0, 11 * MS, 20 * MS, 0]
+    assert e.spent.receiving_ns == [0, 11 * MS, 20 * MS, 0]
 
 
 def test_rhythms_of_others_change_nothing(ether):

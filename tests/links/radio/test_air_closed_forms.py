@@ -10,7 +10,7 @@ from netsim.channels.mac.aloha import Aloha
 from netsim.channels.mac.csma import Csma
 from netsim.channels.mac.shared import Shared
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Sharing
+from netsim.links.radio.interference import Interference
 
 pytestmark = pytest.mark.closed_forms
 
@@ -99,8 +99,8 @@ def test_poisson_interferers_leave_the_share_of_the_formula():
         channel = _Places(rng, [20.0, *(radius_m * np.sqrt(rng.random(count)))])
         others = [Flight(k, [], [], 1, 1, 0, None) for k in range(1, count + 1)]
         tx = type("Tx", (), {"dst": -1})()
-        wanted = Flight(0, [], [Reception(tx, 1, in_vain=False)], 1, 1, 0, None)
-        Sharing(Shared(), channel, count + 1, None).join(wanted, others, 0)
+        wanted = Flight(0, [], [Reception(tx, 1)], 1, 1, 0, None)
+        Interference(Shared(), channel, count + 1, None).join(wanted, others, 0)
         sinr = channel.snr(0, -1, 0) / wanted.receptions[0].medium.noise_rise
         got += sinr >= 10**0.5
     assert abs(got / n - 0.703971) < 4 * binomial_sd(0.704, n) + 1e-3
@@ -116,7 +116,7 @@ def queue(ether, rate_hz, sizes_s, seed, radio=None, senders=1, mac=None):
     e = ether(keys, nodes=senders + 1)
     if mac is not None:
         e.air._mac, e.air._exclusive = mac, mac.exclusive
-        e.air._sharing = Sharing(mac, e.air._channel, senders + 1, None)
+        e.air._interference = Interference(mac, e.air._channel, senders + 1, None)
     at_s = rng.exponential(1.0 / rate_hz, len(sizes_s)).cumsum()
     for k, (start_s, size_s) in enumerate(zip(at_s, sizes_s, strict=True)):
         e.send(k % senders, senders, max(1, round(1e6 * size_s)), at_ns=round(start_s * S))
@@ -340,7 +340,7 @@ def test_all_to_all_ends(ether, kind, fidelity):
                 e.send(i, j, 3 * PACKET, at_ns=1)
         e.send(i, [j for j in range(5) if j != i], PACKET, at_ns=1)
     assert len(e.run()) == 40
-    assert all(e.air._admission.free)
+    assert all(e.air._queue.free)
     assert not e.air._flights
 
 
@@ -416,14 +416,14 @@ def test_hidden_senders_that_contend_count_with_their_mean_power(ether):
     snr[2, 1], snr[4, 1] = 3.0, 5.0
     keys = {"mac": HIDDEN, "ttl_s": 60.0}
     e = ether(keys, snr, nodes=6, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
-    rises, right = [], e.air._draws.change
+    rises, right = [], e.air._sampler.change
 
     def change(flight, worse):
         right(flight, worse)
         if flight.src == 0:
             rises.append((flight.receptions[0].medium.noise_rise, worse))
 
-    e.air._draws.change = change
+    e.air._sampler.change = change
     e.send(0, 1, 100 * PACKET)
     e.send(2, 3, 20 * PACKET, at_ns=10 * MS)
     e.send(4, 5, 5 * PACKET, at_ns=20 * MS)

@@ -30,9 +30,9 @@ def test_a_message_ends_when_either_end_goes_off(ether, node, fidelity):
     (ended,) = e.run()
     assert (ended.outcome, ended.at_ns, ended.attempts) == ("off", 3_500_000, 4)
     assert e.recorder.airtime_ns == 3_500_000
-    assert e.air.meter.sending_ns == [3_500_000, 0]
-    assert e.air.meter.receiving_ns == [0, 3_500_000]
-    assert e.air.meter.bits == [4 * PACKET, 0]
+    assert e.spent.sending_ns == [3_500_000, 0]
+    assert e.spent.receiving_ns == [0, 3_500_000]
+    assert e.spent.bits == [4 * PACKET, 0]
 
 
 def test_what_waits_for_a_node_that_goes_off_has_never_been_sent(ether):
@@ -44,7 +44,7 @@ def test_what_waits_for_a_node_that_goes_off_has_never_been_sent(ether):
         (2, "off", 0, 2 * MS),
         (1, "off", 2, 2 * MS),
     ]
-    assert e.air.bits_sent == [10 * PACKET, 0, 0]
+    assert [e.air.bits_sent_by(i) for i in range(3)] == [10 * PACKET, 0, 0]
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
@@ -89,7 +89,7 @@ def test_a_broadcast_goes_on_without_a_receiver_that_goes_off(ether, fidelity):
     got = [(x.dst, x.outcome, x.attempts, x.at_ns) for x in e.run()]
     end = 10 * MS + 1
     assert got[0] == (2, "off", 4, 4 * MS + 1)
-    assert e.air.meter.receiving_ns == [0, 10 * MS, 4 * MS, 10 * MS, 0]
+    assert e.spent.receiving_ns == [0, 10 * MS, 4 * MS, 10 * MS, 0]
     assert got[1:4] == [(1, "delivered", 10, end), (3, "delivered", 10, end), (4, "off", 0, end)]
 
 
@@ -103,8 +103,8 @@ def test_a_broadcast_that_nobody_hears_is_sent_to_its_end(ether, off_ns, fidelit
     e.send(0, [1, 2], 10 * PACKET, at_ns=1)
     assert {x.outcome for x in e.run()} == {"off"}
     assert e.recorder.airtime_ns == 10 * MS
-    assert e.air.meter.bits == [10 * PACKET, 0, 0]
-    assert e.air.meter.receiving_ns == [0, *[max(0, off_ns - 1)] * 2]
+    assert e.spent.bits == [10 * PACKET, 0, 0]
+    assert e.spent.receiving_ns == [0, *[max(0, off_ns - 1)] * 2]
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
@@ -156,32 +156,31 @@ def test_nothing_else_changes_when_nobody_goes_off(ether):
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_a_message_ends_when_its_ends_lose_contact(ether, fidelity):
     """Both radios are free from then on, and are charged for what they were on the air."""
-    e = ether({"fidelity": fidelity})
-    e.air.meet(Meetings(2, {(0, 1): [(0, 3_500_000)]}))
+    meetings = Meetings(2, {(0, 1): [(0, 3_500_000)]})
+    e = ether({"fidelity": fidelity}, meetings=meetings)
     e.send(0, 1, 10 * PACKET)
     (ended,) = e.run()
     assert (ended.outcome, ended.at_ns, ended.attempts) == ("outage", 3_500_000, 4)
-    assert e.air.meter.sending_ns == [3_500_000, 0]
-    assert e.air.meter.receiving_ns == [0, 3_500_000]
+    assert e.spent.sending_ns == [3_500_000, 0]
+    assert e.spent.receiving_ns == [0, 3_500_000]
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_a_broadcast_goes_on_without_a_receiver_that_loses_contact(ether, fidelity):
-    e = ether({"fidelity": fidelity}, nodes=3)
     always, for_a_while = [(0, 1000 * MS)], [(0, 4 * MS)]
-    e.air.meet(Meetings(3, {(0, 1): always, (0, 2): for_a_while, (1, 2): always}))
+    meetings = Meetings(3, {(0, 1): always, (0, 2): for_a_while, (1, 2): always})
+    e = ether({"fidelity": fidelity}, nodes=3, meetings=meetings)
     e.send(0, [1, 2], 10 * PACKET)
     e.send(2, 1, PACKET, at_ns=5 * MS)  # node 2 is free, and waits for node 1
     ended = {(x.src, x.dst): (x.outcome, x.at_ns) for x in e.run()}
     assert ended[0, 1] == ("delivered", 10 * MS)
     assert ended[0, 2] == ("outage", 4 * MS)
     assert ended[2, 1] == ("delivered", 11 * MS)
-    assert e.air.meter.receiving_ns == [0, 11 * MS, 4 * MS]
+    assert e.spent.receiving_ns == [0, 11 * MS, 4 * MS]
 
 
 def test_what_ends_with_its_contact_has_arrived(ether):
-    e = ether()
-    e.air.meet(Meetings(2, {(0, 1): [(0, 10 * MS)]}))
+    e = ether(meetings=Meetings(2, {(0, 1): [(0, 10 * MS)]}))
     e.send(0, 1, 10 * PACKET)
     assert [x.outcome for x in e.run()] == ["delivered"]
 
@@ -194,4 +193,4 @@ def test_a_receiver_that_goes_off_before_its_slot_has_not_listened(ether):
     e.switch(2, False, MS)
     ended = {x.dst: (x.outcome, x.at_ns) for x in e.run()}
     assert ended == {0: ("delivered", 5 * MS), 2: ("off", MS)}
-    assert e.air.meter.receiving_ns == [MS, 0, 0]
+    assert e.spent.receiving_ns == [MS, 0, 0]

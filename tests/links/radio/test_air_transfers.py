@@ -169,14 +169,14 @@ def test_the_channel_is_not_used_while_the_rate_is_zero(ether, fidelity):
         (ended,) = e.run()
         assert (ended.outcome, ended.attempts) == ("delivered", 300)
         assert 0 < e.recorder.airtime_ns <= 15 * MS < ended.at_ns
-        assert e.air.meter.sending_ns[0] == e.air.meter.receiving_ns[1] == e.recorder.airtime_ns
+        assert e.spent.sending_ns[0] == e.spent.receiving_ns[1] == e.recorder.airtime_ns
         # what is cut off while it waits has been sent so far and no farther
         cut = ether(radio, mean_snr=10.0, seed=seed)
         cut.send(0, 1, 300 * PACKET)
         cut.switch(0, False, ended.at_ns // 2)
         (off,) = cut.run()
         assert 0 <= cut.recorder.airtime_ns <= off.attempts * MS // 20
-        assert cut.air.meter.receiving_ns[1] == cut.recorder.airtime_ns
+        assert cut.spent.receiving_ns[1] == cut.recorder.airtime_ns
 
 
 @FIDELITIES
@@ -192,8 +192,8 @@ def test_where_there_never_is_a_rate_nothing_is_sent(ether, kind, fidelity):
     e = ether(radio, mean_snr=1e-3)
     e.send(0, 1, 8 * PACKET)
     assert [(x.outcome, x.attempts, x.at_ns) for x in e.run()] == [("outage", 0, 0)]
-    assert e.air.bits_sent == [0, 0]
-    assert e.air.meter.bits == [0, 0]
+    assert [e.air.bits_sent_by(i) for i in range(2)] == [0, 0]
+    assert e.spent.bits == [0, 0]
 
 
 @FIDELITIES

@@ -9,7 +9,7 @@ import pytest
 from netsim.clock import Clock
 from netsim.links.link import Transmission
 from netsim.links.wired import plan
-from netsim.links.wired.shared import NetworkLink
+from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import Wire
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
@@ -37,8 +37,11 @@ class Wires:
             wire, up or [None] * nodes, down or [None] * nodes, [True] * nodes, streams, folder
         )
         self.env = Clock()
-        self.link = NetworkLink(self.wiring, nodes, self.env, Recorder(None), streams)
-        self.link.meet(how.pop("meetings", None))
+        self.off: set[int] = set()
+        meetings = how.pop("meetings", None)
+        self.link = SharedWiredLink(
+            self.wiring, nodes, self.env, Recorder(None), streams, self.off, meetings
+        )
         assert not how
         self.ends: list[tuple[float, int, int, str]] = []
         self.logged: list[tuple[str, int, int]] = []
@@ -51,6 +54,10 @@ class Wires:
             finish(tx, outcome, attempts, lost, *more)
 
         self.link.finish = noted  # type: ignore[method-assign]
+
+    def switch(self, node: int, on: bool) -> None:
+        (self.off.discard if on else self.off.add)(node)
+        self.link.switched(node, on)
 
     def send(self, at_s: float, src: int, dst: int, bits: int, **how: Any) -> None:
         def now() -> None:

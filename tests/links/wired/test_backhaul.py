@@ -5,7 +5,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.errors import ScenarioError
-from netsim.links.hybrid import Mixed
+from netsim.links.hybrid import HybridLink
 from netsim.scenario import from_dict, load, to_toml
 
 GROUPS = [{"name": "server", "count": 1, "role": "server", "downlink_bps": 5e4}]
@@ -79,13 +79,11 @@ def test_a_message_takes_the_link_of_its_ends(tmp_path):
     scenario = from_dict(tables("fedavg"))
     run = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
     link = run.ctx.link
-    assert isinstance(link, Mixed)
+    assert isinstance(link, HybridLink)
     assert link.in_reach(0, [1, 2, 3]) == [1, 2, 3]
     assert 0 in link.in_reach(1, [0, 2, 3])
-    link.switched(3, False)
-    assert link.off == link._air.off == link._wires.off == {3}
-    link.switched(3, True)
-    assert not link.off
+    run.ctx.power.die(3)
+    assert link.off == link._radio.off == link._wires.off == {3}
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from netsim.channels.arq import Segment
 from netsim.channels.arq.hole import Hole
 from netsim.channels.arq.none import NoArq
 from netsim.channels.arq.unlimited import Unlimited
+from netsim.channels.block import ChannelBlock
 from netsim.channels.bursts import Bursts
-from netsim.links.radio.channel import Stretch
 from netsim.links.wired.wire import Wire
 
 
@@ -24,7 +23,7 @@ def test_a_chain_must_change_and_loss_has_one_rule():
 def test_without_bad_times_the_losses_of_the_good_state_are_all():
     bursts = Bursts(p_good_to_bad=0.0, p_bad_to_good=0.5, loss_good=0.0)
     rng = np.random.default_rng(0)
-    found = bursts.transfer(NoArq(), rng, 1000, [Segment(None, 0.0)])
+    found = bursts.transfer(NoArq(), rng, 1000, [ChannelBlock(None, 0.0)])
     assert found.complete
     assert found.attempts == [1000]
 
@@ -32,7 +31,12 @@ def test_without_bad_times_the_losses_of_the_good_state_are_all():
 def test_attempts_are_told_by_segment_of_the_link():
     rng = np.random.default_rng(0)
     bursts = Bursts(p_good_to_bad=0.2, p_bad_to_good=0.4)
-    segments = [Segment(70, 0.1), Segment(0, 0.5), Segment(50, 1.0), Segment(None, 0.0)]
+    segments = [
+        ChannelBlock(70, 0.1),
+        ChannelBlock(0, 0.5),
+        ChannelBlock(50, 1.0),
+        ChannelBlock(None, 0.0),
+    ]
     found = bursts.transfer(Unlimited(), rng, 100, segments)
     assert found.attempts[:3] == [70, 0, 50]
     assert len(found.attempts) == 4
@@ -47,7 +51,7 @@ def test_a_message_fares_as_attempt_by_attempt(arq):
     rng = np.random.default_rng(1)
     sampled, played = [], []
     for _ in range(4000):
-        found = bursts.transfer(arq, rng, 20, [Segment(None, 0.0)])
+        found = bursts.transfer(arq, rng, 20, [ChannelBlock(None, 0.0)])
         sampled.append((sum(found.attempts), found.lost))
         bad, attempts, lost = rng.random() < bursts.share_bad, 0, 0
         for _ in range(20):
@@ -67,12 +71,12 @@ def test_a_message_fares_as_attempt_by_attempt(arq):
         assert abs(one.var() - other.var()) < 4 * spread + 1e-12
 
 
-def test_stretches_of_a_radio_channel_are_cut_where_the_state_changes():
+def test_blocks_of_a_radio_channel_are_cut_where_the_state_changes():
     bursts = Bursts(p_good_to_bad=0.1, p_bad_to_good=0.3, loss_good=0.0, loss_bad=0.5)
     given = [
-        Stretch(9.0, 0.2, 1000.0, 50_000, 50),
-        Stretch(0.1, 1.0, 0.0, 7_000, 0),
-        Stretch(9.0, 0.2, 700.0, None, None),
+        ChannelBlock(50, 0.2, 9.0, 1000.0, 50_000),
+        ChannelBlock(0, 1.0, 0.1, 0.0, 7_000),
+        ChannelBlock(None, 0.2, 9.0, 700.0),
     ]
     cut = list(itertools.islice(bursts.within(given, np.random.default_rng(0)), 2000))
     first = [s for s in cut if s.attempt_ns == 1000.0]
@@ -92,5 +96,5 @@ def test_stretches_of_a_radio_channel_are_cut_where_the_state_changes():
 
 def test_a_partial_message_knows_which_packets_arrived():
     rng = np.random.default_rng(0)
-    found = Bursts(p_good_to_bad=0.1).transfer(NoArq(), rng, 500, [Segment(None, 0.0)], True)
+    found = Bursts(p_good_to_bad=0.1).transfer(NoArq(), rng, 500, [ChannelBlock(None, 0.0)], True)
     assert (~found.arrived).sum() == found.lost > 0

@@ -10,7 +10,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.bandwidth import BandwidthTrace
-from netsim.links.wired.capacity import Steady, Varying
+from netsim.links.wired.capacity import ConstantCapacity, PiecewiseCapacity
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.rng import Streams
 from netsim.units import FOREVER_NS
@@ -40,14 +40,14 @@ def uplinks(path, nodes=2, seed=0, **fields):
 
 
 def test_a_capacity_changes_when_its_trace_says():
-    c = Varying([0, 2 * S], [5.0, 1.0], 3 * S)
+    c = PiecewiseCapacity([0, 2 * S], [5.0, 1.0], 3 * S)
     assert c.at(0) == (5.0, 2 * S)
     assert c.at(2 * S) == (1.0, 3 * S)
     assert c.at(7 * S) == (5.0, 8 * S)
-    held = Varying([0, 2 * S], [5.0, 1.0], None, offset_ns=S)
+    held = PiecewiseCapacity([0, 2 * S], [5.0, 1.0], None, offset_ns=S)
     assert held.at(0) == (5.0, S)
     assert held.at(S) == (1.0, None)
-    assert Steady(3.0).at(7) == (3.0, None)
+    assert ConstantCapacity(3.0).at(7) == (3.0, None)
 
 
 @pytest.mark.parametrize("period", [None, 4 * S])
@@ -56,7 +56,7 @@ def test_a_capacity_changes_when_its_trace_says():
 def test_a_message_is_through_when_the_integral_of_the_capacity_reaches_its_size(
     period, bits, start_ns
 ):
-    c = Varying([0, S, 2 * S, 3 * S], [3.0, 0.0, 1.0, 7.0], period)
+    c = PiecewiseCapacity([0, S, 2 * S, 3 * S], [3.0, 0.0, 1.0, 7.0], period)
     end_ns = c.finish_ns(start_ns, bits)
     grid = np.linspace(start_ns, end_ns, 200_001)
     middles = ((grid[1:] + grid[:-1]) / 2).astype(int)
@@ -103,9 +103,9 @@ def test_a_group_of_its_own_rate_and_servers_have_no_trace(write):
 
     wire = Wire(trace={"uplink": write(TWO)}, uplink_bps=7.0)
     made = plan.read(wire, [None, 5.0, None], [None] * 3, [True, True, False], Streams(0), None)
-    assert isinstance(made.capacity["up", 0], Varying)
-    assert made.capacity["up", 1] == Steady(5.0)
-    assert made.capacity["up", 2] == Steady(7.0)
+    assert isinstance(made.capacity["up", 0], PiecewiseCapacity)
+    assert made.capacity["up", 1] == ConstantCapacity(5.0)
+    assert made.capacity["up", 2] == ConstantCapacity(7.0)
     assert not made.plain
 
 
@@ -141,7 +141,7 @@ def test_what_is_wrong_with_a_trace_is_said_with_line_column_and_value(write, te
 def test_a_capacity_next_to_nothing_takes_for_ever(write):
     [capacity, _] = uplinks(write(HEAD + "a,0,1e-300\na,5,0\n"))
     assert capacity.finish_ns(7, 1e6) == FOREVER_NS
-    assert Steady(1e-300).finish_ns(7, 1e6) >= FOREVER_NS
+    assert ConstantCapacity(1e-300).finish_ns(7, 1e6) >= FOREVER_NS
 
 
 @pytest.mark.parametrize("sharing", ["max_min", "fifo"])

@@ -124,8 +124,8 @@ def test_what_ends_early_frees_the_bottleneck(wires, sharing):
     w = wires(4, fields)
     w.send(0.0, 0, 1, 8000)
     w.send(0.0, 0, 2, 4000)
-    w.at(3.0, w.link.switched, 1, False)
-    w.at(3.5, w.link.switched, 1, True)
+    w.at(3.0, w.switch, 1, False)
+    w.at(3.5, w.switch, 1, True)
     w.send(4.0, 1, 3, 1000)
     ends = w.run()
     assert (3.0, 0, 1, "off") in ends
@@ -138,7 +138,7 @@ def test_what_ends_early_frees_the_bottleneck(wires, sharing):
 
 def test_a_message_to_a_node_that_is_off_meets_silence_after_the_latency(wires):
     w = wires(2, {"uplink_bps": 1000.0, "latency_s": 0.25})
-    w.link.switched(1, False)
+    w.switch(1, False)
     w.send(1.0, 0, 1, 8000)
     assert w.run() == [(1.25, 0, 1, "off")]
 
@@ -208,7 +208,7 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
         for number in range(20):
             env.after(number * 900_000, send, number)
         env.run()
-        return sorted(seen), link.bits_sent, link.recorder.airtime_ns
+        return sorted(seen), [link.bits_sent_by(i) for i in range(3)], link.recorder.airtime_ns
 
     env = Clock()
     plain = ends(WiredLink(Wire(**how), 3, env, Recorder(None), Streams(3)), env)
@@ -247,7 +247,7 @@ def test_a_settled_storm_leaves_nothing_behind(wires):
         src, dst = rng.choice(20, 2, replace=False)
         w.send(rng.uniform(0, 2), int(src), int(dst), int(rng.integers(1000, 400_000)))
     for node in (3, 7):
-        w.at(1.0, w.link.switched, node, False)
+        w.at(1.0, w.switch, node, False)
     ends = w.run()
     assert len(ends) == 400
     assert {e[3] for e in ends} == {"delivered", "deadline", "off"}

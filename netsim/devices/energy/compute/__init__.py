@@ -1,8 +1,11 @@
-"""What local training draws; one model a file, its name is its `kind`."""
+"""Energy of local training; one model a file, its name is its `kind`."""
 
 from abc import abstractmethod
 
 from netsim.registry import Component
+
+LISTED_AS = "energy.compute"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
 
 
 class ComputeEnergy(Component):
@@ -10,4 +13,4 @@ class ComputeEnergy(Component):
 
     @abstractmethod
     def step_j(self, batch_size: int) -> float:
-        """Energy of one local step on so many samples."""
+        """Energy [J] of one local step on so many samples."""

@@ -1,12 +1,15 @@
-"""What a radio draws; one model a file, its name is its `kind`.
+"""Energy of radios; one model a file, its name is its `kind`.
 
-A model charges the time for which a radio is busy, or the bits that it sends and receives, or
-both; what it leaves out here costs nothing.
+A model charges the time for which a radio is busy, or the bits that it sends and receives, or both.
+What a model does not define costs nothing.
 """
 
 from typing import ClassVar
 
 from netsim.registry import Component
+
+LISTED_AS = "energy.radio"
+"""What `netsim list` calls this family: the scenario table that chooses from it."""
 
 
 class RadioEnergy(Component):
@@ -22,25 +25,25 @@ class RadioEnergy(Component):
     needs_places: ClassVar[bool] = False
 
     def standing_w(self) -> float:
-        """Drawn all the time for which a node is on."""
+        """Power [W] drawn all the time for which a node is on."""
         return 0.0
 
     def sleeping_w(self) -> float:
-        """Drawn instead of that while its radio sleeps."""
+        """Power [W] drawn instead of `standing_w` while its radio sleeps."""
         return self.standing_w()
 
     def sending_w(self, radiated_w: float) -> float:
-        """Drawn beside that while it sends, from the transmit power."""
+        """Power [W] drawn in addition while it sends, from its transmit power [W]."""
         return 0.0
 
     def receiving_w(self) -> float:
-        """Drawn beside that while it receives."""
+        """Power [W] drawn in addition while it receives."""
         return 0.0
 
     def sent_j(self, bits: int, distance_m: float) -> float:
-        """For sending so many bits, repetitions included, to the farthest receiver."""
+        """Energy [J] of sending so many bits, repetitions included, to the farthest receiver."""
         return 0.0
 
     def received_j(self, bits: int) -> float:
-        """For receiving so many bits."""
+        """Energy [J] of receiving so many bits."""
         return 0.0

@@ -1,0 +1,39 @@
+"""A block of a channel: a time over which nothing about it changes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class ChannelBlock:
+    """A time over which a channel does not change, as the packets of one message meet it.
+
+    Attributes
+    ----------
+    attempts : int or None
+        How many attempts begin in it; None for a block without end. 0 where the rate is 0.
+    per : float
+        Packet error rate: probability that an attempt fails, in [0, 1].
+    snr : float
+        Signal over noise and interference, linear; 0 for a wire, which has none.
+    attempt_ns : float
+        Duration of one attempt; 0 where the rate is 0 or infinite, and for a wire.
+    length_ns : int or None
+        Duration of the block; None: without end, or not needed.
+    erasure : float
+        Part of `per`: probability that an attempt fails whatever the SNR (collisions, bursts).
+    asleep : bool
+        Whether the receiver's radio sleeps, so that it gets no signal.
+    """
+
+    attempts: int | None
+    per: float
+    snr: float = 0.0
+    attempt_ns: float = 0.0
+    length_ns: int | None = None
+    erasure: float = 0.0
+    asleep: bool = False
+
+    @property
+    def decoder_snr(self) -> float:
+        """SNR of what reaches the receiver's decoder, linear; 0 while its radio sleeps."""
+        return 0.0 if self.asleep else self.snr
