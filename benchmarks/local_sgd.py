@@ -27,8 +27,8 @@ from netsim.node.run_state import Context
 from netsim.world.builder import World
 
 ROWS_A_NODE = 9
-"""Most rows of parameters held at a time: by the plain loop parameters, gradients and velocities; by
-netsim starts and results, in slabs that grow by half and are copied as they do."""
+"""Most rows of parameters in memory at a time. The plain loop has parameters, gradients and
+velocities; netsim has starts and results in slabs, which grow by half and are copied as they do."""
 
 COLUMNS = {
     "model": "s",

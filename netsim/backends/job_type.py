@@ -1,8 +1,8 @@
 """What backends know of each type of job: how one job runs, and how groups of jobs run.
 
 The file of a job type (`netsim/backends/job_types/`) registers it under the class that describes
-its work. The class can be had from that file only, so whoever records such a job has registered the
-type.
+its work. Code that records such a job imports the class from that file, so the type is registered
+by then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs one job of one node in plain PyTorch has in common."""
+"""What job types share to run one job of one node in plain PyTorch."""
 
 from __future__ import annotations
 

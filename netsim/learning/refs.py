@@ -56,7 +56,7 @@ class ColumnReplacer(Protocol):
     """Records the job that replaces columns of a row, as `netsim.learning.scheduler` does."""
 
     def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
-        """A new row equal to `row` but for columns [start, stop), which come from `part`."""
+        """As `netsim.learning.scheduler.Scheduler.replace_columns`."""
 
 
 class Cell:
@@ -155,10 +155,17 @@ class Cell:
 class Ref:
     """One node's immutable handle to a lazy value.
 
-    Attributes
+    Parameters
     ----------
     owner : int
         The node that may use it.
+    cell : Cell
+        The value.
+    columns : (int, int) or None
+        The range [start, stop) of its columns that this is a handle to; None for all of it.
+
+    Attributes
+    ----------
     shape : tuple of int
     num_values : int
         Entries in all; a message's size in bits follows from it.
@@ -181,7 +188,7 @@ class Ref:
 
     @property
     def columns(self) -> tuple[int, int] | None:
-        """The range of the cell's columns that this is a handle to; None for all of it."""
+        """The range [start, stop) of the cell's columns; None for all of them."""
         return self._columns
 
     @property

@@ -35,13 +35,13 @@ class Apply:
         return f"apply {self.function.__qualname__}"
 
 
-def run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
     """The function of one node's values."""
     function, values = job.work.function, [r.tensor() for r in job.inputs]
     return checked_results(function(*fill(job.work.args, values)), function, job)
 
 
-def signature(job: Job[Apply], resources: Resources) -> Signature | None:
+def _signature(job: Job[Apply], resources: Resources) -> Signature | None:
     """One function, marked `@batched`, with inputs of one shape."""
     function = job.work.function
     if not (resources.routes.functions and getattr(function, "is_batched", False)):
@@ -49,7 +49,7 @@ def signature(job: Job[Apply], resources: Resources) -> Signature | None:
     return function, frozen(job.work.args), tuple(r.shape for r in job.inputs)
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> Call:
     """The function under `vmap`."""
     work = jobs[0].work
 
@@ -64,4 +64,4 @@ def prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> C
     return Call(run, len(jobs))
 
 
-register(Apply, run_one, names_model=False, stacked=GroupKernel(signature, prepare))
+register(Apply, _run_one, names_model=False, stacked=GroupKernel(_signature, _prepare))

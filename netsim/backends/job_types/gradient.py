@@ -36,7 +36,7 @@ class Gradient:
         return "gradient"
 
 
-def run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     """The gradient of one model."""
     architecture = job.inputs[0].architecture
     assert architecture is not None
@@ -48,7 +48,7 @@ def run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     return [gradient]
 
 
-def signature(job: Job[Gradient], resources: Resources) -> Signature | None:
+def _signature(job: Job[Gradient], resources: Resources) -> Signature | None:
     """One architecture, and splits that are padded to one size."""
     module = resources.stacked_module_of(job.inputs[0])
     if module is None:
@@ -57,7 +57,7 @@ def signature(job: Job[Gradient], resources: Resources) -> Signature | None:
     return id(module.architecture), padded_size(len(rows))
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: Resources) -> Call:
     """Forward and backward passes over as many models at once as memory allows."""
     inference = resources.inference(jobs[0].inputs[0])
 
@@ -70,4 +70,4 @@ def prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: Resources) -
     return Call(run, len(jobs))
 
 
-register(Gradient, run_one, stacked=GroupKernel(signature, prepare, purpose="look"))
+register(Gradient, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

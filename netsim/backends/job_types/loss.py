@@ -33,13 +33,13 @@ class Loss:
         return "loss"
 
 
-def run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
     """The loss of one model."""
     batch = plain.shards.split(job.work.node, job.work.split)
     return [F.cross_entropy(evaluate(model_of(job.inputs[0]), batch.x), batch.y)]
 
 
-def signature(job: Job[Loss], resources: Resources) -> Signature | None:
+def _signature(job: Job[Loss], resources: Resources) -> Signature | None:
     """One architecture, and splits that are padded to one size."""
     module = resources.stacked_module_of(job.inputs[0])
     if module is None:
@@ -48,7 +48,7 @@ def signature(job: Job[Loss], resources: Resources) -> Signature | None:
     return id(module.architecture), padded_size(len(rows))
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Loss]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Loss]], resources: Resources) -> Call:
     """One pass over all models."""
     inference = resources.inference(jobs[0].inputs[0])
 
@@ -61,4 +61,4 @@ def prepare(_: Signature, jobs: Sequence[Job[Loss]], resources: Resources) -> Ca
     return Call(run, len(jobs))
 
 
-register(Loss, run_one, stacked=GroupKernel(signature, prepare, purpose="look"))
+register(Loss, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

@@ -42,7 +42,7 @@ class Measure:
 
 
 @torch.no_grad()
-def run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     """What the function says of one model."""
     work = job.work
     model, *given = job.inputs
@@ -51,7 +51,7 @@ def run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     return checked_results(work.function(model_of(model), batch, *arguments), work.function, job)
 
 
-def signature(job: Job[Measure], resources: Resources) -> Signature:
+def _signature(job: Job[Measure], resources: Resources) -> Signature:
     """One function of one architecture, with splits of one size and arguments of one shape."""
     work = job.work
     size = len(resources.shards.split_rows(work.node, work.split))
@@ -60,7 +60,7 @@ def signature(job: Job[Measure], resources: Resources) -> Signature:
     return id(architecture), work.function, frozen(work.given), size, shapes
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -> Call:
     """The function under `vmap`."""
     work, architecture = jobs[0].work, jobs[0].inputs[0].architecture
     assert architecture is not None
@@ -77,4 +77,4 @@ def prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) ->
     return Call(run, len(jobs))
 
 
-register(Measure, run_one, stacked=GroupKernel(signature, prepare, purpose="look"))
+register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

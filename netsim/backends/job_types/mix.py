@@ -32,7 +32,7 @@ class Mix:
         return "mix"
 
 
-def run_one(job: Job[Mix], _: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Mix], _: Plain) -> Sequence[Tensor]:
     """Row after row."""
     if job.work.weights is not None:
         weights: Sequence[float] = job.work.weights
@@ -47,7 +47,7 @@ def run_one(job: Job[Mix], _: Plain) -> Sequence[Tensor]:
     return [total]
 
 
-def signature(job: Job[Mix], _: Resources) -> Signature | None:
+def _signature(job: Job[Mix], _: Resources) -> Signature | None:
     """Whole values of one length, which lie in one slab."""
     length = job.inputs[0].num_values
     rows = job.inputs if job.work.weights is not None else job.inputs[:-1]
@@ -56,7 +56,7 @@ def signature(job: Job[Mix], _: Resources) -> Signature | None:
     return (length,)
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Mix]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Mix]], resources: Resources) -> Call:
     """Sums over the rows of one slab, or a recipe for a sum of few rows."""
 
     def run(some: Sequence[Job[Mix]], _: int) -> None:
@@ -73,4 +73,4 @@ def _mixture(job: Job[Mix], resources: Resources) -> mixing.Mixture:
     return mixing.Mixture(resources.store, job.inputs, weights)
 
 
-register(Mix, run_one, stacked=GroupKernel(signature, prepare))
+register(Mix, _run_one, stacked=GroupKernel(_signature, _prepare))

@@ -29,13 +29,13 @@ class Outputs:
         return "outputs"
 
 
-def run_one(job: Job[Outputs], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Outputs], plain: Plain) -> Sequence[Tensor]:
     """One model after another."""
     (batch,) = plain.shards.batches([job.work.batch])
     return [torch.stack([evaluate(model_of(ref), batch.x) for ref in job.inputs])]
 
 
-def signature(job: Job[Outputs], resources: Resources) -> Signature | None:
+def _signature(job: Job[Outputs], resources: Resources) -> Signature | None:
     """One architecture of all models, and minibatches of one size."""
     module = resources.stacked_module_of(job.inputs[0])
     if module is None or any(r.architecture is not module.architecture for r in job.inputs):
@@ -43,7 +43,7 @@ def signature(job: Job[Outputs], resources: Resources) -> Signature | None:
     return id(module.architecture), len(resources.shards.batch_rows(job.work.batch))
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: Resources) -> Call:
     """One pass over all models of all jobs."""
     inference = resources.inference(jobs[0].inputs[0])
 
@@ -59,4 +59,4 @@ def prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: Resources) ->
     return Call(run, len(jobs))
 
 
-register(Outputs, run_one, stacked=GroupKernel(signature, prepare, purpose="look"))
+register(Outputs, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

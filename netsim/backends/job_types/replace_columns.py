@@ -29,19 +29,19 @@ class ReplaceColumns:
         return "replacecolumns"
 
 
-def run_one(job: Job[ReplaceColumns], _: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[ReplaceColumns], _: Plain) -> Sequence[Tensor]:
     """A copy of the row with the new columns."""
     row = job.inputs[0].tensor().clone()
     row[job.work.start : job.work.stop] = job.inputs[1].tensor()
     return [row]
 
 
-def signature(job: Job[ReplaceColumns], _: Resources) -> Signature:
+def _signature(job: Job[ReplaceColumns], _: Resources) -> Signature:
     """The same columns of rows of one length."""
     return job.inputs[0].num_values, job.work.start, job.work.stop
 
 
-def prepare(_: Signature, jobs: Sequence[Job[ReplaceColumns]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[ReplaceColumns]], resources: Resources) -> Call:
     """One gather of the rows, and one write into their slab."""
     columns = slice(jobs[0].work.start, jobs[0].work.stop)
 
@@ -55,4 +55,4 @@ def prepare(_: Signature, jobs: Sequence[Job[ReplaceColumns]], resources: Resour
     return Call(run, len(jobs))
 
 
-register(ReplaceColumns, run_one, stacked=GroupKernel(signature, prepare))
+register(ReplaceColumns, _run_one, stacked=GroupKernel(_signature, _prepare))

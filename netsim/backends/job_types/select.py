@@ -47,7 +47,7 @@ class Select:
         return "select"
 
 
-def run_one(job: Job[Select], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Select], plain: Plain) -> Sequence[Tensor]:
     """The selection of one node."""
     work = job.work
     models, state = _models_and_state(job)
@@ -67,7 +67,7 @@ def _models_and_state(job: Job[Select]) -> tuple[list[Tensor], Tensor | None]:
     return values, state
 
 
-def signature(job: Job[Select], resources: Resources) -> Signature | None:
+def _signature(job: Job[Select], resources: Resources) -> Signature | None:
     """One architecture, and validation splits that are padded to one size."""
     module = resources.stacked_module_of(job.inputs[0])
     if module is None:
@@ -76,7 +76,7 @@ def signature(job: Job[Select], resources: Resources) -> Signature | None:
     return id(module.architecture), padded_size(len(rows))
 
 
-def prepare(_: Signature, jobs: Sequence[Job[Select]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Select]], resources: Resources) -> Call:
     """All selections in lock-step: the losses that any of them needs next, in one pass."""
     inference = resources.inference(jobs[0].inputs[0])
 
@@ -139,4 +139,4 @@ def _losses(
     return found
 
 
-register(Select, run_one, stacked=GroupKernel(signature, prepare, purpose="look"))
+register(Select, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

@@ -11,7 +11,7 @@ from torch import Tensor
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, cross_entropy
 from netsim.backends.stacked.activations import activations_per_sample
-from netsim.backends.stacked.functional import LossTraining
+from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
@@ -70,7 +70,7 @@ class Train(NamedTuple):
         return f"training of {self.batches.steps} steps{loss}"
 
 
-def run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
+def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     """Step after step, with autograd."""
     work = job.work
     theta, *others = (r.tensor() for r in job.inputs)
@@ -114,7 +114,7 @@ def run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
 
 
-def signature(job: Job[Train], resources: Resources) -> Signature | None:
+def _signature(job: Job[Train], resources: Resources) -> Signature | None:
     """One architecture, optimiser and kind of inputs; one loss with one sort of arguments.
 
     The default loss has a kernel of its own for models with a stacked form. Any other loss, and
@@ -145,7 +145,7 @@ def signature(job: Job[Train], resources: Resources) -> Signature | None:
     return ("own loss", *common, work.loss, frozen(work.given), work.learn, shapes)
 
 
-def prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:
+def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:
     """As many nodes at once as the route, the caches or the GPU's memory allow."""
     ref, shards = jobs[0].inputs[0], resources.shards
     architecture = ref.architecture
@@ -165,4 +165,4 @@ def prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) ->
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), most)
 
 
-register(Train, run_one, stacked=GroupKernel(signature, prepare))
+register(Train, _run_one, stacked=GroupKernel(_signature, _prepare))

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from netsim.backends.stacked.layers import ALIGNMENT_BYTES, aligned_empty
+from netsim.backends.stacked.alignment import ALIGNMENT_BYTES, aligned_empty
 
 
 class _Product(torch.autograd.Function):

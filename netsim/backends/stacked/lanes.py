@@ -25,7 +25,7 @@ class Layer(Protocol):
     """What lanes need of a layer, as `netsim.backends.stacked.layers.StackedLayer` has it."""
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
-        """Make the layer's parameters views of rows (W, D), and take its sinks."""
+        """Make the layer's parameters views of rows; see `StackedLayer.bind`."""
 
     def decay_sinks(self) -> None:
         """Scale the layer's sinks by the decay, for a step without a gradient."""

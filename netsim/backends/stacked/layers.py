@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from netsim.backends.stacked.alignment import aligned, aligned_empty, is_aligned
 from netsim.backends.stacked.lanes import Lanes
 from netsim.learning.architecture import Slice
 
@@ -175,36 +176,6 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
         torch.add(value, sink, alpha=decay, out=sink)
 
 
-ALIGNMENT_BYTES = 64
-"""Addresses at which a lane's matrices start."""
-
-
-def aligned_empty(like: Tensor, columns: int) -> Tensor:
-    """An uninitialised matrix per lane, (W, rows of `like`, columns), each at an aligned address.
-
-    A CPU's matrix product takes another path, with other bits, where a matrix does not start at
-    an aligned address; a lane's results would depend on its position among the others.
-    """
-    width, rows = like.shape[:2]
-    size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
-    if size % unit == 0:
-        return like.new_empty((width, rows, columns))
-    memory = like.new_empty((width, -(-size // unit) * unit))
-    return memory[:, :size].view(width, rows, columns)
-
-
-def is_aligned(x: Tensor) -> bool:
-    """Whether contiguous matrices (W, rows, columns) are all at aligned addresses."""
-    return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
-
-
-def aligned(x: Tensor) -> Tensor:
-    """Matrices (W, rows, columns) at aligned addresses; copied only where they are not."""
-    if x.is_cuda or (is_aligned(x) and x.is_contiguous()):
-        return x
-    return aligned_empty(x, x.shape[2]).copy_(x)
-
-
 class StackedLinear(StackedLayer):
     """`torch.nn.Linear` as one batched matrix product."""
 
@@ -253,36 +224,6 @@ class StackedLinear(StackedLayer):
         dx = aligned_empty(dy, weight.shape[2])
         dx.baddbmm_(dy, weight, beta=0)
         return dx.reshape(*gradient.shape[:-1], weight.shape[2])
-
-
-class StackedEmbedding(StackedLayer):
-    """`torch.nn.Embedding` as one gather."""
-
-    replaces = (nn.Embedding,)
-
-    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
-        super().__init__(layer, slices, lanes)
-        self.padding_idx = layer.padding_idx
-
-    @classmethod
-    def refuses(cls, layer: Any) -> str | None:
-        odd = layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse
-        return "an embedding with max_norm, scale_grad_by_freq or sparse" if odd else None
-
-    def run(self, ctx: Any, x: Tensor) -> Tensor:
-        ctx.ids = self.by_lane(x).reshape(self.lanes.width, -1)
-        ctx.lane = torch.arange(self.lanes.width, device=x.device).unsqueeze(1)
-        return self.value("weight")[ctx.lane, ctx.ids].view(*x.shape, -1)
-
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        sink, decay = self.sinks["weight"], self.take_decay()
-        assert sink is not None
-        sink.zero_() if decay == 0.0 else sink.mul_(decay)
-        dy = gradient.reshape(*ctx.ids.shape, -1)
-        if self.padding_idx is not None:
-            dy = dy * (ctx.ids != self.padding_idx).unsqueeze(-1)
-        sink.index_put_((ctx.lane.expand_as(ctx.ids), ctx.ids), dy, accumulate=True)
-        return None
 
 
 class StackedNorm(StackedLayer):

@@ -17,9 +17,9 @@ from netsim.backends.stacked.batchnorm import StackedBatchNorm
 from netsim.backends.stacked.chain import Chain
 from netsim.backends.stacked.convolution import StackedConv2d
 from netsim.backends.stacked.dropout import StackedDropout
+from netsim.backends.stacked.embedding import StackedEmbedding
 from netsim.backends.stacked.lanes import LEAST_LANES, Lanes
 from netsim.backends.stacked.layers import (
-    StackedEmbedding,
     StackedLayer,
     StackedLinear,
     StackedNorm,

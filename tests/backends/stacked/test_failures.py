@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from netsim.backends.stacked import functional, inference
+from netsim.backends.stacked import inference, loss_training
 from netsim.backends.stacked.training import Training
 from netsim.backends.stacked.workspace import Workspace
 from netsim.errors import ComputeError
@@ -115,7 +115,7 @@ def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play,
 
     monkeypatch.setattr(Training, "_write_results", written)
     limited = only_up_to(most, lambda self, rows, *_: len(rows))
-    monkeypatch.setattr(functional.LossTraining, "run", limited(functional.LossTraining.run))
+    monkeypatch.setattr(loss_training.LossTraining, "run", limited(loss_training.LossTraining.run))
     for name in ("losses", "gradients", "outputs"):
         method = getattr(inference.Inference, name)
         monkeypatch.setattr(inference.Inference, name, limited(method))
