@@ -17,16 +17,18 @@ import torch
 from _setting import MODELS, PlainLoop, flop_per_step, own_starts
 from _timing import available_bytes, interleaved, options, peak_flop_per_s, prepare, save, show
 
+from netsim.backends.job_type import job_type
+from netsim.backends.job_types.train import Train
 from netsim.engine.assembly import open_context
-from netsim.learning.jobs import Batches, Job, Train
+from netsim.learning.jobs import Batches, Job
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
 from netsim.node.run_state import Context
 from netsim.world.builder import World
 
 ROWS_A_NODE = 9
-"""The plain loop holds parameters, gradients and velocities; netsim starts, results and slabs of
-both that grow by half, for a moment beside their smaller selves."""
+"""Most rows of parameters in memory at a time. The plain loop has parameters, gradients and
+velocities; netsim has starts and results in slabs, which grow by half and are copied as they do."""
 
 COLUMNS = {
     "model": "s",
@@ -46,7 +48,7 @@ COLUMNS = {
 
 
 class Jobs:
-    """One training job a node, again and again."""
+    """Training jobs, one per node, recorded and run again and again."""
 
     def __init__(self, ctx: Context, steps: int) -> None:
         self._ctx, self.steps = ctx, steps
@@ -63,26 +65,27 @@ class Jobs:
             results.append(new)
         scheduler.flush()
         self._first += self.steps
-        assert all(cell.value is not None for cell in results)
+        assert all(cell.is_computed for cell in results)
         self._results = results
 
     def kernel(self) -> Callable[[], None]:
-        """The same work without scheduler and signatures: the backend's call itself."""
-        ctx, backend = self._ctx, self._ctx.scheduler.backend
-        train, width = backend._call(backend._signature(self._job(0)[0]), [self._job(0)[0]])
+        """The same work without scheduler and grouping: the kernel's call itself."""
+        ctx, resources = self._ctx, self._ctx.scheduler.backend._resources
+        kernel, (example, _) = job_type(Train).kernels["stacked"], self._job(0)
+        call = kernel.prepare(kernel.signature(example, resources), [example], resources)
 
         def run() -> None:
-            jobs, _kept = zip(*map(self._job, range(len(ctx.initial))), strict=True)
-            for first in range(0, len(jobs), width):
-                train(jobs[first : first + width])
+            jobs, _results = zip(*map(self._job, range(len(ctx.initial))), strict=True)
+            for first in range(0, len(jobs), call.most):
+                call.run(jobs[first : first + call.most], call.most)
 
         return run
 
     def _job(self, node: int) -> tuple[Job, Cell]:
         start = self._ctx.initial[node]
         new, state = _outputs(self._ctx, start)
-        places, shapes = (weak(new), weak(state)), (new.shape, state.shape)
-        return Job(self._work(node), node, 0, (Ref(node, start),), places, shapes), new
+        outputs, shapes = (weak(new), weak(state)), (new.shape, state.shape)
+        return Job(self._work(node), node, 0, (Ref(node, start),), outputs, shapes), new
 
     def _work(self, node: int) -> Train:
         batches = Batches(node, "train", self._first, self.steps)

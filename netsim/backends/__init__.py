@@ -1,1 +1,1 @@
-"""How recorded jobs are executed: one node at a time, or many nodes in one batched call."""
+"""How recorded jobs run: one node at a time, or many nodes in one batched call."""

@@ -1,8 +1,9 @@
-"""Which backend runs what: from tables, never by timing a run, so that the clock picks no bits.
+"""Which jobs run in groups: a route for each model of a run.
 
-A model's route comes from, in this order: the scenario (`[run.routes]`, which a finished run's
-`scenario.toml` holds, so that a rerun goes the same way), the user's table (`netsim tune`), the
-rules that are shipped (`routes.toml` beside this file).
+Routes come from tables and are never chosen by timing a run, so that timing can't change results.
+A model's route comes from the first of these that has one: the scenario (`[run.routes]`, which the
+`scenario.toml` of a finished run holds, so that a rerun takes the same routes), the user's table
+(written by `netsim tune`), the shipped rules (`routes.toml` beside this file).
 """
 
 from __future__ import annotations
@@ -19,29 +20,53 @@ from pydantic import ValidationError
 from torch import nn
 
 from netsim.backends.parameter_store import padded
-from netsim.backends.route import Route, Way
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.registry import Count, Table
 
+Way = Literal["stacked", "sequential"]
+
 Purpose = Literal["train", "loss", "look"]
+"""Keys of a route; see `Route`."""
 
 SHIPPED = Path(__file__).with_name("routes.toml")
 
-CHUNK_BYTES = 16 << 20
-"""Rows and velocities of the lanes that train together on a CPU: about what its caches hold."""
+CACHE_BYTES = 16 << 20
+"""Memory for the parameters and velocities of nodes that train in one call on a CPU."""
 
 FEWEST_LANES = 8
-"""Even where so many do not fit: each call has a cost of its own."""
+"""Nodes per call even where fewer fit the caches: each call has a cost of its own."""
 
 MOST_LANES = {"cpu": 128, "cuda": 4096}
+"""Nodes per call at most, by device."""
 
 GPU_SHARE = 0.25
-"""Of a GPU's memory for the rows and activations of the lanes that train together."""
+"""Share of a GPU's memory for the parameters and activations of nodes that train in one call."""
+
+
+class Route(Table):
+    """How the jobs of one model run: many nodes in one call, or one node after another.
+
+    Parameters
+    ----------
+    train : {"stacked", "sequential"}
+        Local steps with the default loss.
+    loss : {"stacked", "sequential"}
+        Local steps with a loss of the algorithm's, or with values trained beside the model.
+    look : {"stacked", "sequential"}
+        Outputs, losses, gradients, measurements, selections: all that evaluates a model.
+    lanes : int or None
+        Most nodes that train in one call; None: as many as fit the caches or the GPU.
+    """
+
+    train: Way = "stacked"
+    loss: Way = "stacked"
+    look: Way = "stacked"
+    lanes: Count | None = None
 
 
 class Rule(Table):
-    """What holds for a sort of model; see `routes.toml`."""
+    """A shipped rule: fewest nodes for stacking, for models of some kind; see `routes.toml`."""
 
     device: Literal["cpu", "cuda"]
     layers: Literal["dense", "conv"] | None = None
@@ -65,7 +90,16 @@ class Measured(Table):
 
 
 def signature(architecture: Architecture, batch_size: int, threads: int) -> str:
-    """What a measurement holds for: device, model, minibatch, precision, threads."""
+    """Names what a measured route is valid for: device, model, minibatch, precision, threads.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    batch_size : int
+        Samples in a minibatch.
+    threads : int
+        That do the tensor work.
+    """
     a = architecture
     where = "cpu" if a.device.type == "cpu" else _gpu_name(a.device)
     kind = str(a.dtype).removeprefix("torch.")
@@ -111,7 +145,16 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def ruled(architecture: Architecture, num_nodes: int, batch_size: int) -> Route:
-    """The shipped rule for a model that `num_nodes` nodes have."""
+    """The route that the shipped rules give.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    num_nodes : int
+        How many nodes have this model.
+    batch_size : int
+        Samples in a minibatch.
+    """
     modules = architecture.module.modules()
     layers = "conv" if any(isinstance(m, nn.Conv2d) for m in modules) else "dense"
 
@@ -136,7 +179,7 @@ class Routes:
     Parameters
     ----------
     by_architecture : mapping of int to (str, Route, str)
-        From an architecture's `id`: its signature, its route, and where that comes from.
+        By an architecture's `id`: its signature, its route, and the source of that route.
     functions : bool
         Whether functions marked `@batched` run for many nodes at once.
     """
@@ -148,32 +191,33 @@ class Routes:
         self.functions = functions
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
-        """Whether jobs of a purpose run many at once."""
+        """Whether jobs of this purpose run for many nodes at once."""
         return bool(getattr(self._by_architecture[id(architecture)][1], purpose) == "stacked")
 
     def lanes(self, architecture: Architecture, activations: int) -> int:
-        """How many nodes train in one call at most.
+        """Most nodes that train in one call.
 
         Parameters
         ----------
+        architecture : Architecture
         activations : int
-            Values that a forward pass of one lane's minibatch leaves.
+            Values that the forward pass of one node's minibatch keeps for the backward pass.
         """
         given = self._by_architecture[id(architecture)][1].lanes
         return given or default_lanes(architecture, activations)
 
     @property
     def all_sequential(self) -> bool:
-        """Whether nothing at all is stacked."""
+        """Whether nothing is stacked."""
         ways = [(r.train, r.loss, r.look) for _, r, _ in self._by_architecture.values()]
         return all(way == "sequential" for each in ways for way in each)
 
     def by_signature(self) -> dict[str, Route]:
-        """As `[run.routes]` holds them."""
+        """The routes, as `[run.routes]` holds them."""
         return {name: route for name, route, _ in self._by_architecture.values()}
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """By signature, with where they come from: as `environment.json` holds them."""
+        """The routes and their sources, as `environment.json` holds them."""
         return {
             name: {**route.model_dump(exclude_none=True), "source": source}
             for name, route, source in self._by_architecture.values()
@@ -181,10 +225,16 @@ class Routes:
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
-    """Lanes that fit into a CPU's caches, or into a fixed share of a GPU's memory.
+    """Nodes per call that fit a CPU's caches, or a fixed share of a GPU's memory.
 
-    A share of all its memory and not of what is free: what is free differs from run to run, and
-    on a GPU the width can show in the bits.
+    The share is of all memory, not of what is free: that differs from run to run, and on a GPU the
+    number of nodes in a call can change the last bits of results.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    activations : int
+        Values that the forward pass of one node's minibatch keeps for the backward pass.
     """
     a = architecture
     bytes_each = torch.empty((), dtype=a.dtype).element_size()
@@ -192,7 +242,7 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
         total = torch.cuda.get_device_properties(a.device).total_memory * GPU_SHARE
         fit = int(total // (bytes_each * (4 * padded(a.num_values) + 3 * activations)))
     else:
-        fit = CHUNK_BYTES // (2 * bytes_each * padded(a.num_values))
+        fit = CACHE_BYTES // (2 * bytes_each * padded(a.num_values))
     return max(FEWEST_LANES, min(MOST_LANES[a.device.type], fit))
 
 
@@ -209,8 +259,12 @@ def choose(
     ----------
     nodes : mapping of Architecture to int
         How many nodes have each of the models.
+    batch_size : int
+        Samples in a minibatch.
+    threads : int
+        That do the tensor work.
     backend : {"auto", "stacked", "sequential"}
-        `stacked`: whatever can be; `sequential`: nothing.
+        `stacked`: all that can be stacked is; `sequential`: nothing is.
     given : mapping of str to Route
         The scenario's own, by signature.
 
@@ -236,6 +290,7 @@ def choose(
                 ruled(architecture, count, batch_size),
                 "shipped rules",
             )
-    # A small function takes a CPU less time alone than to be gathered; a GPU waits for launches.
+    # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
+    # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)
     return Routes(found, functions=backend == "stacked" or on_gpu)

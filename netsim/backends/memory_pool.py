@@ -1,8 +1,8 @@
-"""Memory of slabs and workspaces, kept from run to run.
+"""A pool of large memory blocks for slabs and workspaces, reused from run to run.
 
-On a GPU torch keeps what is freed for whoever asks next. On a CPU it goes back to the system, and
-the next run pays for every page that it touches first. And rows that are read here and there need
-an address translation a page: with large pages, of 2 MiB, hardly any is ever missed.
+On a GPU torch keeps freed memory for the next tensor. On a CPU freed memory goes back to the
+system, and the next run pays a page fault for each page that it writes first. Large pages (2 MiB)
+also save address translations where rows are read in random order.
 """
 
 from __future__ import annotations
@@ -18,41 +18,59 @@ from torch import Tensor
 
 LARGE_PAGE_BYTES = 1 << 21
 
-LEAST_BYTES = 1 << 18
-"""Less than this is asked of torch."""
+SMALLEST_BLOCK_BYTES = 1 << 18
+"""Tensors that are smaller are allocated by torch."""
 
 Block = NDArray[np.uint8]
 
 _free: list[Block] = []
 
 
-def room(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """An uninitialised tensor; on a CPU it takes memory only where it is written."""
+def allocate(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """An uninitialised tensor, from the pool if it is large and on a CPU.
+
+    Its memory goes back to the pool when no tensor shares it any more. A new block takes physical
+    memory only where it is written.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    device : torch.device
+    dtype : torch.dtype
+
+    Returns
+    -------
+    torch.Tensor
+    """
     size = math.prod(shape) * dtype.itemsize
-    if device.type != "cpu" or size < LEAST_BYTES:
+    if device.type != "cpu" or size < SMALLEST_BLOCK_BYTES:
         return torch.empty(shape, device=device, dtype=dtype)
     block = _block(size)
     used = block[:size]
-    # The tensor and whoever shares its storage hold on to this very array.
+    # The tensor, and each view of it, holds a reference to this very array.
     weakref.finalize(used, _free.append, block).atexit = False
     return torch.from_numpy(used).view(dtype).view(shape)
 
 
 def _block(size: int) -> Block:
-    """The smallest block that nobody uses, if one is about as large; a new one otherwise."""
+    """The smallest free block of `size` to twice as many bytes, or a new one.
+
+    Where none fits, the run needs other sizes than the one before: all free blocks are given up.
+    """
     fitting = [i for i, block in enumerate(_free) if size <= block.nbytes <= 2 * size]
     if fitting:
         return _free.pop(min(fitting, key=lambda i: _free[i].nbytes))
-    _free.clear()  # what is played now is of another size
+    _free.clear()
     return _new(size)
 
 
 def _new(size: int) -> Block:
-    if not hasattr(mmap, "MADV_HUGEPAGE"):  # no Linux: pages are as large as they are
+    """A block of large pages where the system has them."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):  # not Linux
         return np.empty(size, dtype=np.uint8)
     anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     memory = mmap.mmap(-1, size + LARGE_PAGE_BYTES, flags=anonymous)
     memory.madvise(mmap.MADV_HUGEPAGE)
     block = np.frombuffer(memory, dtype=np.uint8)
-    start = -block.ctypes.data % LARGE_PAGE_BYTES  # what lies before fills no large page
+    start = -block.ctypes.data % LARGE_PAGE_BYTES  # large pages start at multiples of their size
     return block[start : start + size]

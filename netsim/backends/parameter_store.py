@@ -1,9 +1,9 @@
-"""Slabs: the rows of many values of one length in one tensor.
+"""Where long values (models, states of optimisers) lie: as rows of one tensor per length.
 
-A computed value that is long (a model, an optimiser's state) occupies one row, its slot. The slot
-belongs to the value's `Cell` and is free again when the last holder of that cell lets go of it:
-Python counts these references, so a snapshot costs nothing and a dead slot is reused at once.
-Merges of many nodes then are one gather over one tensor.
+A `Slab` holds the rows of one length, a `ParameterStore` the slabs of a run. A row belongs to the
+`Cell` of its value and is free again when the last holder of that cell lets go of it: Python counts
+these references, so a snapshot of a model costs nothing and the row of a value that nobody needs is
+reused at once. Mixing the models of many nodes then is one gather over one tensor.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from netsim.backends.memory_pool import room
+from netsim.backends.memory_pool import allocate
 
 if TYPE_CHECKING:
     from netsim.learning.refs import Cell, Recipe, Ref
 
 ALIGNMENT = 32
-"""Rows start at multiples of so many entries: no vector instruction crosses two rows."""
+"""Rows start at multiples of this many entries: no vector instruction crosses two rows."""
 
-FIRST_SLOTS = 16
+FIRST_ROWS = 16
+"""Rows that a slab grows by at least."""
 
-SLOTS_PER_NODE = 5
-"""Long values that are alive at once, a node, in gossip: models of several ages, momentum."""
+ROWS_PER_NODE = 5
+"""Long values per node at a time in gossip: models of several ages, momentum."""
 
 RESERVED_BYTES = 1 << 31
-"""Address space that a slab on a CPU takes at most before it is needed."""
+"""Most address space that a slab on a CPU reserves before it is needed."""
 
 
 def padded(length: int) -> int:
@@ -37,25 +38,26 @@ def padded(length: int) -> int:
 
 
 class Slab:
-    """Rows of `length` entries, which come and go.
+    """A growing table of rows of `length` entries, which are taken and released.
 
     Parameters
     ----------
     length : int
         Entries of one value.
-    device, dtype
-        Of the tensor.
+    device : torch.device
+    dtype : torch.dtype
     nodes : int
-        How many nodes have such values: room for them is reserved.
+        How many nodes have such values; address space for their rows is reserved.
 
     Attributes
     ----------
     storage : torch.Tensor
-        (slots, padded length); another tensor whenever the slab has grown. Row `ZERO` is zero.
+        (number of rows, padded length); another tensor whenever the slab has grown. Row `ZERO` is
+        zero.
     rows : torch.Tensor
-        (slots, length), a view of it.
+        (number of rows, length), a view of it.
     live, peak : int
-        Slots taken now, and at most so far.
+        Rows taken now, and most rows taken at a time so far.
     """
 
     ZERO = 0
@@ -68,60 +70,69 @@ class Slab:
         self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
-        if device.type == "cpu":  # it takes memory only where it is written
+        if device.type == "cpu":  # physical memory is taken only where it is written
             row_bytes = self.storage.nbytes
-            self._grow(min(SLOTS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
+            self._grow(min(ROWS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:
-        """`count` free slots; the slab grows by half if it has too few."""
+        """Numbers of `count` free rows; the slab grows by half if it has too few."""
         if len(self._free) < count:
             self._grow(count - len(self._free))
-        # One by one: a cell that dies meanwhile, collected as garbage, adds its slot at the end.
+        # One by one: a cell that is garbage-collected meanwhile appends its row.
         taken = [self._free.pop() for _ in range(count)]
         self.live += count
         self.peak = max(self.peak, self.live)
         return taken
 
-    def release(self, slot: int) -> None:
-        """The value in `slot` is dead."""
-        self._free.append(slot)
+    def release(self, row: int) -> None:
+        """The value in `row` is not needed any more."""
+        self._free.append(row)
         self.live -= 1
 
-    def index(self, slots: Sequence[int]) -> Tensor:
-        """Slots as an index on the slab's device."""
-        return torch.tensor(slots, dtype=torch.int64, device=self.storage.device)
+    def index(self, numbers: Sequence[int]) -> Tensor:
+        """Row numbers as an index on the slab's device."""
+        return torch.tensor(numbers, dtype=torch.int64, device=self.storage.device)
 
-    def write(self, cells: Sequence[Cell | None], rows: Tensor) -> None:
-        """Give the cells that are still held the values (n, padded length), one a cell."""
+    def write(self, cells: Sequence[Cell | None], values: Tensor) -> None:
+        """Store a value for each cell that still exists.
+
+        Parameters
+        ----------
+        cells : sequence of Cell or None
+            n of them; None for a result that nobody holds any more.
+        values : torch.Tensor
+            (n, padded length)
+        """
         held = [i for i, cell in enumerate(cells) if cell is not None]
-        slots = self.take(len(held)) if held else []
+        numbers = self.take(len(held)) if held else []
         if len(held) < len(cells):
-            rows = rows[held]
+            values = values[held]
         if self.storage.is_cuda:
-            self.storage.index_copy_(0, self.index(slots), rows)
+            self.storage.index_copy_(0, self.index(numbers), values)
         else:  # index_copy_ takes three times as long
-            self.storage.numpy()[slots] = rows.numpy()
-        for i, slot in zip(held, slots, strict=True):
+            self.storage.numpy()[numbers] = values.numpy()
+        for i, number in zip(held, numbers, strict=True):
             cell = cells[i]
             assert cell is not None
-            cell.lie_in(self, slot)
+            cell.store_in(self, number)
 
     def _grow(self, missing: int) -> None:
         old = len(self.storage)
-        new = old + max(missing, old // 2, FIRST_SLOTS)
+        new = old + max(missing, old // 2, FIRST_ROWS)
         shape = new, self.storage.shape[1]
-        storage = room(shape, self.storage.device, self.storage.dtype)
+        storage = allocate(shape, self.storage.device, self.storage.dtype)
         storage[:old] = self.storage
         self.storage, self.rows = storage, storage[:, : self.length]
-        self._free[:0] = range(new - 1, old - 1, -1)  # low slots are handed out first
+        self._free[:0] = range(new - 1, old - 1, -1)  # low rows are handed out first
 
 
-class Memory:
+class ParameterStore:
     """The slabs of one run, one for each length.
 
     Parameters
     ----------
-    device, dtype
+    device : torch.device
+    dtype : torch.dtype
         Of every value.
     nodes : int
         Of the run.
@@ -138,33 +149,35 @@ class Memory:
             self._slabs[length] = Slab(length, self.device, self.dtype, self._nodes)
         return self._slabs[length]
 
-    def slots(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
-        """Where whole values of one length lie; those that lie elsewhere are moved in."""
+    def rows_of(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
+        """The slab of whole values of one length, and their row numbers in it.
+
+        Values that are not in a slab yet are moved there.
+        """
         cells = [ref.cell for ref in refs]
         self.settle(cells)
-        return self.slab(refs[0].num_values), [cell.slot for cell in cells]
+        return self.slab(refs[0].num_values), [cell.row for cell in cells]
 
     def settle(self, cells: Sequence[Cell]) -> None:
-        """Give computed values that lie in no slab a place in one."""
-        left: dict[Hashable, dict[Cell, Recipe]] = {}
+        """Move values into slabs; those that were left for later are computed now."""
+        deferred: dict[Hashable, dict[Cell, Recipe]] = {}
         for cell in cells:
             if cell.slab is None:
                 recipe = cell.recipe
                 if recipe is None:
                     self.adopt(cell)
                 else:
-                    left.setdefault(recipe.kind, {})[cell] = recipe
-        for recipes in left.values():
+                    deferred.setdefault(recipe.kind, {})[cell] = recipe
+        for recipes in deferred.values():
             next(iter(recipes.values())).make(tuple(recipes))
 
     def adopt(self, cell: Cell) -> None:
         """Move a computed value into the slab of its length."""
-        value = cell.value
-        assert value is not None
+        value = cell.materialise()
         slab = self.slab(value.numel())
-        (slot,) = slab.take(1)
-        slab.rows[slot] = value.reshape(-1)
-        cell.lie_in(slab, slot)
+        (number,) = slab.take(1)
+        slab.rows[number] = value.reshape(-1)
+        cell.store_in(slab, number)
 
     def gather(self, refs: Sequence[Ref], out: Tensor) -> None:
         """Copy values of one length into rows.
@@ -172,7 +185,7 @@ class Memory:
         Parameters
         ----------
         refs : sequence of Ref
-            n of them: whole values, or like ranges of columns.
+            n of them: whole values, or ranges of as many columns each.
         out : torch.Tensor
             (n, padded length), contiguous.
         """
@@ -180,11 +193,11 @@ class Memory:
             for row, ref in zip(out, refs, strict=True):
                 row[: ref.num_values] = ref.tensor()
             return
-        slab, slots = self.slots(refs)
-        torch.index_select(slab.storage, 0, slab.index(slots), out=out)
+        slab, numbers = self.rows_of(refs)
+        torch.index_select(slab.storage, 0, slab.index(numbers), out=out)
 
     @property
     def peak_bytes(self) -> int:
-        """What the slabs held at most, as if all had peaked at once."""
+        """Most memory that the slabs' values took, as if all slabs had peaked at once."""
         size = torch.empty((), dtype=self.dtype).element_size()
         return sum(s.peak * padded(s.length) * size for s in self._slabs.values())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from netsim.backends.dispatch import Routes, choose
+from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.clock import Clock
@@ -60,7 +61,12 @@ def open_context(
     shards = world.shards.in_batches_of(training.batch_size)
     backend, routes = open_backend(world, shards)
     num_nodes = scenario.nodes.count
-    scheduler = Scheduler(None if timing_only else backend, Limits.of(num_nodes), lambda: env.now)
+    scheduler = Scheduler(
+        None if timing_only else backend,
+        Limits.of(num_nodes),
+        lambda: env.now,
+        ReplaceColumns,
+    )
     schedule = scenario.exchange
     clock = None if schedule.barrier else schedule.clock(world.streams, num_nodes)
     module = importlib.import_module(type(entry.params).__module__)

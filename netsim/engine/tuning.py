@@ -10,12 +10,15 @@ from pathlib import Path
 import torch
 
 from netsim.backends import dispatch
-from netsim.backends.route import Route, Way
-from netsim.backends.sequential import Sequential, cross_entropy
+from netsim.backends.dispatch import Route, Way
+from netsim.backends.job_types.replace_columns import ReplaceColumns
+from netsim.backends.job_types.train import Train
+from netsim.backends.plain import cross_entropy
+from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.engine.assembly import optimizer_of
 from netsim.learning.architecture import Architecture
-from netsim.learning.jobs import Batches, Optimizer, Train
+from netsim.learning.jobs import Batches, Optimizer
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Backend, Limits, Scheduler
@@ -129,7 +132,7 @@ class _Timings:
         """How many times faster models are measured stacked."""
 
         def look(backend: Backend) -> Callable[[], None]:
-            scheduler = Scheduler(backend, Limits(1, 1), lambda: 0)
+            scheduler = Scheduler(backend, Limits(1, 1), lambda: 0, ReplaceColumns)
             asked = [
                 (Ref(i, self._cell(scheduler)), self._shards.split_rows(i, "train"))
                 for i in self._nodes
@@ -159,7 +162,8 @@ class _Timings:
         return Cell(scheduler, tuple(self._row.shape), self._architecture, self._row.clone())
 
     def _train(self, backend: Backend, loss: Callable[..., torch.Tensor] | None) -> None:
-        scheduler = Scheduler(backend, Limits(MOST_NODES + 1, MOST_NODES + 1), lambda: 0)
+        limits = Limits(MOST_NODES + 1, MOST_NODES + 1)
+        scheduler = Scheduler(backend, limits, lambda: 0, ReplaceColumns)
         size = state_size(self._optimizer.kind, self._architecture.num_parameters)
         kept = []
         for node in self._nodes:

@@ -1,4 +1,4 @@
-"""Lazy learning: Refs, jobs, backends, virtual compute time."""
+"""Learning as recorded work: handles to values not yet computed, jobs, samples, optimisers."""
 
 from netsim.learning.simplex import project_to_simplex
 

@@ -1,7 +1,7 @@
-"""A model's layout as one flat row: parameters in module order, then floating-point buffers.
+"""A model as one flat row: parameters in module order, then floating-point buffers.
 
-One row is what is trained, mixed, sent and hashed. Integer buffers (BatchNorm's batch counter)
-are not part of it: no shipped model's output depends on them.
+Rows are what is trained, mixed, sent and hashed. Integer buffers (BatchNorm's batch counter) are
+not part of a row: no shipped model's output depends on them.
 """
 
 from dataclasses import dataclass
@@ -24,18 +24,19 @@ class Slice:
 
 
 class Architecture:
-    """The layout of one kind of model, and one module to run it in.
+    """The layout of one kind of model, and a module to run rows of that layout in.
 
     Parameters
     ----------
     name : str
         Shown in errors and tables; equal names mean equal layouts.
     module : torch.nn.Module
-        With submodules `features` and `head`; its own numbers are never used.
-    device, dtype
-        Where and in what precision rows are computed.
+        With submodules `features` and `head`; its own parameter values are not used.
+    device : torch.device
+    dtype : torch.dtype
+        Device and precision of rows.
     num_outputs : int
-        Classes L.
+        Number of classes, L.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Architecture:
 
     @cached_property
     def normalises_batches(self) -> bool:
-        """Whether what a sample gives in training depends on the others of its minibatch."""
+        """Whether a sample's output in training depends on the other samples of its minibatch."""
         return any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in self.module.modules())
 
     @property
@@ -89,12 +90,17 @@ class Architecture:
         }
 
     def columns(self, name: str) -> tuple[int, int]:
-        """The column range of a named part.
+        """The column range [start, stop) of a named part.
+
+        Parameters
+        ----------
+        name : str
+            As in `netsim.learning.refs.Ref.part`.
 
         Raises
         ------
         ProtocolError
-            If there is no such part, or its tensors are not neighbours in the row.
+            If there is no such part, or its tensors are not adjacent in the row.
         """
         if name == "parameters":
             return 0, self.num_parameters
@@ -122,13 +128,13 @@ class Architecture:
         return start, stop
 
     def row(self) -> Tensor:
-        """The numbers that the module holds now, as a new row (num_values,)."""
+        """The current values of the module's tensors, as a new row (num_values,)."""
         return torch.cat([t.detach().reshape(-1) for t in self._bound])
 
     def bind(
         self, row: Tensor, gradient: Tensor | None = None, training: bool = False
     ) -> nn.Module:
-        """The module with its tensors laid over `row` (num_values,), without copying.
+        """The module, with its tensors made views of `row`; nothing is copied.
 
         Parameters
         ----------
@@ -137,7 +143,12 @@ class Architecture:
         gradient : torch.Tensor, optional
             (num_parameters,); `backward` adds to it.
         training : bool
-            Mode of the module.
+            Whether the module is in training mode.
+
+        Returns
+        -------
+        torch.nn.Module
+            The same object at every call: valid until the next call.
         """
         if self.module.training != training:  # walking a deep module costs as much as a step
             self.module.train(training)
@@ -152,7 +163,12 @@ class Architecture:
 def build_architecture(
     name: str, module: nn.Module, device: torch.device, dtype: torch.dtype, num_outputs: int
 ) -> Architecture:
-    """Lay out `module`, refusing what cannot be simulated.
+    """Lay out `module`, refusing one that cannot be simulated.
+
+    Parameters
+    ----------
+    name, module, device, dtype, num_outputs
+        As for `Architecture`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Nodes whose training left the finite numbers: who, when, in which job.
+"""Nodes whose models became nan or infinite in training: which node, when, in which job.
 
-Whether a model is finite is asked on the device and read much later, so that a GPU is not waited
-for after every call.
+Whether a model is finite is computed on the device and read many calls later, so that a run need
+not wait for a GPU after every call.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from netsim.learning.jobs import Job, Work, describe
+from netsim.learning.jobs import Job, Work
 from netsim.units import to_s
 
 READ_EVERY = 64
-"""Calls after which the answers are read in any case."""
+"""Calls of `Divergences.note` between two reads from the device."""
 
 
 class _Entry(NamedTuple):
@@ -26,8 +26,8 @@ class _Entry(NamedTuple):
     work: Work
 
 
-def _parameters(job: Job) -> Tensor:
-    """Of the model that a training started from."""
+def _parameters(job: Job[Any]) -> Tensor:
+    """The parameters of the model that a training started from, (P,)."""
     theta = job.inputs[0]
     assert theta.architecture is not None
     return theta.tensor()[: theta.architecture.num_parameters]
@@ -40,16 +40,18 @@ class Divergences:
         self._unread: list[tuple[list[_Entry], Tensor]] = []
         self._first: dict[int, _Entry] = {}
 
-    def note(self, jobs: Sequence[Job], after: Tensor, before: Tensor | None = None) -> None:
+    def note(self, jobs: Sequence[Job[Any]], after: Tensor, before: Tensor | None = None) -> None:
         """Compare models before and after training.
 
         Parameters
         ----------
         jobs : sequence of Job
-            n of them, their inputs still there.
-        after, before : torch.Tensor
-            (n,) sums of the parameters: nan or infinite if any of them is. On a CPU those before
-            are looked at only where it matters.
+            The n training jobs; the first input of each is the model that it started from.
+        after : torch.Tensor
+            (n,) sum of each trained model's parameters: nan or infinite if one of them is.
+        before : torch.Tensor or None
+            The same of the models that training started from. None: computed here, and only if
+            a sum in `after` is not finite.
         """
         if before is None:
             if math.isfinite(after.sum()):
@@ -61,10 +63,10 @@ class Divergences:
             self._read()
 
     def found(self) -> list[dict[str, Any]]:
-        """By node: `node`, virtual time `t_s` and `job`, as the summary holds them."""
+        """What the summary holds of each such node: `node`, virtual time `t_s`, `job`."""
         self._read()
         return [
-            {"node": node, "t_s": to_s(entry.time_ns), "job": describe(entry.work)}
+            {"node": node, "t_s": to_s(entry.time_ns), "job": entry.work.describe()}
             for node, entry in sorted(self._first.items())
         ]
 

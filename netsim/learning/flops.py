@@ -1,4 +1,4 @@
-"""How many floating-point operations a local step is."""
+"""How many floating-point operations a local step takes."""
 
 import copy
 from collections.abc import Sequence
@@ -18,9 +18,15 @@ def step_flops(architecture: Architecture, input_shape: Sequence[int], batch_siz
 
     Parameters
     ----------
+    architecture : Architecture
     input_shape : sequence of int
-        Of one sample.
+        Shape of one sample.
     batch_size : int
+        Samples in the minibatch.
+
+    Returns
+    -------
+    float
     """
     meta = torch.device("meta")
     module = copy.deepcopy(architecture.module).to(meta).train()

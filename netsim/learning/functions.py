@@ -1,4 +1,4 @@
-"""Functions as data: what may be computed later, and the shapes that it will have."""
+"""Functions that are recorded and called later: which are allowed, and the shapes they return."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from netsim.learning.refs import Ref
 
 
 def require_module_level(fn: Callable[..., Any]) -> None:
-    """Refuse functions that could see more than their arguments.
+    """Refuse functions that could read more than their arguments.
 
     Raises
     ------
@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def batched(fn: F) -> F:
-    """Mark a function of values as fit to run for many nodes at once.
+    """Mark a function of values as one that may run for many nodes at once (under `vmap`).
 
     Its Python branches may depend on shapes and numbers, not on what its tensors hold.
     """
@@ -69,7 +69,7 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
 
 
 def frozen(value: Any) -> Any:
-    """A hashable stand-in of slotted arguments."""
+    """Slotted arguments as a key: lists and dicts become tagged tuples."""
     if isinstance(value, list):
         return ("list", *(frozen(v) for v in value))
     if isinstance(value, dict):
@@ -92,7 +92,25 @@ def _thawed(value: Any) -> Any:
 def inferred_shapes(
     fn: Callable[..., Any], frozen: Any, shapes: tuple[tuple[int, ...], ...]
 ) -> Any:
-    """Shapes of the results, from running `fn` on tensors without data."""
+    """Shapes of the results of a function, from running it on tensors without data.
+
+    Parameters
+    ----------
+    fn : callable
+    frozen : object
+        Its arguments as `frozen` gives them, with a `Slot` for each tensor.
+    shapes : tuple of tuple of int
+        Of these tensors.
+
+    Returns
+    -------
+    tuple of int or tuple of tuple of int
+
+    Raises
+    ------
+    ProtocolError
+        If `fn` fails on such tensors, as one that reads their values does.
+    """
     metas = [torch.empty(s, device="meta") for s in shapes]
     try:
         result = fn(*fill(_thawed(frozen), metas))

@@ -1,4 +1,4 @@
-"""Masks of random layers: drawn for a minibatch by name, whoever runs it and with whatever else."""
+"""Seeds of random layers: a minibatch's masks follow from its name, however jobs are grouped."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def mask_seed(streams: Streams, key: BatchKey) -> int:
 
 
 def generator(device: torch.device, seed: int) -> torch.Generator:
-    """A generator that draws what `seeded(device, seed)` lets a layer draw."""
+    """A generator that gives the numbers that a layer draws within `seeded(device, seed)`."""
     return torch.Generator(device).manual_seed(seed)
 
 
 @contextmanager
 def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Random layers draw from this seed; what others draw is not disturbed."""
+    """Seed torch's global generator for a while; its earlier state comes back afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

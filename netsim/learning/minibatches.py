@@ -1,4 +1,4 @@
-"""Which rows make up which minibatch: a function of (seed, node, stream, number) alone.
+"""The samples of every minibatch, as a function of (seed, node, stream, number) alone.
 
 Each epoch visits every training row of a node once, in an order of its own. The last batch may be
 smaller; if it were a single row, which BatchNorm can't train on, it is left out of that epoch.
@@ -16,8 +16,8 @@ from netsim.rng import Streams
 
 Rows = NDArray[np.int64]
 
-SHORT = 128
-"""Rows of a node up to which drawing an epoch's order anew is quicker than finding it again."""
+CACHED_ABOVE = 128
+"""Orders of more rows than this are cached; drawing a shorter one anew is quicker."""
 
 
 class Minibatches:
@@ -38,15 +38,15 @@ class Minibatches:
         self._sizes = np.array([len(r) for r in rows], dtype=np.int64)
         full, rest = np.divmod(self._sizes, batch_size)
         self._per_epoch = full + ((rest > 1) | (full == 0))
-        self._padded = np.zeros((len(rows), SHORT), dtype=np.int64)
+        self._padded = np.zeros((len(rows), CACHED_ABOVE), dtype=np.int64)
         for padded, mine in zip(self._padded, rows, strict=True):
-            padded[: len(mine)] = mine[:SHORT]
+            padded[: len(mine)] = mine[:CACHED_ABOVE]
         self._orders: OrderedDict[tuple[int, str, int], Rows] = OrderedDict()
-        self._kept = 4 * len(rows) + 16
+        self._cache_size = 4 * len(rows) + 16
 
     @cached_property
     def columns(self) -> int:
-        """Samples of the largest minibatch of any node."""
+        """Samples in the largest minibatch of any node."""
         return int(min(self.batch_size, self._sizes.max(initial=1)))
 
     def per_epoch(self, node: int) -> int:
@@ -73,8 +73,9 @@ class Minibatches:
         Returns
         -------
         index : (W, S, B) int64
-            What lies behind the end of a smaller minibatch are valid row numbers.
+            Entries behind the end of a smaller minibatch are valid row numbers, too.
         sizes : (W, S) int64
+            Samples in each minibatch.
         """
         nodes = np.array([j.node for j in jobs])
         counters = np.array([j.first for j in jobs])[:, None] + np.arange(steps)
@@ -94,9 +95,17 @@ class Minibatches:
     def _of_stream(
         self, stream: str, nodes: Rows, epochs: Rows, positions: Rows
     ) -> tuple[Rows, Rows]:
-        """`table` of jobs of one stream, from their epochs and places in them, (W, S) each."""
+        """`table` for jobs of one stream.
+
+        Parameters
+        ----------
+        stream : str
+        nodes : (W,) int64
+        epochs, positions : (W, S) int64
+            The epoch of each minibatch, and its number within that epoch.
+        """
         first = epochs[:, 0]
-        counts = epochs[:, -1] - first + 1  # epochs that a job takes part of, one after another
+        counts = epochs[:, -1] - first + 1  # epochs that each job's minibatches are from
         before = np.cumsum(counts) - counts
         wanted = np.arange(counts.sum()) + np.repeat(first - before, counts)
         orders, lengths = self._orders_of(stream, np.repeat(nodes, counts), wanted)
@@ -107,10 +116,16 @@ class Minibatches:
         return orders[which[..., None], starts[..., None] + inside], sizes
 
     def _orders_of(self, stream: str, nodes: Rows, epochs: Rows) -> tuple[Rows, Rows]:
-        """The rows of some nodes in the order of some epochs, padded, and how many they are."""
+        """Rows of nodes in the order of epochs, padded to (n, longest), and how many there are.
+
+        Parameters
+        ----------
+        stream : str
+        nodes, epochs : (n,) int64
+        """
         sizes = self._sizes[nodes]
         longest = int(sizes.max())
-        if longest <= SHORT:
+        if longest <= CACHED_ABOVE:
             places = self._draw(stream, nodes, epochs)
             return self._padded[nodes[:, None], places], sizes
         found = self._epochs(
@@ -122,7 +137,7 @@ class Minibatches:
         return orders, sizes
 
     def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
-        """The orders of some epochs: a node's rows, shuffled; long ones are kept for a while."""
+        """A node's rows in the order of an epoch, for each (node, stream, epoch) wanted; cached."""
         found = {k: self._orders[k] for k in wanted if k in self._orders}
         by_stream: dict[str, list[tuple[int, str, int]]] = {}
         for key in wanted:
@@ -136,12 +151,18 @@ class Minibatches:
         for key in wanted:
             self._orders[key] = found[key]
             self._orders.move_to_end(key)
-        while len(self._orders) > max(self._kept, len(wanted)):
+        while len(self._orders) > max(self._cache_size, len(wanted)):
             self._orders.popitem(last=False)
         return [found[k] for k in wanted]
 
     def _draw(self, stream: str, nodes: Rows, epochs: Rows) -> Rows:
-        """Places of the rows in the order of an epoch; those of padding come last."""
+        """Permutations (n, longest): places of a node's rows in an epoch, padding last.
+
+        Parameters
+        ----------
+        stream : str
+        nodes, epochs : (n,) int64
+        """
         sizes = self._sizes[nodes]
         longest = int(sizes.max())
         draws = self._streams.uniform_table(

@@ -1,7 +1,7 @@
 """Local optimisers on flat rows, equal to `torch.optim` step by step.
 
-They are functions of (row, gradient, state) because optimiser state is a value like any other:
-fresh for each job, or carried by an algorithm as a Ref.
+They are functions of (row, gradient, state), since the state of an optimiser is a value like any
+other: new in each job, or carried from job to job by an algorithm as a Ref.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,10 @@ def step(
     constants : Optimizer
         Its learning rate is not used.
     learning_rate : float
-    rows, gradients : sequence of torch.Tensor
-        Flat parameters, (n_1,), (n_2,), ..., and their gradients, which may be anybody's.
+    rows : sequence of torch.Tensor
+        Flat parameters, (n_1,), (n_2,), ...
+    gradients : sequence of torch.Tensor
+        Their gradients, which are not changed.
     state : torch.Tensor
         (state_size(kind, n_1 + n_2 + ...),), zeros at first.
     """

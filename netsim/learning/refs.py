@@ -1,9 +1,9 @@
 """Refs: immutable handles to values that may not have been computed yet.
 
-A `Cell` is the value's place: its shape is known when it is created, its tensor when the job that
-fills it has run. A `Ref` is one node's handle to a cell, or to a range of its columns. Handing a
-Ref to another node takes a message; the receiver gets a Ref of its own to the same cell, so a
-message in flight holds the model as it was sent and nobody touches a stranger's tensors.
+A `Cell` holds one value: its shape is known when it is created, its tensor once the job that
+computes it has run. A `Ref` is one node's handle to a cell, or to a range of its columns. A node
+gets another node's values in messages only; delivery makes a Ref of the receiver's own to the same
+cell, so a message in flight holds the model as it was sent.
 """
 
 from __future__ import annotations
@@ -17,41 +17,69 @@ from netsim.errors import ProtocolError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from netsim.backends.parameter_store import Slab
     from netsim.learning.architecture import Architecture
-    from netsim.learning.scheduler import Scheduler
+
+
+class RowStorage(Protocol):
+    """Rows of one length in one tensor, as `netsim.backends.parameter_store.Slab` is.
+
+    Attributes
+    ----------
+    rows : torch.Tensor
+        (number of rows, length)
+    """
+
+    @property
+    def rows(self) -> Tensor: ...
+
+    def release(self, row: int) -> None:
+        """The value in `row` is not needed any more."""
 
 
 class Recipe(Protocol):
-    """How a value is made that was not kept, because most likely nobody asks for it.
+    """How a value is computed that its job left for later, since it may never be read.
 
     Attributes
     ----------
     kind : hashable
-        Values whose recipes are of one kind are made together.
+        Values whose recipes are of one kind are computed together.
     """
 
     @property
     def kind(self) -> Hashable: ...
 
     def make(self, cells: Sequence[Cell]) -> None:
-        """Fill cells whose recipes are of this kind."""
+        """Compute the values of cells whose recipes are of this kind."""
+
+
+class ColumnReplacer(Protocol):
+    """Records the job that replaces columns of a row, as `netsim.learning.scheduler` does."""
+
+    def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
+        """As `netsim.learning.scheduler.Scheduler.replace_columns`."""
 
 
 class Cell:
-    """The place of one lazy value.
+    """One lazy value.
 
-    Attributes
+    Parameters
     ----------
+    scheduler : ColumnReplacer
+        Where jobs that `Ref.with_part` needs are recorded.
     shape : tuple of int
     architecture : Architecture or None
         Set if the value is a whole model: one flat row of parameters, then buffers.
+    value : torch.Tensor or None
+        Of this shape; None for a value that a job will compute.
+
+    Attributes
+    ----------
     level : int
-        Number of the level of jobs that fills it.
-    slab : Slab or None
-        Where a long value lies, in row `slot`; the row is free again when the cell is gone.
+        Number of the level of jobs that computes the value; see `netsim.learning.scheduler`.
+    slab : RowStorage or None
+        Where a long value lies, in row `row`; the row is free again when the cell is gone.
     recipe : Recipe or None
-        Set while the job has run but the value is nowhere.
+        Set while the job has run but has left the computation for later.
     """
 
     __slots__ = (
@@ -60,15 +88,15 @@ class Cell:
         "architecture",
         "level",
         "recipe",
+        "row",
         "scheduler",
         "shape",
         "slab",
-        "slot",
     )
 
     def __init__(
         self,
-        scheduler: Scheduler,
+        scheduler: ColumnReplacer,
         shape: tuple[int, ...],
         architecture: Architecture | None = None,
         value: Tensor | None = None,
@@ -77,60 +105,70 @@ class Cell:
         self.shape = shape
         self.architecture = architecture
         self.level = 0
-        self.slab: Slab | None = None
-        self.slot = -1
+        self.slab: RowStorage | None = None
+        self.row = -1
         self.recipe: Recipe | None = None
         self._tensor = value
 
-    @property
-    def value(self) -> Tensor | None:
-        """The tensor; None until the job that fills the cell has run."""
+    def materialise(self) -> Tensor:
+        """The value; a computation that was left for later happens now.
+
+        For use after the job that computes the value has run.
+        """
         if self.recipe is not None:
             self.recipe.make((self,))
         if self.slab is not None:
-            return self.slab.rows[self.slot].view(self.shape)
+            return self.slab.rows[self.row].view(self.shape)
+        assert self._tensor is not None, "jobs run in order, so what a job reads is there"
         return self._tensor
 
-    @value.setter
-    def value(self, tensor: Tensor) -> None:
-        self._leave()
+    def fill(self, tensor: Tensor) -> None:
+        """Set the value to a tensor of its own."""
+        self._release_row()
         self._tensor, self.recipe = tensor, None
 
-    def lie_in(self, slab: Slab, slot: int) -> None:
-        """The value is row `slot` of a slab from now on."""
-        self._leave()
-        self.slab, self.slot, self._tensor, self.recipe = slab, slot, None, None
+    def store_in(self, slab: RowStorage, row: int) -> None:
+        """The value is `row` of a slab from now on, until the cell is gone."""
+        self._release_row()
+        self.slab, self.row, self._tensor, self.recipe = slab, row, None, None
 
-    def leave_to(self, recipe: Recipe) -> None:
-        """The value is made when somebody asks for it."""
-        self._leave()
+    def defer(self, recipe: Recipe) -> None:
+        """Leave the computation to `recipe`, for whoever reads the value first."""
+        self._release_row()
         self._tensor, self.recipe = None, recipe
 
     @property
     def is_computed(self) -> bool:
-        """Whether the job that fills the cell has run."""
-        return any(place is not None for place in (self.slab, self.recipe, self._tensor))
+        """Whether the job that computes the value has run."""
+        return any(source is not None for source in (self.slab, self.recipe, self._tensor))
 
-    def _leave(self) -> None:
-        """Give back the row; a job that was broken off and run again fills its cells twice."""
+    def _release_row(self) -> None:
+        # A job that was broken off and run again fills its cells twice.
         if self.slab is not None:
-            self.slab.release(self.slot)
+            self.slab.release(self.row)
             self.slab = None
 
     def __del__(self) -> None:
-        self._leave()
+        self._release_row()
 
 
 class Ref:
     """One node's immutable handle to a lazy value.
 
-    Attributes
+    Parameters
     ----------
     owner : int
         The node that may use it.
+    cell : Cell
+        The value.
+    columns : (int, int) or None
+        The range [start, stop) of its columns that this is a handle to; None for all of it.
+
+    Attributes
+    ----------
     shape : tuple of int
     num_values : int
-        Entries in all: what its size on the air follows from.
+        Entries in all; a message's size in bits follows from it.
     architecture : Architecture or None
         Set for whole models.
     """
@@ -150,7 +188,7 @@ class Ref:
 
     @property
     def columns(self) -> tuple[int, int] | None:
-        """The range of the cell's columns that this is a handle to; None for all of it."""
+        """The range [start, stop) of the cell's columns; None for all of them."""
         return self._columns
 
     @property
@@ -180,6 +218,13 @@ class Ref:
     def with_part(self, name: str, ref: Ref) -> Ref:
         """The same model with one part taken from elsewhere; lazy.
 
+        Parameters
+        ----------
+        name : str
+            As in `part`.
+        ref : Ref
+            Of the part's shape.
+
         Raises
         ------
         ProtocolError
@@ -198,7 +243,7 @@ class Ref:
         return self if node == self.owner else Ref(node, self.cell, self._columns)
 
     def require_owner(self, node: int) -> None:
-        """Refuse a foreign Ref.
+        """Refuse a Ref that another node owns.
 
         Raises
         ------
@@ -211,9 +256,8 @@ class Ref:
             )
 
     def tensor(self) -> Tensor:
-        """The computed value; for backends, after the job that fills the cell has run."""
-        value = self.cell.value
-        assert value is not None, "the scheduler runs jobs in order, so inputs are there"
+        """The value, or this range of its columns; for use after the job that computes it ran."""
+        value = self.cell.materialise()
         return value if self._columns is None else value[self._columns[0] : self._columns[1]]
 
     def _model(self) -> Architecture:

@@ -1,10 +1,10 @@
 """The record of pending jobs, and when they run.
 
-Jobs are recorded when an algorithm asks, each at its level: one above the highest level among the
-jobs whose results it needs. They run level by level, many at a time, when a number is due, when
-an evaluation needs the published models, or when half as many jobs as there are nodes are ready.
-Inputs are immutable and batches are named at submission, so when they run cannot change what they
-give.
+A job is recorded when an algorithm asks for it, at a level: one above the highest level among the
+jobs whose results it reads. Jobs run level by level, many at a time: when an algorithm needs a
+number, when an evaluation needs the published models, or when half as many jobs as there are nodes
+are ready. Inputs are immutable and minibatches are named at submission, so results do not depend
+on when a job runs.
 """
 
 from __future__ import annotations
@@ -19,27 +19,42 @@ from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.divergence import Divergences
-from netsim.learning.jobs import Job, JobFailedError, ReplaceColumns, Work, describe
+from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.units import to_s
 
-LEAST_WIDTH = 16
+FEWEST_READY_JOBS = 16
 """Fewer ready jobs are not worth a call of their own."""
 
-DEEPEST = 4
-"""Pending jobs, in multiples of the nodes, at which the ready ones run however few they are."""
+MOST_PENDING_PER_NODE = 4
+"""Pending jobs per node at which the ready ones run, however few they are."""
 
 
 class Backend(Protocol):
-    """What executes jobs: fills the cells of each job's outputs."""
+    """Runs jobs: fills the cells of each job's outputs.
+
+    Attributes
+    ----------
+    name : str
+        As in `[run] backend`.
+    divergences : Divergences
+        Nodes whose models became nan or infinite.
+    one_by_one : dict of str to str
+        What could only be run node after node, and why.
+    """
 
     name: str
     divergences: Divergences
     one_by_one: dict[str, str]
 
-    def execute(self, jobs: Sequence[Job]) -> int:
-        """Run jobs of one level, whose inputs are all computed; returns in how many calls.
+    def execute(self, jobs: Sequence[Job[Any]]) -> int:
+        """Run jobs of one level, whose inputs are all computed.
+
+        Returns
+        -------
+        int
+            Number of calls that it took.
 
         Raises
         ------
@@ -48,19 +63,30 @@ class Backend(Protocol):
         """
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
-        """Outputs (n_i, L), on the CPU, of computed models on samples by number."""
+        """Outputs of models in evaluation mode.
+
+        Parameters
+        ----------
+        asked : sequence of (Ref, (n_i,) int64)
+            Computed models, each with the row numbers of its samples.
+
+        Returns
+        -------
+        list of torch.Tensor
+            (n_i, L) each, on the CPU.
+        """
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How many jobs may pile up.
+    """How many jobs may wait before the ready ones run.
 
     Attributes
     ----------
     ready : int
-        The ready ones run when they are so many.
+        Jobs whose inputs are computed.
     pending : int
-        Or when so many are recorded in all, ready or not.
+        All recorded jobs.
     """
 
     ready: int
@@ -68,9 +94,9 @@ class Limits:
 
     @classmethod
     def of(cls, num_nodes: int) -> Limits:
-        """Half the nodes wide."""
-        ready = max(LEAST_WIDTH, num_nodes // 2)
-        return cls(ready, max(DEEPEST * num_nodes, ready))
+        """The limits for a number of nodes: half as many ready jobs."""
+        ready = max(FEWEST_READY_JOBS, num_nodes // 2)
+        return cls(ready, max(MOST_PENDING_PER_NODE * num_nodes, ready))
 
 
 class Scheduler:
@@ -82,14 +108,23 @@ class Scheduler:
         None plays the network without learning (`--timing-only`): jobs are dropped.
     limits : Limits
     now_ns : callable
-        The virtual clock.
+        The virtual clock, in ns.
+    column_work : callable
+        (start, stop) -> the work of a row with columns [start, stop) replaced, for `with_part`.
     """
 
-    def __init__(self, backend: Backend | None, limits: Limits, now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        backend: Backend | None,
+        limits: Limits,
+        now_ns: Callable[[], int],
+        column_work: Callable[[int, int], Work],
+    ) -> None:
         self.backend = backend
+        self._column_work = column_work
         self._limits = limits
         self._now_ns = now_ns
-        self._levels: deque[list[Job]] = deque()  # the first is that of the ready jobs
+        self._levels: deque[list[Job[Any]]] = deque()  # the first is that of the ready jobs
         self._done = 0  # levels that have run
         self._pending = 0
         self.flushes = 0
@@ -99,7 +134,18 @@ class Scheduler:
     def submit(
         self, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
     ) -> None:
-        """Record one job."""
+        """Record one job.
+
+        Parameters
+        ----------
+        work : Work
+        node : int
+            The node that asks for it.
+        inputs : tuple of Ref
+            What the job reads.
+        outputs : sequence of Cell
+            Where its results go; the job holds no more than weak references to them.
+        """
         if self.backend is None:
             return
         above = done = self._done
@@ -113,7 +159,7 @@ class Scheduler:
         while len(levels) <= above - done:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
-        job = Job(work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes)
+        job: Job[Any] = Job(work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes)
         levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
@@ -147,12 +193,12 @@ class Scheduler:
             if isinstance(error, NetsimError):
                 raise error from None
             raise ComputeError(
-                f"node {job.node} at {to_s(job.time_ns):g} s: {describe(job.work)} failed: "
+                f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
     def diverged(self) -> list[dict[str, Any]]:
-        """Nodes whose training left the finite numbers; see `Divergences.found`."""
+        """Nodes whose models became nan or infinite; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()
 
     @property
@@ -166,7 +212,17 @@ class Scheduler:
         return self.jobs / self._calls if self._calls else 0.0
 
     def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
-        """A new row equal to `row` but for columns [start, stop), which come from `part`."""
+        """A new row equal to `row` but for some columns; lazy.
+
+        Parameters
+        ----------
+        row : Ref
+            (D,)
+        part : Ref
+            (stop - start,) the new columns.
+        start, stop : int
+            Where they go: columns [start, stop).
+        """
         cell = Cell(self, row.shape, row.architecture)
-        self.submit(ReplaceColumns(start, stop), row.owner, (row, part), (cell,))
+        self.submit(self._column_work(start, stop), row.owner, (row, part), (cell,))
         return Ref(row.owner, cell)

@@ -1,86 +1,83 @@
 """Greedy selection of models by validation loss (DPFL, Kharrat et al. 2024, Algorithms 2 and 3).
 
-The state of a selection is one row, so that it can be carried from batch to batch of candidates:
-`[count, sum_x, sum_y, *w_x, *w_y]` where X is the set chosen so far (the node itself first), Y all
-that is not yet rejected, `sum` the total size of a set and `w` its size-weighted sum of models.
-A candidate that has diverged (nan or inf) is in neither: nothing could be taken out of a sum again
-that it is in.
+X is the set of models chosen so far (the node's own first) and Y all that are not yet rejected.
+Each candidate in turn is added to X or removed from Y, by what either does to the validation loss
+of the mean model of the set. The loop is written once (`offer`); `netsim.learning.candidate_sets`
+has the two forms of sets that it runs on.
 """
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-HEADER = 3
-"""Entries of the state before the two sums of models: count of X, size of X, size of Y."""
+from netsim.learning.candidate_sets import (
+    HEADER,
+    IdSets,
+    Sets,
+    SumSets,
+    is_finite,
+    opening_state,
+)
+
+S = TypeVar("S")
 
 
-def state_length(num_values: int) -> int:
-    """Entries of the state row for models of `num_values` entries."""
-    return HEADER + 2 * num_values
-
-
-def opening_state(
-    own: Tensor, own_size: float, models: Sequence[Tensor], sizes: Sequence[float]
-) -> Tensor:
-    """X holds the node itself, Y the node and every candidate.
-
-    Parameters
-    ----------
-    own : torch.Tensor
-        (P,), the node's own model.
-    models : sequence of torch.Tensor
-        (P,) each, all candidates.
-    """
-    w_x = own * own_size
-    w_y, sum_y = w_x.clone(), own_size
-    for model, size in zip(models, sizes, strict=True):
-        if _is_finite(model):
-            w_y.add_(model, alpha=size)
-            sum_y += size
-    header = torch.tensor([1.0, own_size, sum_y]).to(own)
-    return torch.cat([header, w_x, w_y])
-
-
-def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float]) -> Tensor:
-    """A batch of candidates counted into Y before any of them is offered.
+def offer(
+    sets: Sets[S], candidates: Sequence[int], coins: Sequence[float], budget: int | None
+) -> Generator[list[S], list[float], None]:
+    """The loop of Algorithms 2 and 3: add each candidate to X or remove it from Y.
 
     Parameters
     ----------
-    state : torch.Tensor or None
-        Where an earlier batch left off; None for the first one.
-    models : sequence of torch.Tensor
-        (P,) each: the node's own model, then the candidates.
-    sizes : sequence of float
-        Their training sizes p, own first.
+    sets : Sets
+        X and Y, changed in place.
+    candidates : sequence of int
+        In the order in which they are offered.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    budget : int or None
+        Largest |X|, the node itself counted; None for no limit.
 
-    Returns
-    -------
-    torch.Tensor
-        (state_length(P),)
+    Yields
+    ------
+    list
+        Sets whose validation losses are needed next; the losses are sent back in this order. A
+        loss that is known from the previous candidate is not asked for again.
     """
-    if state is None:
-        return opening_state(models[0], sizes[0], models[1:], sizes[1:])
-    state = state.clone()
-    w_y = state[HEADER:].chunk(2)[1]
-    for model, size in zip(models[1:], sizes[1:], strict=True):
-        if _is_finite(model):
-            w_y.add_(model, alpha=size)
-            state[2] += size
-    return state
-
-
-def _is_finite(model: Tensor) -> bool:
-    return bool(torch.isfinite(model).all())
+    known: tuple[float, float] | None = None
+    for candidate, coin in zip(candidates, coins, strict=True):
+        if budget is not None and sets.count >= budget:
+            break
+        if not sets.takes(candidate):
+            continue
+        if known is None:
+            loss_x, loss_y, with_it, without_it = yield [*sets.both(), *sets.changed(candidate)]
+        else:
+            loss_x, loss_y = known
+            with_it, without_it = yield sets.changed(candidate)
+        if coin < acceptance(loss_x, with_it, loss_y, without_it):
+            sets.add(candidate)
+            loss_x = with_it
+        else:
+            sets.drop(candidate)
+            loss_y = without_it
+        known = loss_x, loss_y
 
 
 def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) -> float:
     """Probability of adding a candidate: its gain in X over that and the gain in Y without it.
 
-    A loss that is not a number counts as infinite, and a candidate with which X has such a loss is
-    never added: a mean with a diverged model in it would be lost for good.
+    A loss of nan counts as infinite, and a candidate with which X has such a loss is never added.
+
+    Parameters
+    ----------
+    loss_x, with_j : float
+        Validation loss of X, and of X with the candidate.
+    loss_y, without_j : float
+        Validation loss of Y, and of Y without the candidate.
     """
     loss_x, with_j, loss_y, without_j = (
         math.inf if math.isnan(v) else v for v in (loss_x, with_j, loss_y, without_j)
@@ -94,46 +91,74 @@ def acceptance(loss_x: float, with_j: float, loss_y: float, without_j: float) ->
     return gain_add / (gain_add + gain_remove)
 
 
-def greedy(
-    models: Sequence[Tensor],
-    sizes: Sequence[float],
+def answered(questions: Generator[list[S], list[float], Any], loss: Callable[[S], float]) -> Any:
+    """Run a generator of questions to its end, each answered by `loss`; what it returns."""
+    try:
+        asked = next(questions)
+        while True:
+            asked = questions.send([loss(one) for one in asked])
+    except StopIteration as end:
+        return end.value
+
+
+def greedy_collaborators(
+    k: int,
+    candidates: Sequence[int],
     coins: Sequence[float],
+    reward: Callable[[list[int]], float],
     budget: int | None,
-    loss: Callable[[Tensor], float],
-    state: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Offer each candidate in order; add it to X or remove it from Y.
+) -> list[int]:
+    """GGC, Algorithm 2: the collaborators of node k, from a reward of sets of nodes.
 
     Parameters
     ----------
-    models : sequence of torch.Tensor
-        (P,) each: the node's own model, then the candidates, already shuffled.
-    sizes : sequence of float
-        Their training sizes p, own first.
+    k : int
+        The node that chooses.
+    candidates : sequence of int
+        Node ids, already shuffled.
     coins : sequence of float
         One draw in [0, 1) per candidate.
+    reward : callable
+        R of a list of ids: minus the validation loss of their mean model.
     budget : int or None
-        Largest |X|, the node itself counted; None for no limit.
-    loss : callable
-        Validation loss of a (P,) model; the reward is R = -loss.
-    state : torch.Tensor, optional
-        Where an earlier batch of candidates left off.
+        Largest |X|, k counted; None for no limit.
 
     Returns
     -------
-    weights : torch.Tensor
-        (1 + candidates,) share of each model in the mean over X; 0 for those not chosen.
-    state : torch.Tensor
+    list of int
+        X in order of addition, beginning with k.
+    """
+    sets = IdSets(k, candidates)
+    answered(offer(sets, candidates, coins, budget), lambda ids: -reward(ids))
+    return sets.x
+
+
+def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float]) -> Tensor:
+    """Pass 1 of Algorithm 3: add a batch of candidates to Y, before any of them is offered.
+
+    Parameters
+    ----------
+    state : torch.Tensor or None
+        (state_length(P),) after an earlier batch; None for the first one.
+    models : sequence of torch.Tensor
+        (P,) each: the node's own model, then the candidates.
+    sizes : sequence of float
+        Their numbers of training samples p, own first.
+
+    Returns
+    -------
+    torch.Tensor
         (state_length(P),)
     """
-    asking = greedy_rounds(models, sizes, coins, budget, state)
-    try:
-        rows = next(asking)
-        while True:
-            rows = asking.send([loss(row) for row in rows])
-    except StopIteration as end:
-        result: tuple[Tensor, Tensor] = end.value
-        return result
+    if state is None:
+        return opening_state(models[0], sizes[0], models[1:], sizes[1:])
+    state = state.clone()
+    w_y = state[HEADER:].chunk(2)[1]
+    for model, size in zip(models[1:], sizes[1:], strict=True):
+        if is_finite(model):
+            w_y.add_(model, alpha=size)
+            state[2] += size
+    return state
 
 
 def greedy_rounds(
@@ -143,38 +168,108 @@ def greedy_rounds(
     budget: int | None,
     state: Tensor | None = None,
 ) -> Generator[list[Tensor], list[float], tuple[Tensor, Tensor]]:
-    """`greedy` round by round, so that many nodes can go through it in lock-step.
+    """`greedy` as a generator, so that many nodes can go through it in lock-step.
 
-    It yields the models (P,) whose losses it needs next, is sent these losses, and returns what
-    `greedy` does.
+    Parameters
+    ----------
+    models, sizes, coins, budget, state
+        As for `greedy`.
+
+    Yields
+    ------
+    list of torch.Tensor
+        Models (P,) whose validation losses are needed next; these are sent back.
+
+    Returns
+    -------
+    weights, state : torch.Tensor
+        As of `greedy`.
     """
     if state is None:
         state = opening_state(models[0], sizes[0], models[1:], sizes[1:])
-    count, sum_x, sum_y = (float(v) for v in state[:HEADER])
-    w_x, w_y = (half.clone() for half in state[HEADER:].chunk(2))
-    chosen = [0.0] * len(sizes)
-    chosen[0] = sizes[0]
-    known: tuple[float, float] | None = None
-    for index, coin in enumerate(coins, start=1):
-        if budget is not None and count >= budget:
-            break
-        model, size = models[index], sizes[index]
-        if not _is_finite(model):
-            continue
-        tried = [(w_x + size * model) / (sum_x + size), (w_y - size * model) / (sum_y - size)]
-        if known is None:
-            *first, with_j, without_j = yield [w_x / sum_x, w_y / sum_y, *tried]
-            loss_x, loss_y = first
-        else:
-            loss_x, loss_y = known
-            with_j, without_j = yield tried
-        if coin < acceptance(loss_x, with_j, loss_y, without_j):
-            w_x.add_(model, alpha=size)
-            sum_x, count, chosen[index], loss_x = sum_x + size, count + 1, size, with_j
-        else:
-            w_y.sub_(model, alpha=size)
-            sum_y, loss_y = sum_y - size, without_j
-        known = loss_x, loss_y
-    weights = torch.tensor(chosen).to(w_x) / sum_x
-    header = torch.tensor([count, sum_x, sum_y]).to(w_x)
-    return weights, torch.cat([header, w_x, w_y])
+    sets = SumSets(models, sizes, state)
+    yield from offer(sets, range(1, 1 + len(coins)), coins, budget)
+    return sets.weights(), sets.state()
+
+
+def greedy(
+    models: Sequence[Tensor],
+    sizes: Sequence[float],
+    coins: Sequence[float],
+    budget: int | None,
+    loss: Callable[[Tensor], float],
+    state: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Pass 2 of Algorithm 3: add each candidate to X or remove it from Y, in order.
+
+    Parameters
+    ----------
+    models : sequence of torch.Tensor
+        (P,) each: the node's own model, then the candidates, already shuffled.
+    sizes : sequence of float
+        Their numbers of training samples p, own first.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    budget : int or None
+        Largest |X|, the node itself counted; None for no limit.
+    loss : callable
+        Validation loss of a (P,) model; the reward is R = -loss.
+    state : torch.Tensor, optional
+        (state_length(P),) after an earlier batch of candidates; None: the candidates at hand are Y.
+
+    Returns
+    -------
+    weights : torch.Tensor
+        (1 + candidates,) share of each model in the mean over X; 0 for those not chosen.
+    state : torch.Tensor
+        (state_length(P),)
+    """
+    found: tuple[Tensor, Tensor] = answered(
+        greedy_rounds(models, sizes, coins, budget, state), loss
+    )
+    return found
+
+
+def batched_greedy_collaborators(
+    k: int,
+    candidates: Sequence[int],
+    coins: Sequence[float],
+    models: Mapping[int, Any],
+    sizes: Mapping[int, float],
+    validation_loss: Callable[[Any], float],
+    budget: int | None,
+) -> list[int]:
+    """BGGC, Algorithm 3: the collaborators of node k, from running sums of models.
+
+    Parameters
+    ----------
+    k : int
+        The node that chooses.
+    candidates : sequence of int
+        Node ids, already shuffled.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    models : mapping of int to (P,) torch.Tensor or numpy.ndarray
+        By node id, k's own included.
+    sizes : mapping of int to float
+        Numbers of training samples p by node id, k's own included.
+    validation_loss : callable
+        Of a (P,) model of the kind of `models`; the reward is R = -validation_loss.
+    budget : int or None
+        Largest |X|, k counted; None for no limit.
+
+    Returns
+    -------
+    list of int
+        X in order of addition, beginning with k.
+    """
+    ids = [k, *candidates]
+    are_tensors = isinstance(models[k], Tensor)
+    rows = [torch.as_tensor(models[j]) for j in ids]
+    each = [float(sizes[j]) for j in ids]
+    sets = SumSets(rows, each, opening_state(rows[0], each[0], rows[1:], each[1:]))
+    answered(
+        offer(sets, range(1, len(ids)), coins, budget),
+        validation_loss if are_tensors else lambda row: validation_loss(row.numpy()),
+    )
+    return [ids[number] for number in sets.chosen]

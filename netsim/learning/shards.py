@@ -1,7 +1,7 @@
-"""Every node's data on the compute device, and its minibatches by name.
+"""The samples of all nodes on the compute device, and minibatches by name.
 
-The data set lies on the device once; a shard is a list of row numbers and a batch an index
-gather.
+The data set is on the device once; a node's shard is a list of row numbers, and a minibatch is
+gathered by row number.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ from netsim.rng import Streams
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One minibatch as a loss function sees it.
+    """One minibatch, as a loss function gets it.
 
     Attributes
     ----------
@@ -60,8 +60,12 @@ class Shards:
         One per node; a server's are empty.
     common : mapping of str to numpy.ndarray
         Rows of the splits that all nodes share: `common_test` and `common_validation`.
+    batch_size : int
+        Samples in a minibatch.
+    streams : Streams
+        Source of the order of samples and of the draws for augmentation.
     scale : (means, deviations) or None
-        What became of the pixels of images; see `Batch`.
+        How pixels were normalised; see `Batch`.
     """
 
     def __init__(
@@ -87,14 +91,17 @@ class Shards:
         return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale)
 
     def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
-        """The same samples, of which some nodes see other labels in training and validation.
+        """The same samples, with other labels for some nodes in training and validation.
+
+        The samples of these nodes are copied to the end of the data set, so that other nodes that
+        have the same samples keep the true labels.
 
         Parameters
         ----------
         nodes : collection of int
+            The nodes with other labels.
         labels : (n,) int64
-            What these nodes take for the labels of the data set. Their rows become copies, behind
-            all others, so that whoever shares a sample with them sees its true label.
+            Their label of each sample of the data set.
         """
         mine = [self.rows[i] for i in nodes]
         parts = [part for rows in mine for part in (rows.train, rows.validation)]
@@ -132,7 +139,14 @@ class Shards:
         return self.minibatches.rows(key)
 
     def batches(self, keys: Sequence[BatchKey], uniforms: int = 0) -> list[Batch]:
-        """Minibatches, gathered in one go; `uniforms` draws per sample ride along."""
+        """Minibatches, gathered in one call.
+
+        Parameters
+        ----------
+        keys : sequence of BatchKey
+        uniforms : int
+            Draws in [0, 1) per sample that the loss asks for; see `Batch.uniforms`.
+        """
         rows = [self.batch_rows(k) for k in keys]
         index = torch.from_numpy(np.concatenate(rows)).to(self.x.device)
         sizes = [len(r) for r in rows]
@@ -141,7 +155,21 @@ class Shards:
         return [Batch(x, y, u, self.scale) for x, y, u in zip(xs, ys, draws, strict=True)]
 
     def uniforms(self, key: BatchKey, samples: int, count: int) -> Tensor | None:
-        """Draws (samples, count) in [0, 1) that ride along with a minibatch; None for none."""
+        """The draws in [0, 1) of a minibatch, for a loss that augments its samples.
+
+        Parameters
+        ----------
+        key : BatchKey
+        samples : int
+            Samples in the minibatch.
+        count : int
+            Draws per sample.
+
+        Returns
+        -------
+        torch.Tensor or None
+            (samples, count); None if `count` is 0.
+        """
         if not count:
             return None
         counters = np.arange(samples * count)

@@ -21,7 +21,7 @@ def project_to_simplex(v: Tensor, total: float = 1.0) -> Tensor:
     torch.Tensor
         (..., N)
     """
-    v = v - v.amax(dim=-1, keepdim=True)  # changes nothing but the rounding of large entries
+    v = v - v.amax(dim=-1, keepdim=True)  # the projection is the same; large entries round less
     ordered = v.sort(dim=-1, descending=True).values
     excess = ordered.cumsum(dim=-1) - total
     rank = torch.arange(1, v.shape[-1] + 1, device=v.device, dtype=v.dtype)

@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from netsim.backends.job_types.gradient import Gradient
+from netsim.backends.job_types.loss import Loss
+from netsim.backends.job_types.measure import Measure
+from netsim.backends.job_types.outputs import Outputs
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level, to_slots
-from netsim.learning.jobs import BatchKey, Gradient, Loss, Measure, Outputs
+from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Cell, Ref
 from netsim.node.publishing_verbs import Showing
 

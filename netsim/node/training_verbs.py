@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from netsim.backends.job_types.train import Train
 from netsim.clock import FIRST
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.functions import require_module_level, to_slots
-from netsim.learning.jobs import Batches, BatchKey, Train
+from netsim.learning.jobs import Batches, BatchKey
 from netsim.learning.refs import Ref
 from netsim.node.live_model import Held
 from netsim.node.value_verbs import Combining

@@ -7,12 +7,15 @@ from typing import Any, cast
 
 import simpy
 
+from netsim.backends.job_types.apply import Apply
+from netsim.backends.job_types.mix import Mix
+from netsim.backends.job_types.select import Select
 from netsim.clock import then
 from netsim.errors import ProtocolError
+from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
-from netsim.learning.jobs import Apply, Mix, Select
 from netsim.learning.refs import Ref
-from netsim.learning.select import pooled, state_length
+from netsim.learning.select import pooled
 from netsim.node.evaluation_verbs import Measuring
 from netsim.units import to_ns
 

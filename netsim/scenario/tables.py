@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from netsim.attacks import Attack
-from netsim.backends.route import Route
+from netsim.backends.dispatch import Route
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.devices.energy import Energy

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from netsim import world
 from netsim.backends import dispatch
-from netsim.backends.route import Route
+from netsim.backends.dispatch import Route
 from netsim.console.app import app
 from netsim.engine import tuning
 from netsim.errors import ScenarioError

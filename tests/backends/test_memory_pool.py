@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from netsim.backends import memory_pool
-from netsim.backends.memory_pool import LEAST_BYTES, room
+from netsim.backends.memory_pool import SMALLEST_BLOCK_BYTES, allocate
 
 CPU = torch.device("cpu")
-ROWS = LEAST_BYTES // 4000 + 1
+ROWS = SMALLEST_BLOCK_BYTES // 4000 + 1
 
 
 @pytest.fixture(autouse=True)
@@ -16,8 +16,8 @@ def nothing_kept(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
-def test_a_room_has_the_shape_asked_for_and_starts_at_a_page(dtype):
-    some = room((ROWS, 1000), CPU, dtype)
+def test_a_tensor_has_the_shape_asked_for_and_starts_at_a_page(dtype):
+    some = allocate((ROWS, 1000), CPU, dtype)
     assert some.shape == (ROWS, 1000)
     assert some.dtype == dtype
     assert some.is_contiguous()
@@ -27,43 +27,43 @@ def test_a_room_has_the_shape_asked_for_and_starts_at_a_page(dtype):
 
 
 def test_what_nobody_uses_is_used_again():
-    some = room((ROWS, 1000), CPU, torch.float32)
+    some = allocate((ROWS, 1000), CPU, torch.float32)
     address = some.data_ptr()
     del some
-    assert room((ROWS, 500), CPU, torch.float64).data_ptr() == address
+    assert allocate((ROWS, 500), CPU, torch.float64).data_ptr() == address
 
 
 def test_what_a_view_looks_at_is_left_alone():
-    some = room((ROWS, 1000), CPU, torch.float32).fill_(1.0)
+    some = allocate((ROWS, 1000), CPU, torch.float32).fill_(1.0)
     seen = some[3]
     del some
-    other = room((ROWS, 1000), CPU, torch.float32).fill_(2.0)
+    other = allocate((ROWS, 1000), CPU, torch.float32).fill_(2.0)
     assert (seen == 1.0).all()
     address = other.data_ptr()
     del other
-    assert room((ROWS, 1000), CPU, torch.float32).data_ptr() == address
+    assert allocate((ROWS, 1000), CPU, torch.float32).data_ptr() == address
 
 
 def test_the_smallest_that_fits_is_taken():
-    large, small = (room((k * ROWS, 1000), CPU, torch.float32) for k in (4, 3))
+    large, small = (allocate((k * ROWS, 1000), CPU, torch.float32) for k in (4, 3))
     addresses = large.data_ptr(), small.data_ptr()
     del large, small
-    found = [room((k * ROWS, 1000), CPU, torch.float32) for k in (2, 3)]
+    found = [allocate((k * ROWS, 1000), CPU, torch.float32) for k in (2, 3)]
     assert [f.data_ptr() for f in found] == [addresses[1], addresses[0]]
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (5, 2)])
 def test_what_is_of_another_size_goes_back_to_the_system(before, after):
-    some = room((before * ROWS, 1000), CPU, torch.float32)
+    some = allocate((before * ROWS, 1000), CPU, torch.float32)
     del some
     assert len(memory_pool._free) == 1
-    other = room((after * ROWS, 1000), CPU, torch.float32)
+    other = allocate((after * ROWS, 1000), CPU, torch.float32)
     assert memory_pool._free == []
     del other
     assert len(memory_pool._free) == 1
 
 
 def test_little_is_asked_of_torch():
-    some = room((10, 10), CPU, torch.float32)
+    some = allocate((10, 10), CPU, torch.float32)
     del some
     assert memory_pool._free == []

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from netsim.learning.select import greedy, opening_state, pooled
+from netsim.learning.candidate_sets import opening_state
+from netsim.learning.select import greedy, pooled
 
 
 def algorithm_2(k, S, budget, coins, p, w, loss):

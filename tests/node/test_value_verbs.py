@@ -220,7 +220,7 @@ def test_a_result_is_no_view_of_what_it_was_made_of(learn):
         a = node.compute(weights_of, 1.0, 2.0)
         same, half = node.compute(itself, a), node.compute(first_half, a)
         numbers = yield node.value([a, same, half])
-        cells = [ref.cell.value for ref in (a, same, half)]
+        cells = [ref.cell.materialise() for ref in (a, same, half)]
         assert len({c.data_ptr() for c in cells}) == 3
         assert [n.tolist() for n in numbers] == [[1, 2], [1, 2], [1]]
 

@@ -1,1 +1,1 @@
-"""Many nodes in one call: stacked forms of models, and the backend that runs jobs with them."""
+"""The stacked backend: many nodes' models run side by side, as the lanes of one call."""

@@ -1,4 +1,4 @@
-"""How much room the forward pass of a model takes."""
+"""How many values the forward pass of a model keeps for the backward pass."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch
     def count(module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
         nonlocal counted
         counted += _values_in(output)
-        if isinstance(module, nn.Conv2d):  # patches are the larger part of a stacked one
+        if isinstance(module, nn.Conv2d):  # a stacked one keeps the patches of its input, too
             counted += output[:, 0].numel() * module.weight[0].numel()
 
     leaves = [m for m in architecture.module.modules() if not list(m.children())]
@@ -33,7 +33,7 @@ def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch
 
 
 def _values_in(output: Any) -> int:
-    """What a layer gives need not be one tensor."""
+    """Entries of a layer's output, which may be several tensors."""
     if isinstance(output, Tensor):
         return output.numel()
     several = output if isinstance(output, tuple | list) else ()
@@ -41,6 +41,6 @@ def _values_in(output: Any) -> int:
 
 
 def activations_per_sample(architecture: Architecture, sample: Tensor) -> int:
-    """Values that a forward pass of one sample (1, ...) leaves for the backward pass."""
+    """Values that the forward pass of one sample (1, ...) keeps for the backward pass."""
     with torch.no_grad():
         return _activations(architecture, tuple(sample.shape), sample.dtype)

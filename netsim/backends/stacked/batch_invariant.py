@@ -1,8 +1,8 @@
-"""Matrix products and batch statistics under `vmap` whose bits do not depend on a lane's place.
+"""Batch-invariant operations under `vmap`: bits do not depend on a lane's position or company.
 
 A CPU's matrix product takes another path, with other bits, where a matrix does not start at an
-aligned address. `vmap` lays the matrices of its lanes one behind the other, at whatever addresses;
-here each of them gets room at an aligned one.
+aligned address. `vmap` puts the matrices of its lanes one behind the other, at any address; here
+each of them is copied to an aligned one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from netsim.backends.stacked.layers import ALIGNMENT_BYTES, aligned_room
+from netsim.backends.stacked.alignment import ALIGNMENT_BYTES, aligned_empty
 
 
 class _Product(torch.autograd.Function):
@@ -32,10 +32,10 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         a, b = ctx.saved_tensors
-        wanted = ctx.needs_input_grad
+        needed = ctx.needs_input_grad
         return (
-            _product(gradient, b.mT) if wanted[0] else None,
-            _product(a.mT, gradient) if wanted[1] else None,
+            _product(gradient, b.mT) if needed[0] else None,
+            _product(a.mT, gradient) if needed[1] else None,
         )
 
     @staticmethod
@@ -44,7 +44,7 @@ class _Product(torch.autograd.Function):
 
 
 class _Linear(torch.autograd.Function):
-    """The product with a turned matrix, whose gradient comes in the layout of the matrix."""
+    """The product with a transposed matrix, whose gradient has the layout of the matrix."""
 
     @staticmethod
     def forward(x: Tensor, weight: Tensor) -> Tensor:
@@ -57,10 +57,10 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x, weight = ctx.saved_tensors
-        wanted = ctx.needs_input_grad
+        needed = ctx.needs_input_grad
         return (
-            _product(gradient, weight) if wanted[0] else None,
-            _product(gradient.mT, x) if wanted[1] else None,
+            _product(gradient, weight) if needed[0] else None,
+            _product(gradient.mT, x) if needed[1] else None,
         )
 
     @staticmethod
@@ -72,7 +72,7 @@ class _Linear(torch.autograd.Function):
 
 
 def _lanes(width: int, dims: Sequence[int | None], *matrices: Tensor) -> list[Tensor]:
-    """Each matrix once a lane, (W, rows, columns), at aligned addresses."""
+    """Each matrix with a copy per lane, (W, rows, columns), at aligned addresses."""
     return [
         _at_aligned(x.expand(width, *x.shape) if d is None else x.movedim(d, 0))
         for x, d in zip(matrices, dims, strict=True)
@@ -80,7 +80,7 @@ def _lanes(width: int, dims: Sequence[int | None], *matrices: Tensor) -> list[Te
 
 
 def _multiplied(a: Tensor, b: Tensor) -> Tensor:
-    return aligned_room(a, b.shape[2]).baddbmm_(a, b, beta=0)
+    return aligned_empty(a, b.shape[2]).baddbmm_(a, b, beta=0)
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -91,13 +91,13 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 def _at_aligned(x: Tensor) -> Tensor:
     """Matrices (W, rows, columns) at aligned addresses; copied only where they are not."""
     if 1 not in x.stride()[1:]:
-        return aligned_room(x, x.shape[2]).copy_(x)
+        return aligned_empty(x, x.shape[2]).copy_(x)
     if x.stride(0) * x.element_size() % ALIGNMENT_BYTES == 0:
         return x
     if x.stride(2) == 1:
-        return aligned_room(x, x.shape[2]).copy_(x)
-    turned = x.mT
-    return aligned_room(turned, turned.shape[2]).copy_(turned).mT
+        return aligned_empty(x, x.shape[2]).copy_(x)
+    transposed = x.mT
+    return aligned_empty(transposed, transposed.shape[2]).copy_(transposed).mT
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -120,15 +120,19 @@ def _batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """In steps: torch's own puts the channels of all lanes side by side, and their number shows."""
+    """Batch normalisation of one lane, as `torch.nn.functional.batch_norm` with `training=True`.
+
+    Torch's own rule for `vmap` puts the channels of all lanes side by side, and the last bits then
+    depend on how many lanes there are.
+    """
     n = x[:, 0].numel()
     over, shape = [0, *range(2, x.dim())], (1, -1, *[1] * (x.dim() - 2))
     mean = x.mean(over)
     centred = x - mean.view(shape)
     variance = centred.square().mean(over)
-    for kept, found in ((running_mean, mean), (running_var, variance * (n / (n - 1)))):
-        if kept is not None:
-            kept.mul_(1 - momentum).add_(found.detach(), alpha=momentum)
+    for running, found in ((running_mean, mean), (running_var, variance * (n / (n - 1)))):
+        if running is not None:
+            running.mul_(1 - momentum).add_(found.detach(), alpha=momentum)
     y = centred * torch.rsqrt(variance + eps).view(shape)
     if weight is not None:
         y = y * weight.view(shape)
@@ -145,7 +149,7 @@ def _is_of_batches(
     momentum: float | None = 0.1,
     eps: float = 1e-5,
 ) -> bool:
-    """Whether it is a batch that is normalised, and one that torch takes."""
+    """Whether batch statistics are used, of a batch that torch does not refuse."""
     return training and momentum is not None and x[:, 0].numel() > 1
 
 
@@ -159,8 +163,8 @@ _OF_MATRICES: tuple[Callable[..., Any], ...] = (
 _OF_VECTORS: tuple[Callable[..., Any], ...] = (torch.dot, Tensor.dot)
 
 
-class SamePlace(TorchFunctionMode):
-    """While it lasts, products and batch statistics do not depend on a lane's place."""
+class BatchInvariant(TorchFunctionMode):
+    """A context in which products and batch statistics are batch-invariant under `vmap`."""
 
     def __torch_function__(
         self,

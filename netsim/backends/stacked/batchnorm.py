@@ -1,4 +1,4 @@
-"""Stacked batch normalisation: statistics of each lane's own samples, padding left out."""
+"""Stacked batch normalisation: statistics over each lane's samples, without padding."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class StackedBatchNorm(StackedLayer):
 
     Notes
     -----
-    A batch statistic is over the samples that `Lanes.mask` keeps, n of them times their pixels;
-    the running variance takes the unbiased factor n / (n - 1) of each lane.
+    Batch statistics are over n values a channel: the samples for which `Lanes.mask` is 1, times
+    their pixels. The running variance has the unbiased factor n / (n - 1) of each lane.
     """
 
     replaces = (nn.BatchNorm1d, nn.BatchNorm2d)
@@ -30,8 +30,8 @@ class StackedBatchNorm(StackedLayer):
         self.momentum: float = layer.momentum
 
     @property
-    def gives_new(self) -> bool:
-        """Without scale and shift, what it gives are the normalised values that it keeps."""
+    def output_may_be_overwritten(self) -> bool:
+        """Without scale and shift the output is the normalised values, which `back` reads."""
         return "weight" in self.slices
 
     @classmethod

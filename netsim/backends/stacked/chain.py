@@ -1,8 +1,8 @@
-"""A model that is a chain of known layers, run without autograd.
+"""Models that are a sequence of known layers, run without autograd.
 
-Most small models are one layer after another. Their backward pass needs no graph: each layer's own
-`back` in turn. That saves autograd's bookkeeping, which for a small model on a CPU costs as much
-as its arithmetic, and lets activations be overwritten.
+The backward pass of such a model calls each layer's `back` in reverse order. That saves autograd's
+bookkeeping, which for a small model on a CPU costs as much as its arithmetic, and activations can
+be overwritten.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from netsim.backends.stacked.layers import StackedLayer
 
 
 class Link(Protocol):
-    """One layer of a chain: `StackedLayer`, or one of those below."""
+    """One layer of a chain: a `StackedLayer`, or one of the classes below."""
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
-        """The forward pass; what the backward pass needs is left in `ctx`."""
+        """Run the forward pass; see `StackedLayer.run`."""
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        """Fill the sinks, if there are any; the gradient of the input if it is wanted."""
+        """Run the backward pass; see `StackedLayer.back`."""
 
 
-class Kept:
-    """What one layer's forward pass leaves for its backward pass."""
+class Saved:
+    """What one layer's forward pass saves for its backward pass, as attributes."""
 
 
-class Flat:
-    """`torch.nn.Flatten` from the first dimension of a sample on."""
+class FlattenLink:
+    """`torch.nn.Flatten` of all dimensions of a sample."""
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         ctx.shape = x.shape
@@ -42,8 +42,8 @@ class Flat:
         return gradient.view(shape) if gradient.is_contiguous() else gradient.reshape(shape)
 
 
-class Rectified:
-    """`torch.nn.ReLU`; in place where no other layer keeps what it overwrites."""
+class ReluLink:
+    """`torch.nn.ReLU`; in place where no other layer reads the input later."""
 
     def __init__(self, in_place: bool) -> None:
         self._in_place = in_place
@@ -54,14 +54,14 @@ class Rectified:
         return y
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        # In place: nobody else reads what a layer has handed down.
+        # In place: no other layer reads this gradient.
         result: Tensor = torch.ops.aten.threshold_backward.grad_input(
             gradient, ctx.y, 0, grad_input=gradient
         )
         return result
 
 
-class Pooled:
+class MaxPoolLink:
     """`torch.nn.MaxPool2d`."""
 
     def __init__(self, layer: Any) -> None:
@@ -81,7 +81,7 @@ class Pooled:
 
 
 class Chain:
-    """The layers of a model in their order; to be run where autograd does not record.
+    """The layers of a model in order, to be run where autograd does not record.
 
     Parameters
     ----------
@@ -92,28 +92,28 @@ class Chain:
         self._links = links
         self._first = next(i for i, link in enumerate(links) if isinstance(link, StackedLayer))
 
-    def outputs(self, x: Tensor) -> tuple[Tensor, list[Kept]]:
-        """Outputs (W x B, L), and what `backward` needs."""
-        kept = []
+    def outputs(self, x: Tensor) -> tuple[Tensor, list[Saved]]:
+        """Outputs (W x B, L) of samples (W x B, ...), and what `backward` needs."""
+        saved = []
         for link in self._links:
-            ctx = Kept()
+            ctx = Saved()
             x = link.run(ctx, x)
-            kept.append(ctx)
-        return x, kept
+            saved.append(ctx)
+        return x, saved
 
-    def backward(self, kept: list[Kept], gradient: Tensor) -> None:
-        """Fill the sinks from the gradient of the outputs."""
+    def backward(self, saved: list[Saved], gradient: Tensor) -> None:
+        """Add the gradients of all parameters to the sinks, from that of the outputs."""
         for i in range(len(self._links) - 1, self._first - 1, -1):
-            found = self._links[i].back(kept[i], gradient, i > self._first)
+            found = self._links[i].back(saved[i], gradient, i > self._first)
             if found is not None:
                 gradient = found
 
 
 def chain_of(module: nn.Module) -> Chain | None:
-    """The layers of a stacked module in the order in which they are listed.
+    """The layers of a stacked module as a chain, in the order in which they are listed.
 
-    None if one of them is not known here. Whether the module does run them in this order, each
-    once, is for the caller to try.
+    None if a layer has no link. Whether the module runs its layers in this order, each once, is
+    for the caller to check.
     """
     layers = [m for m in module.modules() if isinstance(m, StackedLayer) or not list(m.children())]
     links: list[Link] = []
@@ -127,13 +127,13 @@ def chain_of(module: nn.Module) -> Chain | None:
 
 def _link(layer: nn.Module, before: nn.Module | None) -> Link | None:
     if isinstance(layer, StackedLayer):
-        return layer if layer.links else None
+        return None if layer.needs_autograd else layer
     if type(layer) is nn.Flatten:
-        return Flat() if (layer.start_dim, layer.end_dim) == (1, -1) else None
+        return FlattenLink() if (layer.start_dim, layer.end_dim) == (1, -1) else None
     if type(layer) is nn.ReLU:
-        return Rectified(isinstance(before, StackedLayer) and before.gives_new)
+        return ReluLink(isinstance(before, StackedLayer) and before.output_may_be_overwritten)
     if type(layer) is nn.MaxPool2d:
-        return Pooled(layer)
+        return MaxPoolLink(layer)
     return None
 
 

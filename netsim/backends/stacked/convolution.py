@@ -1,9 +1,9 @@
 """Stacked convolution: lane after lane on a CPU, one batched matrix product on a GPU.
 
-A grouped convolution over W lanes has W groups of few channels, which neither cuDNN nor oneDNN
-does well. On a CPU the convolution of one lane fills the core, so the lanes take turns and only
-the layers around it are stacked. On a GPU the patches of all images become rows of one batched
-matrix product, whose channels come last in memory, as they do in its result.
+A grouped convolution over W lanes would have W groups of few channels, for which cuDNN and oneDNN
+are slow. On a CPU the convolution of one lane uses the whole core, so lanes are convolved one after
+another. On a GPU the patches of all images are the rows of one batched matrix product (im2col);
+channels are last in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StackedConv2d(StackedLayer):
     Attributes
     ----------
     by_patches : bool
-        Whether all lanes go into one matrix product; set by the device.
+        Whether one matrix product convolves all lanes; so on a GPU.
     """
 
     replaces = (nn.Conv2d,)
@@ -67,7 +67,7 @@ class StackedConv2d(StackedLayer):
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         if self.by_patches:
             return self._back_patches(ctx, gradient, wants_input)
-        dy, decay, has_bias = self.by_lane(gradient), self.decay(), "bias" in self.slices
+        dy, decay, has_bias = self.by_lane(gradient), self.take_decay(), "bias" in self.slices
         found = []
         for i in range(len(ctx.weight)):
             dx, dw, db = torch.ops.aten.convolution_backward(
@@ -105,7 +105,7 @@ class StackedConv2d(StackedLayer):
     def _back_patches(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         width, outputs, inputs, *kernel = ctx.weight.shape
         dy = gradient.permute(0, 2, 3, 1).reshape(width, -1, outputs)
-        decay = self.decay()
+        decay = self.take_decay()
         dw = torch.bmm(dy.transpose(1, 2), ctx.patches).view(width, outputs, *kernel, inputs)
         add(self.sinks["weight"], dw.permute(0, 1, 4, 2, 3), decay)
         if "bias" in self.slices:
@@ -115,32 +115,60 @@ class StackedConv2d(StackedLayer):
         return self._input_gradient(gradient, ctx.weight, ctx.input_shape)
 
     def _input_gradient(self, dy: Tensor, weight: Tensor, shape: torch.Size) -> Tensor:
-        """The transposed convolution as one of stride 1: dy with zeros between, filters turned."""
+        """Gradient of the input: a convolution of dy, spread by the stride, with flipped filters.
+
+        Parameters
+        ----------
+        dy : torch.Tensor
+            (W x B, O, H', W') gradient of the output.
+        weight : torch.Tensor
+            (W, O, C, rows, columns)
+        shape : torch.Size
+            Of the input, (W x B, C, height, width).
+        """
         (rows, columns), (sy, sx), (py, px) = weight.shape[3:], self.stride, self.padding
         n, outputs, height, wide = dy.shape
         if (sy, sx) != (1, 1):
             spread = dy.new_zeros(n, outputs, (height - 1) * sy + 1, (wide - 1) * sx + 1)
             spread[:, :, ::sy, ::sx] = dy
             dy = spread
-        below = shape[2] + 2 * py - rows - (dy.shape[2] - 1)  # pixels that no stride reached
+        # pixels at the lower and right edge that no filter position covered
+        below = shape[2] + 2 * py - rows - (dy.shape[2] - 1)
         right = shape[3] + 2 * px - columns - (dy.shape[3] - 1)
         dy = F.pad(
             dy, (columns - 1 - px, columns - 1 - px + right, rows - 1 - py, rows - 1 - py + below)
         )
-        turned = weight.flip(3, 4).transpose(1, 2)  # (W, inputs, outputs, rows, columns)
+        flipped = weight.flip(3, 4).transpose(1, 2)  # (W, inputs, outputs, rows, columns)
         found, (h, w) = patches(dy, (rows, columns), (1, 1), (0, 0), len(weight))
-        dx = torch.bmm(found, as_columns(turned))
+        dx = torch.bmm(found, as_columns(flipped))
         return dx.view(n, h, w, shape[1]).permute(0, 3, 1, 2)
 
 
 def patches(
     x: Tensor, kernel: Any, stride: Any, padding: Any, width: int
 ) -> tuple[Tensor, tuple[int, int]]:
-    """What a filter sees at each place, (W, B x places, rows x columns x channels), and (H, W')."""
+    """The inputs of a filter at each position (im2col).
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        (W x B, C, height, width)
+    kernel, stride, padding : (int, int)
+        Rows and columns.
+    width : int
+        Lanes W.
+
+    Returns
+    -------
+    torch.Tensor
+        (W, B x positions, rows x columns x C)
+    (int, int)
+        Positions of the filter, down and across.
+    """
     x = F.pad(x, (padding[1], padding[1], padding[0], padding[0])).permute(0, 2, 3, 1)
-    seen = x.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
-    height, wide, channels = seen.shape[1:4]
-    rows = seen.permute(0, 1, 2, 4, 5, 3).reshape(width, -1, kernel[0] * kernel[1] * channels)
+    windows = x.unfold(1, kernel[0], stride[0]).unfold(2, kernel[1], stride[1])
+    height, wide, channels = windows.shape[1:4]
+    rows = windows.permute(0, 1, 2, 4, 5, 3).reshape(width, -1, kernel[0] * kernel[1] * channels)
     return rows, (height, wide)
 
 

@@ -1,4 +1,4 @@
-"""CUDA graphs: a step whose hundred kernels are launched as one."""
+"""CUDA graphs: the many kernels of a training step, launched as one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 WARM_UPS = 3
-"""Runs before a capture: libraries choose their algorithms and allocate at the first ones."""
+"""Runs before a capture: in the first ones libraries choose algorithms and allocate memory."""
 
 
 @lru_cache(maxsize=1)
 def _pool() -> Any:
-    """Memory that all graphs share: they are replayed in turn, and none reads another's."""
+    """Memory that all graphs share: one is replayed at a time, and none reads another's values."""
     return torch.cuda.graph_pool_handle()
 
 
@@ -25,9 +25,14 @@ def replayed(step: Callable[[], None], changes: Sequence[Tensor]) -> Callable[[]
     Parameters
     ----------
     step : callable
-        Reads and writes tensors that stay where they are.
+        Reads and writes tensors whose memory stays the same from call to call.
     changes : sequence of torch.Tensor
-        What it changes; as it was before, once this returns.
+        The tensors that it changes; their values are restored after the capture.
+
+    Returns
+    -------
+    callable
+        Replays the step.
     """
     before = [t.clone() for t in changes]
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]

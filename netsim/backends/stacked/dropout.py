@@ -1,4 +1,4 @@
-"""Stacked dropout: each lane's masks come from its own generator, as they would alone."""
+"""Stacked dropout: each lane's masks come from a generator of its own."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from netsim.learning.architecture import Slice
 
 
 class StackedDropout(StackedLayer):
-    """`torch.nn.Dropout`: it has no parameters, but draws lane by lane."""
+    """`torch.nn.Dropout`: without parameters, but its masks differ from lane to lane."""
 
     replaces = (nn.Dropout,)
-    links = False
+    needs_autograd = True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
@@ -25,7 +25,7 @@ class StackedDropout(StackedLayer):
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
         x = self.by_lane(x)
-        # In the order in which a model alone would draw, however `x` lies in memory.
+        # Contiguous whatever the layout of `x`: drawn in the order in which one model draws.
         ctx.mask = mask = torch.zeros(x.shape, device=x.device, dtype=x.dtype)
         sizes = self.lanes.sizes or [mask.shape[1]] * len(mask)
         if self.p < 1:

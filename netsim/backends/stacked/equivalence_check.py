@@ -1,7 +1,7 @@
-"""The stacked form of a model, tried out before it is used.
+"""Building stacked modules, and checking them against the models that they stand for.
 
-What can't be stacked (a layer with parameters that is not known, or a pass that mixes samples) is
-found out by running two lanes against the model itself.
+A check runs two lanes with different parameters, and each model by itself, in float64. It finds
+what can't be stacked: a forward pass that mixes samples, for one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from netsim.backends.stacked.chain import chain_of
-from netsim.backends.stacked.stacked_module import Form, UnstackableError
+from netsim.backends.stacked.stacked_module import StackedModule, UnstackableError
 from netsim.learning.architecture import Architecture
 from netsim.learning.masks import generator, seeded
 
@@ -25,53 +25,55 @@ TAILS = {
     *("log_sigmoid", "pow", "log1p", "expm1", "erf", "erfc", "sin", "cos", "tan", "atan", "asin"),
     *("acos", "sinh", "cosh", "logit", "selu", "softplus_backward", "gelu_backward"),
 }
-"""Functions whose last entries of a tensor a CPU computes in another way, with other bits."""
+"""Operations whose last entries of a tensor a CPU computes by scalar code, with other bits."""
 
 PROBE_LANES, PROBE_SAMPLES = 2, 3
+"""Lanes of a check, and samples in each."""
 
 LARGEST_VALUE = 10.0
-"""Of a parameter in a probe."""
+"""Largest absolute value of a parameter in a check."""
 
 LARGEST_DIFFERENCE = 1e-5
-"""Relative, in float64: three samples of a deep normalised network reach 1e-9 by rounding."""
+"""Relative difference that is still rounding: a deep normalised network reaches 1e-9."""
 
 
-def build(architecture: Architecture, samples: Tensor) -> Form:
-    """The stacked form of an architecture, tried out.
+def build(architecture: Architecture, samples: Tensor) -> StackedModule:
+    """The stacked form of an architecture, checked.
 
     Parameters
     ----------
+    architecture : Architecture
     samples : torch.Tensor
-        (n, ...) some inputs.
+        (n, ...) inputs for the check.
 
     Raises
     ------
     UnstackableError
-        If it has none.
+        If it has none; says why.
     """
-    if architecture not in _TRIED:
+    if architecture not in _CHECKED:
         count = PROBE_LANES * PROBE_SAMPLES
-        _TRIED[architecture] = _tried(
+        _CHECKED[architecture] = _checked(
             architecture, samples[torch.arange(count, device=samples.device) % len(samples)]
         )
-    reason, is_chain, has_tails = _TRIED[architecture]
+    reason, is_chain, has_tails = _CHECKED[architecture]
     if reason is not None:
         raise UnstackableError(reason)
-    form = Form(architecture)
-    form.chain = chain_of(form.module) if is_chain else None
-    form.has_tails = has_tails
-    return form
+    stacked = StackedModule(architecture)
+    stacked.chain = chain_of(stacked.module) if is_chain else None
+    stacked.has_tails = has_tails
+    return stacked
 
 
-_TRIED: WeakKeyDictionary[Architecture, tuple[str | None, bool, bool]] = WeakKeyDictionary()
-"""Why a model has no stacked form; whether it is a chain, and has tails.
+_CHECKED: WeakKeyDictionary[Architecture, tuple[str | None, bool, bool]] = WeakKeyDictionary()
+"""Why a model has no stacked form (None: it has one), whether it is a chain, and has tails.
 
-Trying takes a tenth of a second.
+Kept, since a check takes a tenth of a second.
 """
 
 
-class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes whether an operation was among those of `TAILS`."""
+class _TailDetector(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes whether an operation of `TAILS` is run."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -79,7 +81,7 @@ class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Torch need not import its compiler, which takes a second, to keep out of here."""
+        """Keeps torch from importing its compiler, which takes a second."""
         return False
 
     def __torch_dispatch__(
@@ -89,43 +91,45 @@ class _Seen(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-def _tried(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
-    # In float64, where a difference can only be a mistake and never the order of a sum.
+def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
+    """An entry of `_CHECKED`, from samples (lanes x samples, ...)."""
+    # In float64 a difference beyond rounding is a mistake, not the order of a sum.
     double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
     x = x.double() if x.is_floating_point() else x
     try:
-        trial = Form(double)
-        with _Seen() as seen:
-            reason = differs(trial, x)
+        probe = StackedModule(double)
+        with _TailDetector() as detector:
+            reason = differs(probe, x)
     except UnstackableError as error:
         return str(error), False, False
     except Exception as error:  # whatever a forward pass may raise
         what = f"{type(error).__name__}: {error}"
         return f"its forward pass needs one model's samples: {what}", False, False
-    trial.chain = chain_of(trial.module)
-    is_chain = trial.chain is not None and _agrees(trial, x)
-    return reason, is_chain, seen.tails and a.device.type == "cpu"
+    probe.chain = chain_of(probe.module)
+    is_chain = probe.chain is not None and _agrees(probe, x)
+    return reason, is_chain, detector.tails and a.device.type == "cpu"
 
 
-def _agrees(trial: Form, x: Tensor) -> bool:
-    """Whether the chain of a form is what its module runs."""
+def _agrees(probe: StackedModule, x: Tensor) -> bool:
+    """Whether the chain of a stacked module computes what the module does."""
     try:
-        return differs(trial, x) is None
-    except Exception:  # its module runs, so the chain is to blame
+        return differs(probe, x) is None
+    except Exception:  # the module itself ran, so the chain is wrong
         return False
 
 
-def differs(form: Form, x: Tensor) -> str | None:
-    """Whether lanes differ from the models that they stand for, and how; None if they agree.
+def differs(stacked: StackedModule, x: Tensor) -> str | None:
+    """How lanes differ from the models that they stand for; None if they agree.
 
     Parameters
     ----------
+    stacked : StackedModule
     x : torch.Tensor
-        (lanes x samples, ...) inputs to try.
+        (lanes x samples, ...) inputs.
     """
     size = len(x) // PROBE_LANES
     for training, counts in ((False, None), (True, None), (True, [size, size - 1])):
-        worst = max(_differences(form, x, training, counts), default=0.0)
+        worst = max(_differences(stacked, x, training, counts), default=0.0)
         if not worst < LARGEST_DIFFERENCE:
             mode = "training" if training else "evaluation"
             return f"lanes differ from single models by {worst:.1e} in {mode}"
@@ -133,34 +137,45 @@ def differs(form: Form, x: Tensor) -> str | None:
 
 
 def _differences(
-    form: Form, x: Tensor, training: bool, counts: list[int] | None
+    stacked: StackedModule, x: Tensor, training: bool, counts: list[int] | None
 ) -> Iterator[float]:
-    """Relative differences of outputs, gradients and buffers, lane by lane."""
-    architecture, size = form.architecture, len(x) // PROBE_LANES
+    """Relative differences of outputs, gradients and buffers, lane by lane.
+
+    Parameters
+    ----------
+    stacked : StackedModule
+    x : torch.Tensor
+        (lanes x samples, ...) inputs.
+    training : bool
+        Mode of the model.
+    counts : list of int or None
+        Samples in each lane, where the others are padding; None: no padding.
+    """
+    architecture, lanes, size = stacked.architecture, stacked.lanes, len(x) // PROBE_LANES
     row = architecture.row()
     scale = 1 + torch.arange(PROBE_LANES, device=row.device, dtype=row.dtype).unsqueeze(1) / 8
-    # Whatever it holds now: a model that diverged must not decide what is a difference.
+    # The module may hold a diverged model, with which every difference would be nan.
     rows = row.nan_to_num(0.5, 0.5, 0.5).clamp(-LARGEST_VALUE, LARGEST_VALUE) * scale
     alone = rows.clone()
-    kept = torch.ones(PROBE_LANES, size, device=row.device, dtype=row.dtype)
-    form.lanes.mask = form.lanes.counts = None
-    form.lanes.sizes = counts or ()
+    is_sample = torch.ones(PROBE_LANES, size, device=row.device, dtype=row.dtype)
+    lanes.mask = lanes.counts = None
+    lanes.sizes = counts or ()
     if counts is not None:
-        form.lanes.counts = torch.tensor(counts).to(row)
-        kept = (torch.arange(size).to(row) < form.lanes.counts.unsqueeze(1)).to(row)
-        form.lanes.mask = kept
+        lanes.counts = torch.tensor(counts).to(row)
+        is_sample = (torch.arange(size).to(row) < lanes.counts.unsqueeze(1)).to(row)
+        lanes.mask = is_sample
     sinks = torch.zeros_like(rows[:, : architecture.num_parameters])
-    form.lanes.generators = [generator(row.device, i) for i in range(PROBE_LANES)]
-    form.bind(rows, architecture.parameters_in(sinks), training)
-    form.lanes.decay = 0.0
-    given: list[Tensor] = []
+    lanes.generators = [generator(row.device, i) for i in range(PROBE_LANES)]
+    stacked.bind(rows, architecture.parameters_in(sinks), training)
+    lanes.decay = 0.0
+    results: list[Tensor] = []
 
     def itself(outputs: Tensor) -> Tensor:
-        given.append(outputs.clone())
-        return outputs * kept.view(-1, *[1] * (outputs.dim() - 1))
+        results.append(outputs.clone())
+        return outputs * is_sample.view(-1, *[1] * (outputs.dim() - 1))
 
-    form.differentiate(x, itself)
-    (y,) = given
+    stacked.differentiate(x, itself)
+    (y,) = results
     for i in range(PROBE_LANES):
         gradient = torch.zeros_like(sinks[i])
         model = architecture.bind(alone[i], gradient, training)

@@ -1,37 +1,25 @@
-"""Any model, any loss: many nodes at once through `torch.func`.
-
-A loss sees one node's model and one node's minibatch and is written as such; `vmap` runs it over
-lanes. Minibatches of different sizes can't be padded, since only the loss knows what a sample
-contributes, so lanes take a step together with those whose minibatches are as large.
-"""
+"""Functions of values and of models, for many nodes at once through `torch.func.vmap`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call, vmap
 
-from netsim.backends.parameter_store import Memory, padded
-from netsim.backends.sequential import cross_entropy
-from netsim.backends.stacked.batch_invariant import SamePlace
+from netsim.backends.parameter_store import padded
+from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.lanes import LEAST_LANES
-from netsim.backends.stacked.optimizer_step import ByGradient
-from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
-from netsim.learning.divergence import Divergences
 from netsim.learning.functions import fill
-from netsim.learning.jobs import BatchKey, Job, Measure, Train
-from netsim.learning.shards import Batch, Shards
+from netsim.learning.shards import Batch
 
 
-class _Called(nn.Module):
-    """A function of a model as a module, so that its tensors can be exchanged for a lane's."""
+class ModelFunction(nn.Module):
+    """A function of a model as a module, for `functional_call` with a lane's tensors."""
 
     def __init__(self, model: nn.Module, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -42,224 +30,80 @@ class _Called(nn.Module):
 
 
 def tensors_of(architecture: Architecture, row: Tensor) -> dict[str, Tensor]:
-    """The named tensors of a row (D,), as views."""
+    """The named tensors of a model, as views of its row (D,)."""
     return {f"model.{s.name}": row[s.start : s.stop].view(s.shape) for s in architecture.slices}
 
 
-class LossTraining:
-    """Trains jobs whose loss is a function of the algorithm's.
+@torch.no_grad()
+def measure(
+    architecture: Architecture,
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    batches: Sequence[Batch],
+    inputs: Sequence[Tensor],
+) -> list[Tensor]:
+    """What a function says of many models, each on its own samples.
 
     Parameters
     ----------
     architecture : Architecture
-    shards : Shards
-    memory : Memory
-    divergences : Divergences
-        Told of nodes whose models leave the finite numbers.
+    function : callable
+        function(model, batch, *given)
+    given : tuple
+        Its further arguments, with `Slot(i)` in place of the i-th tensor among them.
+    batches : sequence of Batch
+        W of one size.
+    inputs : sequence of torch.Tensor
+        (W, D) models, then (W, ...) for each `Slot`.
+
+    Returns
+    -------
+    list of torch.Tensor
+        W results.
     """
-
-    def __init__(
-        self,
-        architecture: Architecture,
-        shards: Shards,
-        memory: Memory,
-        divergences: Divergences,
-    ) -> None:
-        self._architecture, self._shards, self._memory = architecture, shards, memory
-        self._divergences = divergences
-
-    def run(self, jobs: Sequence[Job]) -> list[list[Tensor]]:
-        """Results of jobs of one signature: for each job model, what was learned, state."""
-        a, work = self._architecture, jobs[0].work
-        assert isinstance(work, Train)
-        works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
-        n, num_learned = len(jobs), len(work.learn)
-        rows = self._stacked([j.inputs[0] for j in jobs])
-        given = [
-            torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(work.num_given)
-        ]
-        at = 1 + work.num_given
-        shapes = [r.shape for r in jobs[0].inputs[at : at + num_learned]]
-        learned = [
-            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
-            for k in range(num_learned)
-        ]
-        # Parameters and what is learned beside them, in one row: one optimiser for all.
-        together = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
-        length = together.shape[1]
-        room = together.new_zeros((n, padded(length)))  # lanes at aligned addresses, as everywhere
-        trained = room[:, :length]
-        trained.copy_(together)
-        buffers = rows[:, a.num_parameters :].clone()
-        anchor = None
-        if work.anchor_strength is not None:
-            anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
-            anchor = torch.stack([t[: a.num_parameters] for t in anchors])
-        size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
-        state = trained.new_zeros((n, size))
-        if work.has_state:
-            state = torch.stack([j.inputs[-1].tensor() for j in jobs])
-        rates = [w.rate for w in works]
-        gradients = self._gradients(work, shapes)
-        steps = np.array([w.batches.steps for w in works])
-        index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
-        for s in range(int(steps.max())):
-            for columns in np.unique(sizes[steps > s, s]).tolist():
-                lanes = np.flatnonzero((steps > s) & (sizes[:, s] == columns))
-                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
-                at_lanes = torch.from_numpy(lanes).to(rows.device)
-                batch = self._batch(works, lanes, s, index[lanes, s, :columns])
-                part, part_state = room[at_lanes][:, :length], state[at_lanes]
-                found, after = gradients(
-                    part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
-                )
-                rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
-                update = ByGradient(
-                    work.optimizer,
-                    part,
-                    found,
-                    part_state,
-                    rate.unsqueeze(1),
-                    None if anchor is None else anchor[at_lanes],
-                    work.anchor_strength or 0.0,
-                )
-                update.step()
-                trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
-        parameters = slice(0, a.num_parameters)
-        self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
-        model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
-        sizes_beside = [int(np.prod(s)) for s in shapes]
-        pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)
-        return [
-            [model[i], *(p[i].view(s) for p, s in zip(pieces, shapes, strict=True)), state[i]]
-            for i in range(n)
-        ]
-
-    def _stacked(self, refs: Sequence[Any]) -> Tensor:
-        length = refs[0].num_values
-        room = torch.empty(
-            (len(refs), padded(length)), device=self._memory.device, dtype=self._memory.dtype
-        )
-        self._memory.gather(refs, room)
-        return room[:, :length]
-
-    def _batch(
-        self, works: Sequence[Train], lanes: Any, step: int, index: Any
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        shards, count = self._shards, getattr(works[0].loss, "uniforms", 0)
-        where = torch.from_numpy(index).to(shards.x.device)
-        uniforms = None
-        if count:
-            keys = [
-                BatchKey(
-                    works[i].batches.node, works[i].batches.stream, works[i].batches.first + step
-                )
-                for i in lanes
-            ]
-            draws = [shards.uniforms(k, index.shape[1], count) for k in keys]
-            uniforms = torch.stack([d for d in draws if d is not None])
-        return shards.x[where], shards.y[where], uniforms
-
-    def _gradients(self, work: Train, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
-        """Per lane: gradient of the loss by what is trained, and the buffers afterwards."""
-        a, loss_of, scale = self._architecture, work.loss or cross_entropy, self._shards.scale
-        a.module.train(True)
-        called = _Called(a.module, loss_of)
-        names, structure = work.learn, work.given
-        # Batch normalisation counts batches: not part of a row, but it must be free to count.
-        counters = {
-            f"model.{name}": buffer
-            for name, buffer in a.module.named_buffers()
-            if not buffer.is_floating_point()
-        }
-
-        spans = {f"model.{s.name}": s for s in a.slices}
-        buffer_names = [n for n, s in spans.items() if s.start >= a.num_parameters]
-
-        def loss(
-            trained: dict[str, Tensor],
-            buffers: dict[str, Tensor],
-            x: Tensor,
-            y: Tensor,
-            uniforms: Any,
-            *given: Tensor,
-        ) -> tuple[Tensor, list[Tensor]]:
-            learned = {name: trained[name] for name in names}
-            tensors = {n: t for n, t in trained.items() if n in spans}
-            # Tensors of their own: torch drops what batch normalisation writes to a running
-            # statistic that is a view of a row.
-            tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
-            batch = Batch(x, y, uniforms, scale)
-            value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
-            return value, [tensors[n] for n in buffer_names]
-
-        by_lane = grad(loss, has_aux=True)
-        has_draws = getattr(work.loss, "uniforms", 0)
-        in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
-
-        def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
-            width, at = len(part), a.num_parameters
-            rows, state = {}, {}
-            for name, s in spans.items():
-                if name in buffer_names:
-                    start = s.start - a.num_parameters
-                    columns = buffers[:, start : start + s.stop - s.start]
-                    state[name] = columns.view(width, *s.shape)
-                else:
-                    rows[name] = part[:, s.start : s.stop].view(width, *s.shape)
-            for name, shape in zip(names, shapes, strict=True):
-                size = int(np.prod(shape))
-                rows[name] = part[:, at : at + size].view(width, *shape)
-                at += size
-            with nullcontext() if a.device.type == "cuda" else SamePlace():
-                gradient, after = vmap(by_lane, in_dims=in_dims)(rows, state, *args)
-            flat = torch.cat([g.detach().reshape(width, -1) for g in gradient.values()], dim=1)
-            kept = [t.detach().reshape(width, -1) for t in after]
-            return flat, torch.cat(kept, dim=1) if kept else buffers
-
-        return found
-
-
-@torch.no_grad()
-def measure(architecture: Architecture, shards: Shards, jobs: Sequence[Job]) -> list[Tensor]:
-    """What the function of some measurements of one signature says, splits of one size."""
-    work = jobs[0].work
-    assert isinstance(work, Measure)
-    batches = [shards.split(j.work.node, work.split) for j in jobs]  # type: ignore[union-attr]
-    models = torch.stack([j.inputs[0].tensor() for j in jobs])
+    models, *values = inputs
     length = models.shape[1]
     rows = F.pad(models, (0, padded(length) - length))[:, :length]  # each at an aligned address
-    given = [
-        torch.stack([j.inputs[1 + k].tensor() for j in jobs])
-        for k in range(len(jobs[0].inputs) - 1)
-    ]
     architecture.module.train(False)
-    called = _Called(architecture.module, work.function)
+    called = ModelFunction(architecture.module, function)
+    scale = batches[0].scale
 
     def one(row: Tensor, x: Tensor, y: Tensor, *values: Tensor) -> Any:
-        batch = Batch(x, y, scale=shards.scale)
-        return functional_call(
-            called, tensors_of(architecture, row), (batch, *fill(work.given, values))
-        )
+        batch = Batch(x, y, scale=scale)
+        return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
     xs, ys = torch.stack([b.x for b in batches]), torch.stack([b.y for b in batches])
-    result: Tensor = _over_lanes(one, rows, xs, ys, *given)
+    result: Tensor = _over_lanes(one, rows, xs, ys, *values)
     return list(result.unbind())
 
 
 def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -> Any:
-    """A function of values over lanes; `args` holds `Slot(i)` where the i-th input goes."""
+    """A function of values under `vmap`.
+
+    Parameters
+    ----------
+    function : callable
+    args : tuple
+        Its arguments, with `Slot(i)` in place of input i.
+    inputs : sequence of torch.Tensor
+        (W, ...) each.
+
+    Returns
+    -------
+    torch.Tensor or tuple of torch.Tensor
+        (W, ...) each.
+    """
     return _over_lanes(lambda *values: function(*fill(args, values)), *inputs)
 
 
 def _over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
-    """`vmap` whose bits do not depend on how many lanes there are: on a CPU, none is alone."""
+    """`vmap`, on a CPU with at least `LEAST_LANES` lanes and batch-invariant operations."""
     if inputs[0].is_cuda:
         return vmap(function)(*inputs)
     width = len(inputs[0])
     if width < LEAST_LANES:
         inputs = tuple(x.expand(LEAST_LANES, *x.shape[1:]).contiguous() for x in inputs)
-    with SamePlace():
+    with BatchInvariant():
         results = vmap(function)(*inputs)
     if isinstance(results, tuple):
         return tuple(r[:width] for r in results)
@@ -267,7 +111,7 @@ def _over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
 
 
 def unstacked(results: Any, count: int) -> list[list[Tensor]]:
-    """Results of lanes, (W, ...) each, as lists of each lane's."""
+    """Results of W lanes, (W, ...) each, as a list of results per lane."""
     several: Mapping[int, Tensor] | Sequence[Tensor]
     several = results if isinstance(results, tuple) else (results,)
     return [[r[i] for r in several] for i in range(count)]

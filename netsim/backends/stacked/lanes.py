@@ -1,27 +1,34 @@
-"""Lanes: many nodes' models of one architecture, run side by side.
+"""Lanes: many nodes' models of one architecture, run side by side in one call.
 
-A pass over W lanes takes W x B samples as one batch, so that whatever treats samples alike
-(activations, pooling, reshaping, shortcuts) runs as it is. Layers with parameters find the lane
-of a sample by its place: theirs are the rows of one tensor, laid out as in `Architecture`.
+A pass over W lanes (one node's model each) takes W x B samples as one batch, lane after lane, so
+layers without parameters (activations, pooling, reshaping) run unchanged. Layers with parameters
+take theirs from the rows of one tensor (W, D), laid out as in `Architecture`.
 
-Backward passes add to `sinks`, one a parameter, at once and without tensors of their own. A sink
-may be a velocity: `decay` times what it held is what the first addition of a step adds to, so
-momentum costs no pass over the memory.
+A backward pass adds each parameter's gradient to its `sink`, a tensor (W, *shape), in place. A sink
+may be a velocity of SGD: the first addition of a step scales what it held by `decay`, so momentum
+needs no pass over the memory of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from netsim.backends.stacked.layers import StackedLayer
-
 LEAST_LANES = 2
-"""A matrix product of one lane may take another path, with other bits, than that of several."""
+"""Lanes of any pass: the matrix product of a single lane may take another path, with other bits."""
+
+
+class Layer(Protocol):
+    """What lanes need of a layer, as `netsim.backends.stacked.layers.StackedLayer` has it."""
+
+    def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
+        """Make the layer's parameters views of rows; see `StackedLayer.bind`."""
+
+    def decay_sinks(self) -> None:
+        """Scale the layer's sinks by the decay, for a step without a gradient."""
 
 
 class Lanes:
@@ -31,18 +38,19 @@ class Lanes:
     ----------
     width : int
         W.
-    rows : torch.Tensor
-        (W, D): parameters, then buffers.
     mask : torch.Tensor or None
-        (W, B), 1 for samples and 0 for padding; None where nothing is padded.
+        (W, B), 1 for samples and 0 for padding; None if there is no padding.
     counts : torch.Tensor or None
-        (W,) samples of each lane; None where nothing is padded.
+        (W,) samples in each lane; None if there is no padding.
     sizes : sequence of int
-        The same as numbers, for random layers; empty where nothing is padded.
+        The same as Python numbers, for random layers; empty if there is no padding.
     decay : float
         Factor of what the sinks held before a step.
     generators : sequence of torch.Generator
-        One a lane, for the masks of random layers.
+        One per lane, for the masks of random layers.
+    token : torch.Tensor
+        (), an input of every layer that requires a gradient, so that autograd records the layers
+        though their rows require none.
     """
 
     def __init__(self, device: torch.device, dtype: torch.dtype) -> None:
@@ -52,23 +60,32 @@ class Lanes:
         self.sizes: Sequence[int] = ()
         self.decay = 0.0
         self.generators: Sequence[torch.Generator] = ()
-        self.layers: list[StackedLayer] = []
-        self.untouched: set[StackedLayer] = set()
-        """Layers whose sinks still hold what they held before the step."""
+        self.layers: list[Layer] = []
+        self.untouched: set[Layer] = set()
+        """Layers whose sinks hold what they held before the step."""
         self.token = torch.zeros((), device=device, dtype=dtype, requires_grad=True)
-        """Input of every layer, so that a graph is recorded though rows need no gradient."""
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
-        """Lay the layers over rows (W, D) and, for gradients, a sink (W, *shape) a parameter."""
+        """Make the layers' parameters views of rows.
+
+        Parameters
+        ----------
+        rows : torch.Tensor
+            (W, D) parameters, then buffers.
+        sinks : dict of str to torch.Tensor or None
+            (W, *shape) for the gradient of each parameter; None for forward passes only.
+        training : bool
+            Whether layers are in training mode.
+        """
         self.width = len(rows)
         for layer in self.layers:
             layer.bind(rows, sinks, training)
 
     def begin_step(self) -> None:
-        """The next additions to the sinks are those of a new step."""
+        """Start a step: the next addition to each sink scales it by `decay` first."""
         self.untouched.update(self.layers)
 
     def end_step(self) -> None:
-        """Sinks of layers that took no part in the step decay, too."""
+        """End a step: sinks of layers without a gradient in it are scaled by `decay`, too."""
         while self.untouched:
-            self.untouched.pop().sink_nothing()
+            self.untouched.pop().decay_sinks()

@@ -1,8 +1,8 @@
-"""Stacked forms of the layers that have parameters: one call for the samples of all lanes.
+"""Stacked forms of layers with parameters: one call for the samples of all lanes.
 
-Each replaces a layer of the same name in `torch.nn`, takes its samples as they come (W x B of
-them, lane by lane) and gives what the layer would give lane by lane. The gradients of parameters
-go to the sinks of `netsim.backends.stacked.lanes`, those of the inputs to autograd.
+Each stands in for a layer of `torch.nn`: its input is the samples of all lanes (W x B, ...), and
+its output for a lane is what the layer gives with that lane's parameters. Gradients of parameters
+are added to sinks (`netsim.backends.stacked.lanes`), those of inputs are handed to autograd.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from netsim.backends.stacked.alignment import aligned, aligned_empty, is_aligned
 from netsim.backends.stacked.lanes import Lanes
 from netsim.learning.architecture import Slice
 
@@ -25,20 +26,21 @@ class StackedLayer(nn.Module, ABC):
     Parameters
     ----------
     layer : torch.nn.Module
-        What it replaces; its own numbers are not used.
+        The layer that it stands in for; its own parameter values are not used.
     slices : mapping of str to Slice
         Where its parameters and buffers lie in a row.
     lanes : Lanes
     """
 
     replaces: ClassVar[tuple[type[nn.Module], ...]]
+    """Layers of `torch.nn` that it can stand in for."""
 
-    links: ClassVar[bool] = True
-    """Whether `run` and `back` are all there is to it, without autograd's help."""
+    needs_autograd: ClassVar[bool] = False
+    """Whether its `forward` does more than `run`, which only autograd can differentiate."""
 
     @property
-    def gives_new(self) -> bool:
-        """Whether `run` gives a tensor that its `back` does not read."""
+    def output_may_be_overwritten(self) -> bool:
+        """Whether the output of `run` is a new tensor that `back` does not read."""
         return True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
@@ -52,11 +54,21 @@ class StackedLayer(nn.Module, ABC):
 
     @classmethod
     def refuses(cls, layer: Any) -> str | None:
-        """Why this form can't stand in for a layer of its class; None if it can."""
+        """Why this class can't stand in for a given layer; None if it can."""
         return None
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
-        """Lay the layer over rows (W, D) and sinks (W, *shape)."""
+        """Make the layer's parameters views of rows.
+
+        Parameters
+        ----------
+        rows : torch.Tensor
+            (W, D) parameters, then buffers.
+        sinks : mapping of str to torch.Tensor or None
+            (W, *shape) for the gradient of each parameter; None for forward passes only.
+        training : bool
+            Whether the layer is in training mode.
+        """
         self.training = training
         for name, s in self.slices.items():
             self.values[name] = rows[:, s.start : s.stop].view(len(rows), *s.shape)
@@ -71,19 +83,19 @@ class StackedLayer(nn.Module, ABC):
 
     def sink(self, gradients: Mapping[str, Tensor]) -> None:
         """Add gradients, (W, *shape) each, to the sinks."""
-        decay = self.decay()
+        decay = self.take_decay()
         for name, gradient in gradients.items():
             add(self.sinks[name], gradient, decay)
 
-    def sink_nothing(self) -> None:
-        """The layer had no part in the step: its sinks only decay."""
+    def decay_sinks(self) -> None:
+        """Scale the layer's sinks by the decay, for a step without a gradient."""
         for name in self.parameter_names:
             sink = self.sinks[name]
             assert sink is not None
             sink.zero_() if self.lanes.decay == 0.0 else sink.mul_(self.lanes.decay)
 
-    def decay(self) -> float:
-        """Factor of what the sinks hold, for the addition that comes now."""
+    def take_decay(self) -> float:
+        """Factor of what the sinks hold, for the addition that comes now: 1 but in the first."""
         lanes = self.lanes
         if self not in lanes.untouched:
             return 1.0
@@ -91,28 +103,51 @@ class StackedLayer(nn.Module, ABC):
         return lanes.decay
 
     def by_lane(self, x: Tensor) -> Tensor:
-        """(W x B, ...) as (W, B, ...)."""
+        """A tensor (W x B, ...) as (W, B, ...)."""
         return x.view(self.lanes.width, -1, *x.shape[1:])
 
     @abstractmethod
     def run(self, ctx: Any, x: Tensor) -> Tensor:
-        """The forward pass; what the backward pass needs is left in `ctx`."""
+        """Run the forward pass.
+
+        Parameters
+        ----------
+        ctx : object
+            Attributes of any name: what the backward pass needs.
+        x : torch.Tensor
+            (W x B, ...)
+        """
 
     @abstractmethod
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        """Fill the sinks; the gradient of the input if it is wanted."""
+        """Run the backward pass: add the gradients of parameters to the sinks.
+
+        Parameters
+        ----------
+        ctx : object
+            As `run` left it.
+        gradient : torch.Tensor
+            (W x B, ...) of the output.
+        wants_input : bool
+            Whether the gradient of the input is needed.
+
+        Returns
+        -------
+        torch.Tensor or None
+            (W x B, ...) gradient of the input.
+        """
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the layer gives for the samples (W x B, ...) of all lanes."""
+        """Output (W x B, ...) for the samples (W x B, ...) of all lanes."""
         result: Tensor = _Pass.apply(x, self.lanes.token, self)  # type: ignore[no-untyped-call]
         return result
 
 
 class _Pass(torch.autograd.Function):
-    """Hands a layer's passes to autograd.
+    """A layer's passes as an operation of autograd.
 
-    Values are kept in `ctx` and not saved as autograd would: they are views of rows whose other
-    columns (running statistics) do change before the backward pass.
+    Values are attributes of `ctx`, not saved by `save_for_backward`: they are views of rows whose
+    other columns (running statistics) change before the backward pass, which autograd refuses.
     """
 
     @staticmethod
@@ -126,7 +161,14 @@ class _Pass(torch.autograd.Function):
 
 
 def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
-    """Sink = decay * sink + value, where a decay of 0 forgets whatever was there."""
+    """Set sink = decay * sink + value; with a decay of 0 nan in the sink is forgotten, too.
+
+    Parameters
+    ----------
+    sink, value : torch.Tensor
+        Of one shape.
+    decay : float
+    """
     assert sink is not None
     if decay == 0.0:
         sink.copy_(value)
@@ -134,46 +176,17 @@ def add(sink: Tensor | None, value: Tensor, decay: float) -> None:
         torch.add(value, sink, alpha=decay, out=sink)
 
 
-ALIGNMENT_BYTES = 64
-
-
-def aligned_room(like: Tensor, columns: int) -> Tensor:
-    """Room for a matrix a lane, (W, rows of `like`, columns), each at an aligned address.
-
-    A CPU's matrix product takes another path, with other bits, where a matrix does not start at
-    an aligned address; without this, a lane's numbers would depend on its place.
-    """
-    width, rows = like.shape[:2]
-    size, unit = rows * columns, ALIGNMENT_BYTES // like.element_size()
-    if size % unit == 0:
-        return like.new_empty((width, rows, columns))
-    room = like.new_empty((width, -(-size // unit) * unit))
-    return room[:, :size].view(width, rows, columns)
-
-
-def is_aligned(x: Tensor) -> bool:
-    """Whether each of contiguous matrices (W, rows, columns) is at an aligned address."""
-    return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
-
-
-def aligned(x: Tensor) -> Tensor:
-    """Matrices (W, rows, columns), each at an aligned address; copied only where they are not."""
-    if x.is_cuda or (is_aligned(x) and x.is_contiguous()):
-        return x
-    return aligned_room(x, x.shape[2]).copy_(x)
-
-
 class StackedLinear(StackedLayer):
     """`torch.nn.Linear` as one batched matrix product."""
 
     replaces = (nn.Linear,)
     _products: Tensor | None = None
-    """Room for the gradients of as many lanes as there ever were: fresh memory costs time."""
+    """Memory for the gradients of the most lanes so far: new memory costs time."""
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
-        """Lay the layer over rows; its views of them are made once, not at every step."""
+        """As `StackedLayer.bind`; views of rows are made once, not at every step."""
         super().bind(rows, sinks, training)
-        self._turned = self.value("weight").transpose(1, 2)
+        self._transposed = self.value("weight").transpose(1, 2)
         self._bias = self.value("bias").unsqueeze(1) if "bias" in self.slices else None
         sink = self.sinks.get("weight")
         self._sums_in_place = sink is not None and (
@@ -186,68 +199,38 @@ class StackedLinear(StackedLayer):
         width, outputs, inputs = weight.shape
         ctx.x = x = aligned(x.reshape(width, -1, inputs))
         if self._bias is not None:
-            y = torch.baddbmm(self._bias, x, self._turned)
+            y = torch.baddbmm(self._bias, x, self._transposed)
         else:
-            y = torch.bmm(x, self._turned)
+            y = torch.bmm(x, self._transposed)
         return y.view(*shape[:-1], outputs)
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
         weight: Tensor = ctx.weight
         dy = aligned(gradient.reshape(len(weight), -1, gradient.shape[-1]))
-        decay = self.decay()
+        decay = self.take_decay()
         sink = self.sinks["weight"]
         assert sink is not None
         if self._sums_in_place:
             sink.baddbmm_(dy.transpose(1, 2), ctx.x, beta=decay)
-        else:  # a CPU would take products that go there one by one
+        else:  # a CPU would compute products that are written there one by one
             if self._products is None or len(self._products) < len(sink):
-                self._products = aligned_room(sink, sink.shape[2])
+                self._products = aligned_empty(sink, sink.shape[2])
             products = self._products[: len(sink)]
             add(sink, products.baddbmm_(dy.transpose(1, 2), ctx.x, beta=0), decay)
         if "bias" in self.slices:
             add(self.sinks["bias"], dy.sum(1), decay)
         if not wants_input:
             return None
-        dx = aligned_room(dy, weight.shape[2])
+        dx = aligned_empty(dy, weight.shape[2])
         dx.baddbmm_(dy, weight, beta=0)
         return dx.reshape(*gradient.shape[:-1], weight.shape[2])
 
 
-class StackedEmbedding(StackedLayer):
-    """`torch.nn.Embedding` as one gather."""
-
-    replaces = (nn.Embedding,)
-
-    def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
-        super().__init__(layer, slices, lanes)
-        self.padding_idx = layer.padding_idx
-
-    @classmethod
-    def refuses(cls, layer: Any) -> str | None:
-        odd = layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse
-        return "an embedding with max_norm, scale_grad_by_freq or sparse" if odd else None
-
-    def run(self, ctx: Any, x: Tensor) -> Tensor:
-        ctx.ids = self.by_lane(x).reshape(self.lanes.width, -1)
-        ctx.lane = torch.arange(self.lanes.width, device=x.device).unsqueeze(1)
-        return self.value("weight")[ctx.lane, ctx.ids].view(*x.shape, -1)
-
-    def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        sink, decay = self.sinks["weight"], self.decay()
-        assert sink is not None
-        sink.zero_() if decay == 0.0 else sink.mul_(decay)
-        dy = gradient.reshape(*ctx.ids.shape, -1)
-        if self.padding_idx is not None:
-            dy = dy * (ctx.ids != self.padding_idx).unsqueeze(-1)
-        sink.index_put_((ctx.lane.expand_as(ctx.ids), ctx.ids), dy, accumulate=True)
-        return None
-
-
 class StackedNorm(StackedLayer):
-    """`torch.nn.GroupNorm` and `LayerNorm`: per sample, so only scale and shift are a lane's."""
+    """`torch.nn.GroupNorm` and `LayerNorm`: only scale and shift differ from lane to lane."""
 
     replaces = (nn.GroupNorm, nn.LayerNorm)
-    links = False
+    needs_autograd = True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:
         super().__init__(layer, slices, lanes)
@@ -256,7 +239,7 @@ class StackedNorm(StackedLayer):
         self.eps = layer.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise by autograd's own operation, then scale and shift."""
+        """Normalise by torch's own operation, then scale and shift."""
         if self.groups is not None:
             x = F.group_norm(x, self.groups, eps=self.eps)
         else:
@@ -265,7 +248,7 @@ class StackedNorm(StackedLayer):
         return super().forward(x) if self.slices else x
 
     def _shaped(self, name: str, like: Tensor) -> Tensor:
-        """A parameter so that it spreads over samples (W, B, ...)."""
+        """A parameter in a shape that broadcasts over samples (W, B, ...)."""
         value = self.value(name)
         if self.groups is None:
             return value.view(len(value), *[1] * (like.dim() - value.dim()), *value.shape[1:])

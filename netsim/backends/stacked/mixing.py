@@ -1,4 +1,4 @@
-"""Weighted sums of rows, and rows with a part exchanged, for many nodes at once."""
+"""Weighted sums of rows for many nodes at once."""
 
 from __future__ import annotations
 
@@ -10,122 +10,139 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.backends.parameter_store import Memory, Slab
-from netsim.learning.jobs import Job, Mix
+from netsim.backends.parameter_store import ParameterStore, Slab
 from netsim.learning.refs import Cell, Ref
 
 LONG = 32_768
-"""Entries from which on a CPU adds row to row: a bag of long rows leaves the cache at each."""
-
+"""Entries from which on a CPU adds row to row: `embedding_bag` would leave its caches."""
 
 FEW = 16
-"""Rows up to which a mixture waits until somebody asks for it: until then it holds on to them."""
+"""Most values that a mixture left for later may hold on to: its rows, and weights that are lazy."""
 
 
 class Mixture(NamedTuple):
-    """The recipe of a weighted sum: its job, run on demand."""
+    """One weighted sum, and the recipe of its value where it is left for later.
 
-    memory: Memory
-    job: Job
+    Attributes
+    ----------
+    store : ParameterStore
+        Where the rows lie.
+    rows : tuple of Ref
+        n whole values of one length.
+    weights : tuple of float or Ref
+        (n,)
+    """
+
+    store: ParameterStore
+    rows: tuple[Ref, ...]
+    weights: tuple[float, ...] | Ref
 
     @property
     def kind(self) -> Hashable:
-        return Mixture, self.job.shapes[0]
+        return Mixture, self.rows[0].num_values
 
     def make(self, cells: Sequence[Cell]) -> None:
-        """Mix for the cells, all of whose recipes are mixtures of this length."""
-        jobs = [recipe.job for cell in cells if isinstance(recipe := cell.recipe, Mixture)]
-        self.memory.slab(jobs[0].inputs[0].num_values).write(cells, mixed(self.memory, jobs))
+        """Compute the sums of cells whose recipes are mixtures of rows of this length."""
+        mixtures = [recipe for cell in cells if isinstance(recipe := cell.recipe, Mixture)]
+        self.store.slab(self.rows[0].num_values).write(cells, mixed(self.store, mixtures))
 
 
-def mix(memory: Memory, jobs: Sequence[Job]) -> None:
-    """Run `Mix` jobs over whole rows of one length.
+def mix(store: ParameterStore, mixtures: Sequence[Mixture], cells: Sequence[Cell | None]) -> None:
+    """Fill cells with mixtures of rows of one length.
 
-    An average that is trained from at once is never needed as a row of its own, so mixtures of
-    few rows are left to whoever asks for them first.
+    An average from which training starts at once is never needed as a row of its own, so mixtures
+    of few rows are left to whoever reads them first.
+
+    Parameters
+    ----------
+    store : ParameterStore
+    mixtures : sequence of Mixture
+    cells : sequence of Cell or None
+        One per mixture; None for one that nobody holds any more.
     """
-    memory.settle([ref.cell for job in jobs for ref in _rows_of(job)])
-    now = []
-    for job in jobs:
-        cell = job.outputs[0]
-        if len(job.inputs) > FEW:
-            now.append(job)
+    store.settle([ref.cell for mixture in mixtures for ref in mixture.rows])
+    now: list[tuple[Mixture, Cell | None]] = []
+    for mixture, cell in zip(mixtures, cells, strict=True):
+        held = len(mixture.rows) + isinstance(mixture.weights, Ref)
+        if held > FEW:
+            now.append((mixture, cell))
         elif cell is not None:
-            cell.leave_to(Mixture(memory, job))
+            cell.defer(mixture)
     if now:
-        slab = memory.slab(now[0].inputs[0].num_values)
-        slab.write([job.outputs[0] for job in now], mixed(memory, now))
+        slab = store.slab(now[0][0].rows[0].num_values)
+        slab.write([cell for _, cell in now], mixed(store, [mixture for mixture, _ in now]))
 
 
-def gather(memory: Memory, refs: Sequence[Ref], out: Tensor) -> None:
-    """`Memory.gather`, which mixes straight into `out` what is still to be mixed."""
+def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
+    """Copy values of one length into rows; mixtures left for later are computed there.
+
+    Parameters
+    ----------
+    store : ParameterStore
+    refs : sequence of Ref
+        n of them.
+    out : torch.Tensor
+        (n, padded length), contiguous.
+    """
     recipes = [r.cell.recipe for r in refs if r.columns is None]
-    jobs = [recipe.job for recipe in recipes if isinstance(recipe, Mixture)]
-    if len(jobs) == len(refs):
-        out.copy_(mixed(memory, jobs))
+    mixtures = [recipe for recipe in recipes if isinstance(recipe, Mixture)]
+    if len(mixtures) == len(refs):
+        out.copy_(mixed(store, mixtures))
     else:
-        memory.gather(refs, out)
+        store.gather(refs, out)
 
 
-def mixed(memory: Memory, jobs: Sequence[Job]) -> Tensor:
+def mixed(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     """Weighted sums (n, padded length).
 
-    A weight of 0 keeps a row out, even a diverged one: 0 * nan would be nan.
+    A weight of 0 keeps a row out, even one with nan: 0 * nan would be nan.
     """
-    rows = [_rows_of(job) for job in jobs]
-    sizes = [len(some) for some in rows]
-    slab, slots = memory.slots([ref for some in rows for ref in some])
-    shares = _shares(memory, jobs)
-    index = slab.index(slots).masked_fill_(shares == 0, Slab.ZERO)
+    sizes = [len(mixture.rows) for mixture in mixtures]
+    slab, numbers = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
+    weights = _weights(store, mixtures)
+    index = slab.index(numbers).masked_fill_(weights == 0, Slab.ZERO)
     if slab.length >= LONG and not slab.storage.is_cuda:
-        return _row_by_row(slab, index.tolist(), shares.tolist(), sizes)
+        return _row_by_row(slab, index.tolist(), weights.tolist(), sizes)
     starts = slab.index([0, *accumulate(sizes)][:-1])
-    return F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=shares)
+    return F.embedding_bag(index, slab.storage, starts, mode="sum", per_sample_weights=weights)
 
 
-def _rows_of(job: Job) -> tuple[Ref, ...]:
-    return job.inputs[:-1] if _weights_of(job) is None else job.inputs
-
-
-def _weights_of(job: Job) -> tuple[float, ...] | None:
-    assert isinstance(job.work, Mix)
-    return job.work.weights
-
-
-def _shares(memory: Memory, jobs: Sequence[Job]) -> Tensor:
-    """The weights of all rows of all jobs, one after another."""
-    numbers = [_weights_of(job) for job in jobs]
-    device, dtype = memory.device, memory.dtype
-    if all(w is not None for w in numbers):
-        flat = [share for w in numbers if w is not None for share in w]
+def _weights(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
+    """The weights of all rows of all mixtures, one after another."""
+    device, dtype = store.device, store.dtype
+    each = [mixture.weights for mixture in mixtures]
+    numbers = [w for w in each if not isinstance(w, Ref)]
+    if len(numbers) == len(each):
+        flat = [weight for some in numbers for weight in some]
         return torch.tensor(flat, dtype=dtype, device=device)
     return torch.cat(
         [
-            job.inputs[-1].tensor().reshape(-1).to(dtype)
-            if w is None
+            w.tensor().reshape(-1).to(dtype)
+            if isinstance(w, Ref)
             else torch.tensor(w, dtype=dtype, device=device)
-            for w, job in zip(numbers, jobs, strict=True)
+            for w in each
         ]
     )
 
 
 def _row_by_row(
-    slab: Slab, index: Sequence[int], shares: Sequence[float], sizes: Sequence[int]
+    slab: Slab, index: Sequence[int], weights: Sequence[float], sizes: Sequence[int]
 ) -> Tensor:
+    """Weighted sums (n, padded length), adding one row after another.
+
+    Parameters
+    ----------
+    slab : Slab
+    index, weights : sequence
+        Row number and weight of each row of each sum, one after another.
+    sizes : sequence of int
+        How many rows each of the n sums has.
+    """
     sums = slab.storage.new_zeros((len(sizes), slab.storage.shape[1]))
     at = 0
     for total, size in zip(sums, sizes, strict=True):
-        for slot, share in zip(index[at : at + size], shares[at : at + size], strict=True):
-            if slot != Slab.ZERO:
-                total.add_(slab.storage[slot], alpha=share)
+        for number, weight in zip(index[at : at + size], weights[at : at + size], strict=True):
+            if number != Slab.ZERO:
+                total.add_(slab.storage[number], alpha=weight)
         at += size
     return sums
-
-
-def replace_columns(memory: Memory, jobs: Sequence[Job], start: int, stop: int) -> None:
-    """Fill the cells of `ReplaceColumns` jobs over rows of one length."""
-    slab, slots = memory.slots([job.inputs[0] for job in jobs])
-    rows = slab.storage.index_select(0, slab.index(slots))
-    for row, job in zip(rows, jobs, strict=True):
-        row[start:stop] = job.inputs[1].tensor().reshape(-1)
-    slab.write([job.outputs[0] for job in jobs], rows)

@@ -1,7 +1,7 @@
-"""Where the gradients of many lanes gather, and what their optimisers remember.
+"""Memory for the gradients of many lanes and for the states of their optimisers.
 
-Plain SGD needs no gradient as such: the sinks of the backward pass are its velocities. Clipping and
-Adam do, and have rows for it beside those of their state.
+Plain SGD needs no gradient of its own: the sinks of the backward pass are its velocities. Clipping
+and Adam do, and have rows for it beside those of their state.
 """
 
 from __future__ import annotations
@@ -11,43 +11,43 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from netsim.backends.memory_pool import room
+from netsim.backends.memory_pool import allocate
 from netsim.backends.parameter_store import padded
-from netsim.backends.stacked.optimizer_step import ByGradient, Descent
+from netsim.backends.stacked.optimizer_step import GradientStep, VelocityStep
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.jobs import Optimizer
 
 
 class Accumulators(ABC):
-    """Room for lanes that one optimiser trains.
+    """Sinks of gradients, and states of an optimiser, for the lanes that train together.
 
     Attributes
     ----------
     decay : float
         Factor of what the sinks held before a step.
-    remember : bool
-        Whether an optimiser's state is what is in `states`; without momentum there is none.
+    has_state : bool
+        Whether `states` holds the optimiser's state; SGD without momentum has none.
     """
 
     decay: float
-    remember = True
+    has_state = True
 
     @abstractmethod
     def sinks(self, lanes: int) -> dict[str, Tensor]:
-        """Where the gradients of the first lanes go, (W, *shape) by parameter."""
+        """Sinks of the first `lanes` lanes, (W, *shape) by parameter."""
 
     @abstractmethod
     def states(self, lanes: int) -> list[Tensor]:
-        """The optimiser's states of the first lanes, in as many tensors as there are."""
+        """The tensors that hold the optimiser's states of the first `lanes` lanes, (W, ...)."""
 
     @abstractmethod
-    def forget(self, lanes: int) -> None:
-        """The first lanes start afresh."""
+    def reset(self, lanes: int) -> None:
+        """Reset the states of the first `lanes` lanes."""
 
     @abstractmethod
     def load(self, rows: Tensor) -> None:
-        """States of the first lanes from rows (W, padded length)."""
+        """Set the states of the first lanes from rows (W, padded length)."""
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Tensor:
@@ -56,24 +56,36 @@ class Accumulators(ABC):
     @abstractmethod
     def update(
         self, parameters: Tensor, learning_rate: Tensor, anchor: Tensor | None, strength: float
-    ) -> Descent | ByGradient:
-        """The optimiser of the first lanes; see there."""
+    ) -> VelocityStep | GradientStep:
+        """The step of the first W lanes.
+
+        Parameters
+        ----------
+        parameters : torch.Tensor
+            (W, P)
+        learning_rate : torch.Tensor
+            (W, 1)
+        anchor : torch.Tensor or None
+            (W, P), towards which the parameters are pulled.
+        strength : float
+            Factor of that pull.
+        """
 
 
 class Velocities(Accumulators):
-    """What momentum remembers; a tensor a parameter, the lanes one after another.
+    """Velocities of SGD: one tensor (W, *shape) per parameter.
 
-    Like this a product of all lanes is added at once; in rows that lie side by side a CPU would
-    take the lanes one by one.
+    One batched product is then added for all lanes; into rows of all parameters a CPU would add
+    the product of one lane at a time.
     """
 
     def __init__(self, constants: Optimizer, architecture: Architecture, capacity: int) -> None:
-        self.decay, self.remember = constants.momentum, constants.momentum > 0
+        self.decay, self.has_state = constants.momentum, constants.momentum > 0
         self._constants, self._architecture = constants, architecture
         device, dtype = architecture.device, architecture.dtype
         row = torch.zeros(1, architecture.num_parameters, device=device, dtype=dtype)
         self._parts = {
-            name: room((capacity, *part.shape[1:]), device, dtype).zero_()
+            name: allocate((capacity, *part.shape[1:]), device, dtype).zero_()
             for name, part in architecture.parameters_in(row).items()
         }
 
@@ -83,8 +95,8 @@ class Velocities(Accumulators):
     def states(self, lanes: int) -> list[Tensor]:
         return [part[:lanes] for part in self._parts.values()]
 
-    def forget(self, lanes: int) -> None:
-        """Nothing to do: the first step writes over them."""
+    def reset(self, lanes: int) -> None:
+        """Nothing to do: the first step overwrites the velocities."""
 
     def load(self, rows: Tensor) -> None:
         for name, part in self._architecture.parameters_in(rows).items():
@@ -98,9 +110,9 @@ class Velocities(Accumulators):
 
     def update(
         self, parameters: Tensor, learning_rate: Tensor, anchor: Tensor | None, strength: float
-    ) -> Descent:
+    ) -> VelocityStep:
         named = self._architecture.parameters_in
-        return Descent(
+        return VelocityStep(
             self._constants,
             named(parameters),
             self.sinks(len(parameters)),
@@ -111,7 +123,7 @@ class Velocities(Accumulators):
 
 
 class Gradients(Accumulators):
-    """A gradient and an optimiser's state of each lane, as rows."""
+    """A gradient and an optimiser's state per lane, as rows."""
 
     decay = 0.0
 
@@ -120,8 +132,8 @@ class Gradients(Accumulators):
         size = architecture.num_parameters
         self._length = optimizers.state_size(constants.kind, size)
         device, dtype = architecture.device, architecture.dtype
-        self._gradient = room((capacity, padded(size)), device, dtype).zero_()
-        self._state = room((capacity, padded(self._length)), device, dtype).zero_()
+        self._gradient = allocate((capacity, padded(size)), device, dtype).zero_()
+        self._state = allocate((capacity, padded(self._length)), device, dtype).zero_()
 
     def sinks(self, lanes: int) -> dict[str, Tensor]:
         return self._architecture.parameters_in(self._gradient[:lanes])
@@ -129,7 +141,7 @@ class Gradients(Accumulators):
     def states(self, lanes: int) -> list[Tensor]:
         return [self._state[:lanes]]
 
-    def forget(self, lanes: int) -> None:
+    def reset(self, lanes: int) -> None:
         self._state[:lanes].zero_()
 
     def load(self, rows: Tensor) -> None:
@@ -140,9 +152,9 @@ class Gradients(Accumulators):
 
     def update(
         self, parameters: Tensor, learning_rate: Tensor, anchor: Tensor | None, strength: float
-    ) -> ByGradient:
+    ) -> GradientStep:
         lanes, size = parameters.shape
-        return ByGradient(
+        return GradientStep(
             self._constants,
             parameters,
             self._gradient[:lanes, :size],
@@ -156,6 +168,14 @@ class Gradients(Accumulators):
 def accumulators_for(
     constants: Optimizer, architecture: Architecture, capacity: int
 ) -> Accumulators:
-    """What an optimiser needs, with room for `capacity` lanes."""
+    """The memory that an optimiser needs.
+
+    Parameters
+    ----------
+    constants : Optimizer
+    architecture : Architecture
+    capacity : int
+        Most lanes that train together.
+    """
     needs_gradient = constants.kind == "adam" or constants.clip_norm is not None
     return (Gradients if needs_gradient else Velocities)(constants, architecture, capacity)

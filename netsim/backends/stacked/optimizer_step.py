@@ -1,8 +1,8 @@
-"""Local optimisers on the rows of many lanes, equal to `netsim.learning.optimizers` lane by lane.
+"""Steps of local optimisers for many lanes, equal to `netsim.learning.optimizers` lane by lane.
 
-With plain momentum the sinks of the backward pass are the velocities: `Lanes.decay` is the
-momentum and the gradient is never a tensor of its own. Clipping and Adam need it, so their sinks
-hold the gradient of one step.
+For plain SGD the sinks of the backward pass are the velocities (`Lanes.decay` is the momentum), and
+the gradient is never a tensor of its own. Clipping and Adam need the gradient of a step, so their
+sinks hold that.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from netsim.learning.jobs import Optimizer
 from netsim.learning.optimizers import ADAM_EPSILON, CLIP_EPSILON
 
 
-class Descent:
-    """SGD whose velocities the backward pass has brought up to date; without clipping.
+class VelocityStep:
+    """SGD without clipping, whose velocities the backward pass has updated.
 
     Parameters
     ----------
     constants : Optimizer
-        Its learning rate is not used: that is data.
+        Its learning rate is not used.
     parameters, velocities : dict of str to torch.Tensor
         (W, *shape), changed in place.
     learning_rate : torch.Tensor
         (W, 1)
     anchor : dict of str to torch.Tensor or None
-        (W, *shape), towards which the parameters are drawn.
+        (W, *shape), towards which the parameters are pulled.
     strength : float
-        How strongly.
+        Factor of that pull.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Descent:
 
     @torch.inference_mode()
     def step(self) -> None:
-        """One step, once the backward pass has been through."""
+        """One step, after the backward pass."""
         for parameter, velocity, learning_rate, anchor in self._each:
             if anchor is not None:
                 velocity.add_(parameter - anchor, alpha=self._strength)
@@ -64,13 +64,13 @@ class Descent:
             parameter.addcmul_(velocity, learning_rate, value=-1.0)
 
 
-class ByGradient:
-    """SGD with clipping, and Adam.
+class GradientStep:
+    """SGD with clipping, and Adam: steps by a gradient of its own.
 
     Parameters
     ----------
     constants : Optimizer
-        Its learning rate is not used: that is data.
+        Its learning rate is not used.
     parameters, gradient : torch.Tensor
         (W, P), changed in place.
     state : torch.Tensor
@@ -78,9 +78,9 @@ class ByGradient:
     learning_rate : torch.Tensor
         (W, 1)
     anchor : torch.Tensor or None
-        (W, A), towards which the first A parameters are drawn.
+        (W, A), towards which the first A parameters are pulled.
     strength : float
-        How strongly.
+        Factor of that pull.
     """
 
     def __init__(
@@ -99,12 +99,12 @@ class ByGradient:
 
     @torch.inference_mode()
     def step(self) -> None:
-        """One step, once the gradient is there."""
+        """One step, after the gradient has been computed."""
         c, gradient, parameters = self._constants, self._gradient, self._parameters
         if self._anchor is not None:
-            drawn = slice(0, self._anchor.shape[1])
-            difference = parameters[:, drawn] - self._anchor
-            gradient[:, drawn].add_(difference, alpha=self._strength)
+            anchored = slice(0, self._anchor.shape[1])
+            difference = parameters[:, anchored] - self._anchor
+            gradient[:, anchored].add_(difference, alpha=self._strength)
         if c.clip_norm is not None:
             norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
             gradient.mul_((c.clip_norm / (norm + CLIP_EPSILON)).clamp(max=1.0))

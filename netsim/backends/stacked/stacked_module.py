@@ -1,9 +1,8 @@
-"""The stacked form of a model: its own modules, with the layers that have parameters replaced.
+"""The stacked form of a model: a copy of its module with stacked layers in it.
 
-Whatever a forward pass does with samples one by one stays as it is written. What can't be stacked
-(a layer with parameters that is not known here, or a pass that mixes samples) is found out by
-`netsim.backends.stacked.equivalence_check`, which builds a form and runs two lanes against the
-model itself.
+Layers with parameters are replaced by their stacked forms; all that a forward pass does with each
+sample by itself stays as it is. Whether the result is right (a pass may mix samples) is checked by
+`netsim.backends.stacked.equivalence_check`, which builds stacked modules.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from netsim.backends.stacked.batchnorm import StackedBatchNorm
 from netsim.backends.stacked.chain import Chain
 from netsim.backends.stacked.convolution import StackedConv2d
 from netsim.backends.stacked.dropout import StackedDropout
+from netsim.backends.stacked.embedding import StackedEmbedding
 from netsim.backends.stacked.lanes import LEAST_LANES, Lanes
 from netsim.backends.stacked.layers import (
-    StackedEmbedding,
     StackedLayer,
     StackedLinear,
     StackedNorm,
@@ -36,19 +35,19 @@ LAYERS: tuple[type[StackedLayer], ...] = (
     StackedDropout,
 )
 
-LONGEST_TAIL = 64
-"""Entries, of vectors that go two at a time; one sample has more than one value of its layer."""
+TAIL_ENTRIES = 64
+"""Most entries at the end of a tensor that a CPU may compute by scalar code; see `has_tails`."""
 
 RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
-"""Layers that draw; a probe would take one that hardly ever does so for one that does not."""
+"""Layers that draw: refused by type, since a check would miss one that hardly ever draws."""
 
 
 class UnstackableError(Exception):
     """A model has no stacked form; says why."""
 
 
-class Form:
-    """An architecture over many lanes.
+class StackedModule:
+    """The models of many lanes, of one architecture, as one module.
 
     Parameters
     ----------
@@ -63,7 +62,12 @@ class Form:
     ----------
     lanes : Lanes
     module : torch.nn.Module
-        Takes samples (W x B, ...) and gives outputs (W x B, L).
+        From samples (W x B, ...) to outputs (W x B, L).
+    chain : Chain or None
+        The same without autograd, if its layers are a chain.
+    has_tails : bool
+        Whether a function in it is computed by vectors but for the last entries of a tensor, which
+        then have other bits; spare lanes at the end keep those entries out of the results.
     """
 
     def __init__(self, architecture: Architecture) -> None:
@@ -88,8 +92,8 @@ class Form:
     def _replace(
         self, name: str, layer: nn.Module, slices: dict[str, Slice], taken: set[str]
     ) -> None:
-        form = _REPLACED[type(layer)]
-        reason = form.refuses(layer)
+        stacked = _REPLACED[type(layer)]
+        reason = stacked.refuses(layer)
         if reason is not None:
             raise UnstackableError(f"no stacked form of {reason} ({name})")
         prefix = f"{name}." if name else ""
@@ -98,12 +102,22 @@ class Form:
             raise UnstackableError(f"layers share parameters ({name} and another)")
         taken.update(prefix + n for n in own)
         parent_name, _, child = name.rpartition(".")
-        setattr(self.module.get_submodule(parent_name), child, form(layer, own, self.lanes))
+        setattr(self.module.get_submodule(parent_name), child, stacked(layer, own, self.lanes))
 
     def bind(
         self, rows: Tensor, sinks: Mapping[str, Tensor] | None = None, training: bool = False
     ) -> None:
-        """Lay the lanes over rows (W, D); gradients go to sinks (W, *shape), one a parameter."""
+        """Make the parameters of all lanes views of rows.
+
+        Parameters
+        ----------
+        rows : torch.Tensor
+            (W, D) parameters, then buffers.
+        sinks : mapping of str to torch.Tensor or None
+            (W, *shape) for the gradient of each parameter; None for forward passes only.
+        training : bool
+            Whether the module is in training mode.
+        """
         bound = (rows, sinks, training)
         if all(a is b for a, b in zip(bound, self._bound, strict=True)):
             return
@@ -113,36 +127,36 @@ class Form:
         self.lanes.bind(rows, sinks, training)
 
     def width_for(self, models: int, samples: int) -> int:
-        """How many lanes a pass over so many models takes, of so many samples each."""
-        spare = -(-LONGEST_TAIL // samples) if self.has_tails else 0
+        """Lanes of a pass over `models` models with `samples` samples each, spare ones included."""
+        spare = -(-TAIL_ENTRIES // samples) if self.has_tails else 0
         return max(models + spare, LEAST_LANES)
 
     @torch.no_grad()
     def outputs(self, x: Tensor) -> Tensor:
-        """Outputs (W x B, L) of samples (W x B, ...) of the lanes bound."""
+        """Outputs (W x B, L) of samples (W x B, ...)."""
         result: Tensor = self.module(x) if self.chain is None else self.chain.outputs(x)[0]
         return result
 
     def differentiate(self, x: Tensor, gradient_of: Callable[[Tensor], Tensor]) -> None:
-        """Fill the sinks.
+        """Add the gradients of all lanes' parameters to their sinks.
 
         Parameters
         ----------
         x : torch.Tensor
             (W x B, ...) samples.
         gradient_of : callable
-            From outputs (W x B, L) to the gradient of whatever is to become small by them.
+            From outputs (W x B, L) to the gradient of the loss by these outputs.
         """
         self.lanes.begin_step()
         if self.chain is None:
             y = self.module(x)
-            # Of a number: told a gradient, torch imports sympy to check its shape, half a second.
+            # `y.backward(gradient)` would import sympy to check shapes, which takes half a second.
             (y * gradient_of(y.detach())).sum().backward()
         with torch.inference_mode():
             if self.chain is not None:
-                y, kept = self.chain.outputs(x)
-                self.chain.backward(kept, gradient_of(y))
+                y, saved = self.chain.outputs(x)
+                self.chain.backward(saved, gradient_of(y))
             self.lanes.end_step()
 
 
-_REPLACED = {kind: form for form in LAYERS for kind in form.replaces}
+_REPLACED = {kind: stacked for stacked in LAYERS for kind in stacked.replaces}

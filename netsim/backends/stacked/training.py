@@ -1,27 +1,27 @@
-"""Local training of many nodes at once, with the default loss: mean cross-entropy of a minibatch.
+"""Local training of many nodes at once with the default loss: mean cross-entropy of a minibatch.
 
-Lanes are ordered by how many steps they take, so that those that go on are always the first ones;
-what a lane has learned is written before its room serves as padding. A minibatch has the same
-number of columns whoever else trains, and no lane is ever alone, so on a CPU the bits of a result
-do not depend on the company in which it was computed.
+Lanes are sorted by their number of steps, most first, so that those still training are always the
+first ones; the results of the others are stored before their rows are overwritten as padding.
+Minibatches are padded to one size for all nodes of a run, and there are always two lanes or more,
+so on a CPU the bits of a result do not depend on which other nodes train in the same call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.backends.parameter_store import Memory, padded
+from netsim.backends.parameter_store import ParameterStore, padded
 from netsim.backends.stacked import mixing
-from netsim.backends.stacked.stacked_module import Form
-from netsim.backends.stacked.workspace import Plan, Workspace
+from netsim.backends.stacked.stacked_module import StackedModule
+from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
 from netsim.learning.divergence import Divergences
-from netsim.learning.jobs import Job, Train
+from netsim.learning.jobs import Job
 from netsim.learning.masks import generator, mask_seed
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
@@ -33,63 +33,77 @@ class Training:
 
     Parameters
     ----------
-    form : Form
+    module : StackedModule
     shards : Shards
+        The samples of all nodes.
     streams : Streams
-    memory : Memory
+        Seeds the masks of random layers.
+    store : ParameterStore
+        Where models and states lie.
     divergences : Divergences
-        Told of nodes whose models leave the finite numbers.
+        To be told of every training.
     """
 
     def __init__(
         self,
-        form: Form,
+        module: StackedModule,
         shards: Shards,
         streams: Streams,
-        memory: Memory,
+        store: ParameterStore,
         divergences: Divergences,
     ) -> None:
-        self._form, self._shards, self._streams = form, shards, streams
-        self._memory, self._divergences = memory, divergences
-        self._spaces: dict[tuple[object, ...], Workspace] = {}
+        self._module, self._shards, self._streams = module, shards, streams
+        self._store, self._divergences = store, divergences
+        self._workspaces: dict[tuple[object, ...], Workspace] = {}
 
     def run(
         self,
-        jobs: Sequence[Job],
+        jobs: Sequence[Job[LocalSteps]],
         plan_key: tuple[object, ...],
         width: int,
         with_states: bool = False,
     ) -> None:
-        """Train a chunk of at most `width` jobs of one plan and fill their cells.
+        """Train the models of some jobs and fill their cells.
 
-        The state of an optimiser that started afresh is left to a recipe unless `with_states`:
-        few algorithms go on with it, and then only from their first training.
+        The state of an optimiser that started anew is left to a recipe unless `with_states`: few
+        algorithms go on with it, and then only from their first training.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            At most `width`, of one signature.
+        plan_key : tuple
+            Their signature.
+        width : int
+            Most jobs of a call.
+        with_states : bool
+            Whether to store the states of optimisers that started anew.
         """
-        jobs = sorted(jobs, key=lambda j: -j.work.batches.steps)  # type: ignore[union-attr]
-        works: list[Train] = [j.work for j in jobs]  # type: ignore[misc]
-        if works[0].has_state:  # its recipe trains, which must not happen in the midst of this
-            self._memory.settle([j.inputs[-1].cell for j in jobs])
+        jobs = sorted(jobs, key=lambda j: -j.work.batches.steps)
+        works = [j.work for j in jobs]
+        if works[0].has_state:  # its recipe trains, which must happen before this call does
+            self._store.settle([j.inputs[-1].cell for j in jobs])
             with_states = True
         recipe = None if with_states else (plan_key, width)
         columns = self._shards.minibatches.columns
-        capacity = self._form.width_for(width, columns)
-        space = self._space(plan_key, works[0], capacity)
-        lanes = self._form.width_for(len(jobs), columns)
+        capacity = self._module.width_for(width, columns)
+        space = self._workspace(plan_key, works[0], capacity)
+        lanes = self._module.width_for(len(jobs), columns)
         self._load(space, jobs, works, lanes)
-        size = self._form.architecture.num_parameters
+        size = self._module.architecture.num_parameters
         on_gpu = space.rows.is_cuda
         before = space.rows[: len(jobs), :size].sum(1) if on_gpu else None
         after = []
         steps = [w.batches.steps for w in works]
         index, sizes = self._shards.minibatches.table([w.batches for w in works], steps[0])
-        # All at once, step by step: one transfer to the device, contiguous slices on it.
+        # The minibatches of all steps: one transfer to the device, with a contiguous slice a step.
         device = space.index.device
         fill = [*range(len(jobs)), *[len(jobs) - 1] * (lanes - len(jobs))]
         where = torch.from_numpy(np.ascontiguousarray(index[fill].swapaxes(0, 1))).to(device)
         ragged = [bool(some) for some in np.any(sizes < columns, axis=0)]
         if any(ragged):
-            kept = np.arange(columns) < sizes[fill][..., None]
-            mask = torch.from_numpy(np.ascontiguousarray(kept.swapaxes(0, 1))).to(space.mask)
+            is_sample = np.arange(columns) < sizes[fill][..., None]
+            mask = torch.from_numpy(np.ascontiguousarray(is_sample.swapaxes(0, 1))).to(space.mask)
             counts = torch.from_numpy(np.ascontiguousarray(sizes[fill].T)).to(space.counts)
             weight = mask / counts.unsqueeze(-1)
         else:
@@ -99,45 +113,62 @@ class Training:
             going_on = sum(n > s for n in steps)
             if going_on < active:
                 after.append(space.rows[going_on:active, :size].sum(1))
-                self._store(space, jobs, going_on, active, recipe)
+                self._write_results(space, jobs, going_on, active, recipe)
                 active = going_on
-            wide = space_width(self._form.width_for(active, columns), capacity, device)
+            wide = step_width(self._module.width_for(active, columns), capacity, device)
             given = min(wide, lanes)
             space.index[:given] = where[s, :given]
             if any(ragged):
                 space.weight[:given] = weight[s, :given]
                 space.mask[:given], space.counts[:given] = mask[s, :given], counts[s, :given]
-            if self._form.architecture.is_random:
-                self._form.lanes.generators = self._generators(works, s, wide)
+            if self._module.architecture.is_random:
+                self._module.lanes.generators = self._generators(works, s, wide)
                 mine = sizes[np.minimum(np.arange(wide), len(jobs) - 1), s]
-                self._form.lanes.sizes = mine.tolist() if ragged[s] else ()
-            space.step(wide, ragged[s], afresh=s == 0 and not space.plan.has_state)
+                self._module.lanes.sizes = mine.tolist() if ragged[s] else ()
+            space.step(wide, ragged[s], is_first=s == 0 and not space.plan.has_state)
         after.append(space.rows[:active, :size].sum(1))
         self._divergences.note(jobs, torch.cat(after[::-1]), before)
-        self._store(space, jobs, 0, active, recipe)
+        self._write_results(space, jobs, 0, active, recipe)
 
-    def _space(self, key: tuple[object, ...], work: Train, capacity: int) -> Workspace:
-        known = self._spaces.get(key)
+    def _workspace(self, key: tuple[object, ...], work: LocalSteps, capacity: int) -> Workspace:
+        """The workspace of a signature, with memory for at most `capacity` lanes."""
+        known = self._workspaces.get(key)
         if known is None or len(known.rows) > capacity:
-            self._spaces.pop(key, None)  # it makes room before another one is asked for
+            self._workspaces.pop(key, None)  # its memory is free before new memory is asked for
             known = None
-            self._spaces[key] = Workspace(self._form, Plan(work), self._shards, capacity)
-        return self._spaces[key]
+            plan = Plan(work.optimizer, work.anchor_strength, work.has_state)
+            self._workspaces[key] = Workspace(self._module, plan, self._shards, capacity)
+        return self._workspaces[key]
 
     def _load(
-        self, space: Workspace, jobs: Sequence[Job], works: Sequence[Train], lanes: int
+        self,
+        space: Workspace,
+        jobs: Sequence[Job[LocalSteps]],
+        works: Sequence[LocalSteps],
+        lanes: int,
     ) -> None:
-        """Starting models, states and anchors to the workspace."""
-        memory, n = self._memory, len(jobs)
-        mixing.gather(memory, [j.inputs[0] for j in jobs], space.rows[:n])
+        """Copy starting models, states and anchors to the workspace.
+
+        Parameters
+        ----------
+        space : Workspace
+        jobs : sequence of Job
+            n of them.
+        works : sequence of LocalSteps
+            Theirs.
+        lanes : int
+            n or more; the last job is repeated in the others.
+        """
+        store, n = self._store, len(jobs)
+        mixing.gather(store, [j.inputs[0] for j in jobs], space.rows[:n])
         states = space.accumulators.states(lanes)
         if space.plan.has_state:
             space.accumulators.load(self._states(jobs))
         else:
-            space.accumulators.forget(lanes)
+            space.accumulators.reset(lanes)
         if space.anchor is not None:
             anchors = [j.inputs[-2 if space.plan.has_state else -1] for j in jobs]
-            memory.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
+            store.gather(anchors, space.anchor[:n, : padded(anchors[0].num_values)])
         rates = [w.rate for w in works]
         space.learning_rate[:n, 0] = torch.tensor(rates, dtype=space.rows.dtype)
         if lanes > n:
@@ -145,51 +176,73 @@ class Training:
                 if tensor is not None:
                     tensor[n:lanes] = tensor[n - 1]
 
-    def _states(self, jobs: Sequence[Job]) -> Tensor:
+    def _states(self, jobs: Sequence[Job[Any]]) -> Tensor:
         """The optimiser's states that jobs go on with, rows (n, padded length)."""
-        memory, states = self._memory, [j.inputs[-1] for j in jobs]
+        store, states = self._store, [j.inputs[-1] for j in jobs]
         shape = len(jobs), padded(states[0].num_values)
-        rows = torch.zeros(shape, device=memory.device, dtype=memory.dtype)
-        memory.gather(states, rows)
+        rows = torch.zeros(shape, device=store.device, dtype=store.dtype)
+        store.gather(states, rows)
         return rows
 
-    def _generators(self, works: Sequence[Train], step: int, wide: int) -> list[torch.Generator]:
+    def _generators(
+        self, works: Sequence[LocalSteps], step: int, wide: int
+    ) -> list[torch.Generator]:
+        """Generators of masks for one step of `wide` lanes."""
         keys = [list(w.batches.keys())[min(step, w.batches.steps - 1)] for w in works[:wide]]
         keys += [keys[-1]] * (wide - len(keys))
-        device = self._form.architecture.device
+        device = self._module.architecture.device
         return [generator(device, mask_seed(self._streams, k)) for k in keys]
 
-    def _store(
+    def _write_results(
         self,
         space: Workspace,
-        jobs: Sequence[Job],
+        jobs: Sequence[Job[LocalSteps]],
         start: int,
         stop: int,
         recipe: tuple[tuple[object, ...], int] | None,
     ) -> None:
-        """Write what lanes [start, stop) have learned into the cells that are still held."""
+        """Store the results of lanes [start, stop) in the cells that still exist.
+
+        Parameters
+        ----------
+        space : Workspace
+        jobs : sequence of Job
+            One per lane.
+        start, stop : int
+        recipe : (signature, width) or None
+            How states would be computed, if they are left for later; None: they are stored, too.
+        """
         done = jobs[start:stop]
         models = [j.outputs[0] for j in done]
-        self._memory.slab(space.form.architecture.num_values).write(models, space.rows[start:stop])
+        self._store.slab(space.module.architecture.num_values).write(models, space.rows[start:stop])
         states = [j.outputs[-1] for j in done]
         if recipe is not None:
             for job, cell in zip(done, states, strict=True):
                 if cell is not None:
-                    cell.leave_to(StateAfter(self, job, *recipe))
+                    cell.defer(StateAfter(self, job, *recipe))
         elif any(c is not None for c in states):
-            c, size = space.plan.optimizer, space.form.architecture.num_parameters
+            c, size = space.plan.optimizer, space.module.architecture.num_parameters
             rows = space.accumulators.rows(start, stop)
-            if not space.accumulators.remember:
-                # The state never changes; what there is was the last gradient.
+            if not space.accumulators.has_state:
+                # The state never changes; the sinks hold the last gradient.
                 rows = self._states(done) if space.plan.has_state else rows.zero_()
-            self._memory.slab(optimizers.state_size(c.kind, size)).write(states, rows)
+            self._store.slab(optimizers.state_size(c.kind, size)).write(states, rows)
 
 
 class StateAfter(NamedTuple):
-    """The recipe of an optimiser's state: the training is run again."""
+    """The recipe of an optimiser's state: the training is run again.
+
+    Attributes
+    ----------
+    training : Training
+    job : Job
+        The training.
+    plan_key, width
+        As for `Training.run`.
+    """
 
     training: Training
-    job: Job
+    job: Job[LocalSteps]
     plan_key: tuple[object, ...]
     width: int
 
@@ -198,15 +251,24 @@ class StateAfter(NamedTuple):
         return id(self.training), self.plan_key
 
     def make(self, cells: Sequence[Cell]) -> None:
-        """Train again for the cells, all of whose recipes are of this plan."""
+        """Train again for cells whose recipes are of this signature."""
         jobs = [recipe.job for cell in cells if isinstance(recipe := cell.recipe, StateAfter)]
         for start in range(0, len(jobs), self.width):
             some = jobs[start : start + self.width]
             self.training.run(some, self.plan_key, self.width, with_states=True)
 
 
-def space_width(active: int, capacity: int, device: torch.device) -> int:
-    """Lanes that take part in a step: on a GPU a power of two, for which there is a graph."""
+def step_width(active: int, capacity: int, device: torch.device) -> int:
+    """Lanes that take part in a step: on a GPU a power of two, so that few graphs are captured.
+
+    Parameters
+    ----------
+    active : int
+        Lanes that still train.
+    capacity : int
+        Lanes of the workspace.
+    device : torch.device
+    """
     if device.type != "cuda":
         return active
     return min(1 << (active - 1).bit_length(), capacity)

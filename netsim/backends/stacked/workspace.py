@@ -1,53 +1,104 @@
-"""Room for the lanes that train side by side, and one step of theirs."""
+"""Memory for the lanes that train together, and one training step of theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from netsim.backends.memory_pool import room
+from netsim.backends.memory_pool import allocate
 from netsim.backends.parameter_store import padded
 from netsim.backends.stacked.cuda_graphs import replayed
 from netsim.backends.stacked.optimizer_state import accumulators_for
-from netsim.backends.stacked.stacked_module import Form
+from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.learning.architecture import Architecture
-from netsim.learning.jobs import Optimizer, Train
+from netsim.learning.jobs import Batches, Optimizer
 from netsim.learning.shards import Shards
 
 
-class Plan:
+class LocalSteps(Protocol):
+    """What stacked training reads of its work, `netsim.backends.job_types.train.Train`."""
+
+    @property
+    def batches(self) -> Batches: ...
+
+    @property
+    def optimizer(self) -> Optimizer: ...
+
+    @property
+    def rate(self) -> float: ...
+
+    @property
+    def anchor_strength(self) -> float | None: ...
+
+    @property
+    def has_state(self) -> bool: ...
+
+    def describe(self) -> str:
+        """The work in a few words."""
+
+
+class Plan(NamedTuple):
     """What the training jobs of one signature have in common.
 
     Attributes
     ----------
     optimizer : Optimizer
     anchor_strength : float or None
+        Factor of the pull towards an anchor; None: there is no anchor.
     has_state : bool
         Whether they go on with an optimiser's state.
     """
 
-    def __init__(self, work: Train) -> None:
-        self.optimizer: Optimizer = work.optimizer
-        self.anchor_strength = work.anchor_strength
-        self.has_state = work.has_state
+    optimizer: Optimizer
+    anchor_strength: float | None
+    has_state: bool
 
 
 class Workspace:
-    """Room for up to `capacity` lanes that train by one plan.
+    """Memory for up to `capacity` lanes that train by one plan.
 
     Every tensor stays where it is, so that a captured graph can be replayed on it.
+
+    Parameters
+    ----------
+    module : StackedModule
+    plan : Plan
+    shards : Shards
+        The samples of all nodes.
+    capacity : int
+        Most lanes.
+
+    Attributes
+    ----------
+    rows : torch.Tensor
+        (capacity, padded D) the models.
+    accumulators : Accumulators
+        Sinks of gradients, and states of the optimiser.
+    anchor : torch.Tensor or None
+        (capacity, padded D)
+    learning_rate : torch.Tensor
+        (capacity, 1)
+    index : torch.Tensor
+        (capacity, B) row numbers of the minibatches' samples.
+    weight : torch.Tensor
+        (capacity, B) share of each sample in the mean over its minibatch; 0 for padding.
+    mask : torch.Tensor
+        (capacity, B), 1 for samples and 0 for padding.
+    counts : torch.Tensor
+        (capacity,) samples in each minibatch.
     """
 
-    def __init__(self, form: Form, plan: Plan, shards: Shards, capacity: int) -> None:
-        self.form, self.plan, self.shards = form, plan, shards
-        a, c = form.architecture, plan.optimizer
+    def __init__(self, module: StackedModule, plan: Plan, shards: Shards, capacity: int) -> None:
+        self.module, self.plan, self.shards = module, plan, shards
+        a, c = module.architecture, plan.optimizer
         device, dtype = a.device, a.dtype
         columns = shards.minibatches.columns
 
         def zeros(*shape: int, kind: torch.dtype = dtype) -> Tensor:
-            return room(shape, device, kind).zero_()
+            return allocate(shape, device, kind).zero_()
 
         self.rows = zeros(capacity, padded(a.num_values))
         self.accumulators = accumulators_for(c, a, capacity)
@@ -61,13 +112,20 @@ class Workspace:
         self._lanes: dict[int, tuple[Tensor, dict[str, Tensor]]] = {}
         self._steps: dict[tuple[int, bool, float], Callable[[], None]] = {}
 
-    def step(self, width: int, is_ragged: bool, afresh: bool = False) -> None:
-        """One local step of the first `width` lanes, on the minibatches that `index` names.
+    def step(self, width: int, is_ragged: bool, is_first: bool = False) -> None:
+        """One local step of the first lanes, on the minibatches in `index`.
 
-        `afresh`: the optimiser remembers nothing; what the sinks hold is of no account.
+        Parameters
+        ----------
+        width : int
+            How many lanes.
+        is_ragged : bool
+            Whether some minibatches are smaller, and padded.
+        is_first : bool
+            Whether the optimiser starts anew: what the sinks hold is overwritten.
         """
-        decay = 0.0 if afresh else self.accumulators.decay
-        key, a = (width, is_ragged, decay), self.form.architecture
+        decay = 0.0 if is_first else self.accumulators.decay
+        key, a = (width, is_ragged, decay), self.module.architecture
         if key not in self._steps:
             step = self._make(*key)
             if is_captured(a):
@@ -76,12 +134,20 @@ class Workspace:
         self._steps[key]()
 
     def _make(self, width: int, is_ragged: bool, decay: float) -> Callable[[], None]:
-        """The step of one width as a function of nothing."""
-        form = self.form
-        a, lanes = form.architecture, form.lanes
+        """The step of `width` lanes, as a function without arguments.
+
+        Parameters
+        ----------
+        width : int
+        is_ragged : bool
+        decay : float
+            Factor of what the sinks held before the step.
+        """
+        module = self.module
+        a, lanes = module.architecture, module.lanes
         if width not in self._lanes:
-            lying = self.rows[:width, : a.num_values]
-            self._lanes[width] = lying, self.accumulators.sinks(width)
+            models = self.rows[:width, : a.num_values]
+            self._lanes[width] = models, self.accumulators.sinks(width)
         rows, sinks = self._lanes[width]
         size, anchor = a.num_parameters, self.anchor
         update = self.accumulators.update(
@@ -95,10 +161,10 @@ class Workspace:
         x, y = self.shards.x, self.shards.y
 
         def step() -> None:
-            form.bind(rows, sinks, training=True)
+            module.bind(rows, sinks, training=True)
             lanes.mask, lanes.counts, lanes.decay = mask, counts, decay
             labels = y.index_select(0, index).unsqueeze(1)
-            form.differentiate(
+            module.differentiate(
                 x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
             )
             update.step()
@@ -107,16 +173,21 @@ class Workspace:
 
 
 def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """Gradient of weighted cross-entropy by the logits: softmax less one at the label.
+    """Gradient of weighted cross-entropy by the logits: softmax minus one at the label.
 
     Parameters
     ----------
     logits : torch.Tensor
         (n, L)
     labels : torch.Tensor
-        (n, 1)
+        (n, 1) int64
     weight : torch.Tensor
         (n, 1) of each sample.
+
+    Returns
+    -------
+    torch.Tensor
+        (n, L)
     """
     # torch.softmax takes five times as long for few classes.
     powers = (logits - logits.amax(dim=1, keepdim=True)).exp_()
@@ -126,5 +197,5 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Te
 
 
 def is_captured(architecture: Architecture) -> bool:
-    """Whether a step is launched as one graph: on a GPU, unless random layers draw anew in it."""
+    """Whether steps run as CUDA graphs: on a GPU, for models without random layers."""
     return architecture.device.type == "cuda" and not architecture.is_random

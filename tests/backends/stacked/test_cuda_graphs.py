@@ -66,17 +66,17 @@ class Recorded:
 def as_on_a_gpu(monkeypatch):
     """All that depends on the device, but for the device; how many graphs were made."""
     gpu = torch.device("cuda")
-    width = training.space_width
+    width = training.step_width
     monkeypatch.setattr(
-        training, "space_width", lambda active, capacity, device: width(active, capacity, gpu)
+        training, "step_width", lambda active, capacity, device: width(active, capacity, gpu)
     )
     monkeypatch.setattr(workspace, "is_captured", lambda a: not a.is_random)
     monkeypatch.setattr(workspace, "replayed", Recorded)
     monkeypatch.setattr(Recorded, "made", 0)
-    room = convolution.StackedConv2d.__init__
+    make = convolution.StackedConv2d.__init__
 
     def by_patches(self, *args):
-        room(self, *args)
+        make(self, *args)
         self.by_patches = self.groups == 1 and self.dilation == (1, 1)
 
     monkeypatch.setattr(convolution.StackedConv2d, "__init__", by_patches)
@@ -159,5 +159,5 @@ def test_steps_that_are_replayed_are_the_steps(
     ("active", "capacity", "width"), [(2, 64, 2), (3, 64, 4), (33, 64, 64), (5, 6, 6), (64, 64, 64)]
 )
 def test_widths_on_a_gpu_are_powers_of_two_up_to_the_room(active, capacity, width):
-    assert training.space_width(active, capacity, torch.device("cuda")) == width
-    assert training.space_width(active, capacity, torch.device("cpu")) == active
+    assert training.step_width(active, capacity, torch.device("cuda")) == width
+    assert training.step_width(active, capacity, torch.device("cpu")) == active

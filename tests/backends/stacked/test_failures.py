@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from netsim.backends.stacked import functional, inference
+from netsim.backends.stacked import inference, loss_training
 from netsim.backends.stacked.training import Training
 from netsim.backends.stacked.workspace import Workspace
 from netsim.errors import ComputeError
@@ -105,37 +105,38 @@ def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play,
     """Half way through, too: what was stored before it broke off takes no second slot."""
     built = build(nodes={"count": 9}, training={"momentum": 0.9})
     whole = play(built, everything)
-    peak = {length: slab.peak for length, slab in whole.backend.memory._slabs.items()}
-    store = Training._store
+    peak = {length: slab.peak for length, slab in whole.backend.store._slabs.items()}
+    write = Training._write_results
 
-    def stored(self, space, jobs, start, stop, recipe):
-        store(self, space, jobs, start, stop, recipe)
+    def written(self, space, jobs, start, stop, recipe):
+        write(self, space, jobs, start, stop, recipe)
         if len(jobs) > most:
             raise torch.OutOfMemoryError("too wide")
 
-    monkeypatch.setattr(Training, "_store", stored)
-    limited = only_up_to(most, lambda self, jobs: len(jobs))
-    monkeypatch.setattr(functional.LossTraining, "run", limited(functional.LossTraining.run))
+    monkeypatch.setattr(Training, "_write_results", written)
+    limited = only_up_to(most, lambda self, rows, *_: len(rows))
+    monkeypatch.setattr(loss_training.LossTraining, "run", limited(loss_training.LossTraining.run))
     for name in ("losses", "gradients", "outputs"):
-        monkeypatch.setattr(inference.Looking, name, limited(getattr(inference.Looking, name)))
+        method = getattr(inference.Inference, name)
+        monkeypatch.setattr(inference.Inference, name, limited(method))
     parts = play(built, everything)
     assert parts.backend.splits >= 4
     assert not parts.backend.one_by_one
     assert bits(parts) == bits(whole)
-    for length, slab in parts.backend.memory._slabs.items():
+    for length, slab in parts.backend.store._slabs.items():
         assert slab.peak <= peak[length] + 1
 
 
 def test_lanes_are_fewer_where_there_is_no_room_for_them(build, play, monkeypatch):
     """Room is made for as many lanes as the route says: that must shrink with the calls."""
     made = []
-    room = Workspace.__init__
+    make = Workspace.__init__
 
-    def limited(self, form, plan, shards, capacity):
+    def limited(self, module, plan, shards, capacity):
         made.append(capacity)
         if capacity > 3:
             raise torch.OutOfMemoryError("no room")
-        room(self, form, plan, shards, capacity)
+        make(self, module, plan, shards, capacity)
 
     built = build(nodes={"count": 9})
     whole = play(built, everything)

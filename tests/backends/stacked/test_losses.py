@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from netsim.backends.stacked import functional
+from netsim.backends.stacked import loss_training
 from netsim.errors import ComputeError
 
 OPTIMIZERS = {
@@ -253,7 +253,7 @@ def test_a_call_that_fails_without_a_word_is_made_one_by_one(
     def broken(*args, **keys):
         raise AssertionError
 
-    monkeypatch.setattr(functional, "grad", broken)
+    monkeypatch.setattr(loss_training, "grad", broken)
 
     def program(node, keep):
         keep("theta", (yield node.train(node.initial(), steps=2, loss=unlearned_loss)).theta)

@@ -1,0 +1,67 @@
+"""A function of the algorithm's, of one node's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from netsim.backends.job_type import Call, GroupKernel, Signature, register
+from netsim.backends.plain import Plain, checked_results
+from netsim.backends.stacked import functional
+from netsim.backends.stacked.resources import Resources
+from netsim.learning.functions import fill, frozen
+from netsim.learning.jobs import Job
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A pure function of values: inputs the values, outputs the function's results.
+
+    Parameters
+    ----------
+    function : callable
+    args : tuple
+        Its arguments, with `Slot(i)` in place of input i.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def describe(self) -> str:
+        return f"apply {self.function.__qualname__}"
+
+
+def _run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
+    """The function of one node's values."""
+    function, values = job.work.function, [r.tensor() for r in job.inputs]
+    return checked_results(function(*fill(job.work.args, values)), function, job)
+
+
+def _signature(job: Job[Apply], resources: Resources) -> Signature | None:
+    """One function, marked `@batched`, with inputs of one shape."""
+    function = job.work.function
+    if not (resources.routes.functions and getattr(function, "is_batched", False)):
+        return None
+    return function, frozen(job.work.args), tuple(r.shape for r in job.inputs)
+
+
+def _prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> Call:
+    """The function under `vmap`."""
+    work = jobs[0].work
+
+    def run(some: Sequence[Job[Apply]], _: int) -> None:
+        inputs = [
+            torch.stack([job.inputs[i].tensor() for job in some])
+            for i in range(len(some[0].inputs))
+        ]
+        results = functional.vmapped(work.function, work.args, inputs)
+        resources.fill(some, functional.unstacked(results, len(some)))
+
+    return Call(run, len(jobs))
+
+
+register(Apply, _run_one, names_model=False, stacked=GroupKernel(_signature, _prepare))

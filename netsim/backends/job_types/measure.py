@@ -1,0 +1,80 @@
+"""A function of the algorithm's, of a model and one split of a node's samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from netsim.backends.job_type import Call, GroupKernel, Signature, register
+from netsim.backends.plain import Plain, checked_results, model_of
+from netsim.backends.stacked import functional
+from netsim.backends.stacked.resources import Resources
+from netsim.learning.functions import fill, frozen
+from netsim.learning.jobs import Job
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A pure function of a model and a split: inputs the model, given...; output a tensor.
+
+    Parameters
+    ----------
+    function : callable
+        function(model, batch, *given)
+    node : int
+        Whose samples.
+    split : {"train", "validation", "test"}
+    given : tuple
+        The function's further arguments, with `Slot(i)` in place of the i-th Ref among them.
+    """
+
+    function: Callable[..., Any]
+    node: int
+    split: str
+    given: tuple[Any, ...]
+
+    def describe(self) -> str:
+        return f"measure {self.function.__qualname__}"
+
+
+@torch.no_grad()
+def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
+    """What the function says of one model."""
+    work = job.work
+    model, *given = job.inputs
+    arguments = fill(work.given, [r.tensor() for r in given])
+    batch = plain.shards.split(work.node, work.split)
+    return checked_results(work.function(model_of(model), batch, *arguments), work.function, job)
+
+
+def _signature(job: Job[Measure], resources: Resources) -> Signature:
+    """One function of one architecture, with splits of one size and arguments of one shape."""
+    work = job.work
+    size = len(resources.shards.split_rows(work.node, work.split))
+    shapes = tuple(r.shape for r in job.inputs)
+    architecture = job.inputs[0].architecture
+    return id(architecture), work.function, frozen(work.given), size, shapes
+
+
+def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -> Call:
+    """The function under `vmap`."""
+    work, architecture = jobs[0].work, jobs[0].inputs[0].architecture
+    assert architecture is not None
+
+    def run(some: Sequence[Job[Measure]], _: int) -> None:
+        batches = [resources.shards.split(job.work.node, job.work.split) for job in some]
+        inputs = [
+            torch.stack([job.inputs[i].tensor() for job in some])
+            for i in range(len(some[0].inputs))
+        ]
+        values = functional.measure(architecture, work.function, work.given, batches, inputs)
+        resources.fill(some, [[value] for value in values])
+
+    return Call(run, len(jobs))
+
+
+register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))

@@ -1,0 +1,168 @@
+"""Local training: steps of an optimiser from a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from netsim.backends.job_type import Call, GroupKernel, Signature, register
+from netsim.backends.plain import Plain, cross_entropy
+from netsim.backends.stacked.activations import activations_per_sample
+from netsim.backends.stacked.loss_training import LossTraining
+from netsim.backends.stacked.resources import Resources
+from netsim.backends.stacked.training import Training
+from netsim.learning import optimizers
+from netsim.learning.functions import fill, frozen
+from netsim.learning.jobs import Batches, Job, Optimizer
+
+
+class Train(NamedTuple):
+    """Local steps: inputs theta, given..., learned..., [anchor], [optimizer state].
+
+    Outputs are the trained model, each of `learn`, and the optimiser's state.
+
+    Parameters
+    ----------
+    batches : Batches
+        A minibatch per step.
+    optimizer : Optimizer
+    loss : callable or None
+        loss(model, batch, learned, *given); None is the mean cross-entropy.
+    given : tuple
+        The loss's further arguments, with `Slot(i)` in place of the i-th Ref among them.
+    num_given : int
+        How many Refs these are.
+    learn : tuple of str
+        Names of values that are trained jointly with the model.
+    anchor_strength : float or None
+        Factor of the pull towards the anchor; None: there is no anchor.
+    has_state : bool
+        Whether the last input is the state of the optimiser; else it starts anew.
+    learning_rate : float or None
+        In place of the optimiser's own.
+    """
+
+    batches: Batches
+    optimizer: Optimizer
+    loss: Callable[..., Any] | None
+    given: tuple[Any, ...]
+    num_given: int
+    learn: tuple[str, ...]
+    anchor_strength: float | None
+    has_state: bool
+    learning_rate: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate: the job's own, or the run's."""
+        return self.optimizer.learning_rate if self.learning_rate is None else self.learning_rate
+
+    @property
+    def function(self) -> Callable[..., Any] | None:
+        """The algorithm's own loss, if there is one."""
+        return self.loss
+
+    def describe(self) -> str:
+        loss = f" with loss {self.loss.__qualname__}" if self.loss else ""
+        return f"training of {self.batches.steps} steps{loss}"
+
+
+def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
+    """Step after step, with autograd."""
+    work = job.work
+    theta, *others = (r.tensor() for r in job.inputs)
+    architecture = job.inputs[0].architecture
+    assert architecture is not None
+    given = fill(work.given, others[: work.num_given])
+    others = others[work.num_given :]
+    learned = {
+        name: value.clone().requires_grad_()
+        for name, value in zip(work.learn, others, strict=False)
+    }
+    rest = others[len(work.learn) :]
+    row = theta.clone()
+    model = architecture.bind(row, training=True)
+    trained = [*model.parameters(), *learned.values()]
+    rows = [t.detach().view(-1) for t in trained]
+    anchors: Sequence[Tensor] = ()
+    if work.anchor_strength is not None:
+        sizes = [p.numel() for p in model.parameters()]
+        anchors = torch.split(rest[0][: architecture.num_parameters], sizes)
+    size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
+    state = plain.scratch(size, row)
+    _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
+    loss_of = work.loss or cross_entropy
+    keys = list(work.batches.keys())
+    batches = plain.shards.batches(keys, getattr(work.loss, "uniforms", 0))
+    for key, batch in zip(keys, batches, strict=True):
+        with plain.masks(architecture.is_random, key):
+            loss = loss_of(model, batch, learned, *given)
+        found = torch.autograd.grad(loss, trained, allow_unused=True)
+        gradients = [
+            torch.zeros_like(r) if g is None else g.reshape(-1)
+            for g, r in zip(found, rows, strict=True)
+        ]
+        for k, anchor in enumerate(anchors):
+            gradients[k] = gradients[k].add(rows[k] - anchor, alpha=work.anchor_strength)
+        optimizers.step(work.optimizer, work.rate, rows, gradients, state)
+    after = row[: architecture.num_parameters].sum()
+    plain.divergences.note([job], after.reshape(1))
+    is_wanted = job.output_refs[-1]() is not None
+    return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
+
+
+def _signature(job: Job[Train], resources: Resources) -> Signature | None:
+    """One architecture, optimiser and kind of inputs; one loss with one sort of arguments.
+
+    The default loss has a kernel of its own for models with a stacked form. Any other loss, and
+    any other model, runs under `torch.func`.
+    """
+    work, ref, shards = job.work, job.inputs[0], resources.shards
+    architecture = ref.architecture
+    assert architecture is not None
+    smallest = min(shards.batch_size, shards.train_size(work.batches.node))
+    if smallest == 1 and architecture.normalises_batches:
+        return None  # a batch of one has no variance: torch's own error names the node
+    is_anchored = work.anchor_strength is not None
+    common = (
+        id(architecture),
+        work.optimizer,
+        work.anchor_strength,
+        job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
+        work.has_state,
+    )
+    if work.loss is None and not work.learn:
+        if not resources.routes.stacks(architecture, "train"):
+            return None
+        if resources.stacked_module_of(ref) is not None:
+            return ("default loss", *common)
+    if architecture.is_random or not resources.routes.stacks(architecture, "loss"):
+        return None
+    shapes = tuple(r.shape for r in job.inputs)
+    return ("own loss", *common, work.loss, frozen(work.given), work.learn, shapes)
+
+
+def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:
+    """As many nodes at once as the route, the caches or the GPU's memory allow."""
+    ref, shards = jobs[0].inputs[0], resources.shards
+    architecture = ref.architecture
+    assert architecture is not None
+    activations = activations_per_sample(architecture, shards.x[:1])
+    most = resources.routes.lanes(architecture, shards.minibatches.columns * activations)
+    module = resources.stacked_module_of(ref) if key[0] == "default loss" else None
+    if module is not None:
+        training = resources.made_once(
+            (Training, id(module)),
+            lambda: Training(
+                module, shards, resources.streams, resources.store, resources.divergences
+            ),
+        )
+        return Call(lambda some, width: training.run(some, key, width), most)
+    trainer = LossTraining(architecture, shards, resources.store, resources.divergences)
+    return Call(lambda some, _: resources.fill(some, trainer.run(some)), most)
+
+
+register(Train, _run_one, stacked=GroupKernel(_signature, _prepare))

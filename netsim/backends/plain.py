@@ -1,0 +1,112 @@
+"""What job types share to run one job of one node in plain PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from netsim.learning.divergence import Divergences
+from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.masks import mask_seed, seeded
+from netsim.learning.refs import Ref
+from netsim.learning.shards import Batch, Shards
+from netsim.rng import Streams
+
+
+class Plain:
+    """What a job type may use to run one job.
+
+    Parameters
+    ----------
+    shards : Shards
+        The samples of all nodes.
+    streams : Streams
+        Seeds the masks of random layers, one draw per (node, stream, minibatch).
+
+    Attributes
+    ----------
+    divergences : Divergences
+        To be told of every training.
+    """
+
+    def __init__(self, shards: Shards, streams: Streams) -> None:
+        self.shards = shards
+        self.divergences = Divergences()
+        self._streams = streams
+        self._scratch: dict[int, Tensor] = {}
+
+    def scratch(self, length: int, like: Tensor) -> Tensor:
+        """Memory for (length,) values, the same for every job: new memory costs time.
+
+        Its values are whatever the last job left there.
+        """
+        if length not in self._scratch:
+            self._scratch[length] = like.new_empty(length)
+        return self._scratch[length]
+
+    def masks(self, is_random: bool, key: BatchKey) -> AbstractContextManager[None]:
+        """Seed random layers for a minibatch; nothing to do for a model without any."""
+        if not is_random:
+            return nullcontext()
+        return seeded(self.shards.x.device, mask_seed(self._streams, key))
+
+
+def cross_entropy(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
+    """The default loss: mean cross-entropy of the batch.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    batch : Batch
+    learned : dict of str to torch.Tensor
+        What is trained beside the model: nothing that this loss uses.
+
+    Returns
+    -------
+    torch.Tensor
+        ()
+    """
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, x: Tensor) -> Tensor:
+    """Outputs (n, L) of a model in evaluation mode."""
+    logits: Tensor = model(x)
+    return logits
+
+
+def model_of(ref: Ref) -> nn.Module:
+    """The model of a Ref in evaluation mode; valid until the next model is bound."""
+    assert ref.architecture is not None
+    return ref.architecture.bind(ref.tensor())
+
+
+def checked_results(result: Any, function: Callable[..., Any], job: Job[Any]) -> list[Tensor]:
+    """Copies of a function's results, checked against the shapes announced.
+
+    Parameters
+    ----------
+    result : torch.Tensor or tuple of torch.Tensor
+    function : callable
+        Named in the error.
+    job : Job
+
+    Raises
+    ------
+    ValueError
+        If a shape differs.
+    """
+    outputs = result if isinstance(result, tuple) else (result,)
+    for output, shape in zip(outputs, job.shapes, strict=True):
+        if tuple(output.shape) != shape:
+            raise ValueError(
+                f"{function.__qualname__} gave shape {tuple(output.shape)}, announced was {shape}"
+            )
+    # A result may be a view of an input; a value must never change with another one.
+    return [o.detach().clone() for o in outputs]

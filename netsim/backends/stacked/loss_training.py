@@ -1,0 +1,240 @@
+"""Training of any model by any loss, for many nodes at once through `torch.func`.
+
+A loss is a function of one node's model and one node's minibatch; `vmap` runs it over lanes.
+Minibatches of different sizes can't be padded, since only the loss knows what a sample contributes,
+so in each step the lanes whose minibatches have the same size run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad, vmap
+
+from netsim.backends.parameter_store import ParameterStore, padded
+from netsim.backends.plain import cross_entropy
+from netsim.backends.stacked.batch_invariant import BatchInvariant
+from netsim.backends.stacked.functional import ModelFunction
+from netsim.backends.stacked.lanes import LEAST_LANES
+from netsim.backends.stacked.optimizer_step import GradientStep
+from netsim.backends.stacked.workspace import LocalSteps
+from netsim.learning import optimizers
+from netsim.learning.architecture import Architecture
+from netsim.learning.divergence import Divergences
+from netsim.learning.functions import fill
+from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.shards import Batch, Shards
+
+
+class LossSteps(LocalSteps, Protocol):
+    """What training by a loss of the algorithm's reads of its work besides."""
+
+    @property
+    def loss(self) -> Callable[..., Any] | None: ...
+
+    @property
+    def given(self) -> tuple[Any, ...]: ...
+
+    @property
+    def num_given(self) -> int: ...
+
+    @property
+    def learn(self) -> tuple[str, ...]: ...
+
+
+class LossTraining:
+    """Trains jobs whose loss is a function of the algorithm's, and models without stacked form.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    shards : Shards
+        The samples of all nodes.
+    store : ParameterStore
+        Where models and states lie.
+    divergences : Divergences
+        To be told of every training.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        shards: Shards,
+        store: ParameterStore,
+        divergences: Divergences,
+    ) -> None:
+        self._architecture, self._shards, self._store = architecture, shards, store
+        self._divergences = divergences
+
+    def run(self, jobs: Sequence[Job[LossSteps]]) -> list[list[Tensor]]:
+        """Results of jobs of one signature: of each the model, what was learned, and the state."""
+        a, work = self._architecture, jobs[0].work
+        works = [j.work for j in jobs]
+        n, num_learned = len(jobs), len(work.learn)
+        rows = self._stacked([j.inputs[0] for j in jobs])
+        given = [
+            torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(work.num_given)
+        ]
+        at = 1 + work.num_given
+        shapes = [r.shape for r in jobs[0].inputs[at : at + num_learned]]
+        learned = [
+            torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
+            for k in range(num_learned)
+        ]
+        # Parameters and what is learned beside them, in one row: one optimiser for all.
+        together = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        length = together.shape[1]
+        memory = together.new_zeros((n, padded(length)))  # each lane at an aligned address
+        trained = memory[:, :length]
+        trained.copy_(together)
+        buffers = rows[:, a.num_parameters :].clone()
+        anchor = None
+        if work.anchor_strength is not None:
+            anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
+            anchor = torch.stack([t[: a.num_parameters] for t in anchors])
+        size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
+        state = trained.new_zeros((n, size))
+        if work.has_state:
+            state = torch.stack([j.inputs[-1].tensor() for j in jobs])
+        rates = [w.rate for w in works]
+        gradients = self._gradients(work, shapes)
+        steps = np.array([w.batches.steps for w in works])
+        index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
+        for s in range(int(steps.max())):
+            for columns in np.unique(sizes[steps > s, s]).tolist():
+                lanes = np.flatnonzero((steps > s) & (sizes[:, s] == columns))
+                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
+                at_lanes = torch.from_numpy(lanes).to(rows.device)
+                batch = self._batch(works, lanes, s, index[lanes, s, :columns])
+                part, part_state = memory[at_lanes][:, :length], state[at_lanes]
+                found, after = gradients(
+                    part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
+                )
+                rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
+                update = GradientStep(
+                    work.optimizer,
+                    part,
+                    found,
+                    part_state,
+                    rate.unsqueeze(1),
+                    None if anchor is None else anchor[at_lanes],
+                    work.anchor_strength or 0.0,
+                )
+                update.step()
+                trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
+        parameters = slice(0, a.num_parameters)
+        self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
+        model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
+        sizes_beside = [int(np.prod(s)) for s in shapes]
+        pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)
+        return [
+            [model[i], *(p[i].view(s) for p, s in zip(pieces, shapes, strict=True)), state[i]]
+            for i in range(n)
+        ]
+
+    def _stacked(self, refs: Sequence[Any]) -> Tensor:
+        length = refs[0].num_values
+        rows = torch.empty(
+            (len(refs), padded(length)), device=self._store.device, dtype=self._store.dtype
+        )
+        self._store.gather(refs, rows)
+        return rows[:, :length]
+
+    def _batch(
+        self, works: Sequence[LossSteps], lanes: Any, step: int, index: Any
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The minibatches of some lanes: inputs, labels, and draws if the loss asks for them.
+
+        Parameters
+        ----------
+        works : sequence of LossSteps
+        lanes : (W,) int64
+            Which of them.
+        step : int
+        index : (W, n) int64
+            Row numbers of the samples.
+        """
+        shards, count = self._shards, getattr(works[0].loss, "uniforms", 0)
+        where = torch.from_numpy(index).to(shards.x.device)
+        uniforms = None
+        if count:
+            keys = [
+                BatchKey(
+                    works[i].batches.node, works[i].batches.stream, works[i].batches.first + step
+                )
+                for i in lanes
+            ]
+            draws = [shards.uniforms(k, index.shape[1], count) for k in keys]
+            uniforms = torch.stack([d for d in draws if d is not None])
+        return shards.x[where], shards.y[where], uniforms
+
+    def _gradients(self, work: LossSteps, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
+        """A function that gives gradients and buffers after a forward pass, for many lanes.
+
+        Parameters
+        ----------
+        work : LossSteps
+        shapes : sequence of tuple of int
+            Of the values that are learned beside the model.
+        """
+        a, loss_of, scale = self._architecture, work.loss or cross_entropy, self._shards.scale
+        a.module.train(True)
+        called = ModelFunction(a.module, loss_of)
+        names, structure = work.learn, work.given
+        # Batch normalisation counts batches in an integer buffer, which is not part of a row.
+        counters = {
+            f"model.{name}": buffer
+            for name, buffer in a.module.named_buffers()
+            if not buffer.is_floating_point()
+        }
+
+        spans = {f"model.{s.name}": s for s in a.slices}
+        buffer_names = [n for n, s in spans.items() if s.start >= a.num_parameters]
+
+        def loss(
+            trained: dict[str, Tensor],
+            buffers: dict[str, Tensor],
+            x: Tensor,
+            y: Tensor,
+            uniforms: Any,
+            *given: Tensor,
+        ) -> tuple[Tensor, list[Tensor]]:
+            learned = {name: trained[name] for name in names}
+            tensors = {n: t for n, t in trained.items() if n in spans}
+            # Copies: torch drops what batch normalisation writes to a running statistic that is a
+            # view of a row.
+            tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
+            batch = Batch(x, y, uniforms, scale)
+            value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
+            return value, [tensors[n] for n in buffer_names]
+
+        by_lane = grad(loss, has_aux=True)
+        has_draws = getattr(work.loss, "uniforms", 0)
+        in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
+
+        def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+            width, at = len(part), a.num_parameters
+            rows, state = {}, {}
+            for name, s in spans.items():
+                if name in buffer_names:
+                    start = s.start - a.num_parameters
+                    columns = buffers[:, start : start + s.stop - s.start]
+                    state[name] = columns.view(width, *s.shape)
+                else:
+                    rows[name] = part[:, s.start : s.stop].view(width, *s.shape)
+            for name, shape in zip(names, shapes, strict=True):
+                size = int(np.prod(shape))
+                rows[name] = part[:, at : at + size].view(width, *shape)
+                at += size
+            with nullcontext() if a.device.type == "cuda" else BatchInvariant():
+                gradient, after = vmap(by_lane, in_dims=in_dims)(rows, state, *args)
+            flat = torch.cat([g.detach().reshape(width, -1) for g in gradient.values()], dim=1)
+            new = [t.detach().reshape(width, -1) for t in after]
+            return flat, torch.cat(new, dim=1) if new else buffers
+
+        return found
