@@ -19,11 +19,10 @@ from _timing import available_bytes, interleaved, options, peak_flop_per_s, prep
 
 from netsim.backends.job_type import job_type
 from netsim.backends.job_types.train import Train
-from netsim.engine.assembly import open_context
+from netsim.engine.assembly import Learning, open_learning
 from netsim.learning.jobs import Batches, Job
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
-from netsim.node.run_state import Context
 from netsim.world.builder import World
 
 ROWS_A_NODE = 9
@@ -50,17 +49,17 @@ COLUMNS = {
 class Jobs:
     """Training jobs, one per node, recorded and run again and again."""
 
-    def __init__(self, ctx: Context, steps: int) -> None:
-        self._ctx, self.steps = ctx, steps
+    def __init__(self, learning: Learning, steps: int) -> None:
+        self._learning, self.steps = learning, steps
         self._first = 0
         self._results: list[Cell] = []
 
     def run(self) -> None:
         """Record a job for each node and run all of them."""
-        ctx, scheduler = self._ctx, self._ctx.scheduler
+        learning, scheduler = self._learning, self._learning.scheduler
         results = []
-        for node, cell in enumerate(ctx.initial):
-            new, state = _outputs(ctx, cell)
+        for node, cell in enumerate(learning.initial):
+            new, state = _outputs(learning, cell)
             scheduler.submit(self._work(node), node, (Ref(node, cell),), (new, state))
             results.append(new)
         scheduler.flush()
@@ -70,32 +69,32 @@ class Jobs:
 
     def kernel(self) -> Callable[[], None]:
         """The same work without scheduler and grouping: the kernel's call itself."""
-        ctx, resources = self._ctx, self._ctx.scheduler.backend._resources
+        learning, resources = self._learning, self._learning.scheduler.backend._resources
         kernel, (example, _) = job_type(Train).kernels["stacked"], self._job(0)
         call = kernel.prepare(kernel.signature(example, resources), [example], resources)
 
         def run() -> None:
-            jobs, _results = zip(*map(self._job, range(len(ctx.initial))), strict=True)
+            jobs, _results = zip(*map(self._job, range(len(learning.initial))), strict=True)
             for first in range(0, len(jobs), call.most):
                 call.run(jobs[first : first + call.most], call.most)
 
         return run
 
     def _job(self, node: int) -> tuple[Job, Cell]:
-        start = self._ctx.initial[node]
-        new, state = _outputs(self._ctx, start)
+        start = self._learning.initial[node]
+        new, state = _outputs(self._learning, start)
         outputs, shapes = (weak(new), weak(state)), (new.shape, state.shape)
         return Job(self._work(node), node, 0, (Ref(node, start),), outputs, shapes), new
 
     def _work(self, node: int) -> Train:
         batches = Batches(node, "train", self._first, self.steps)
-        return Train(batches, self._ctx.optimizer, None, (), 0, (), None, False)
+        return Train(batches, self._learning.optimizer, None, (), 0, (), None, False)
 
 
-def _outputs(ctx: Context, start: Cell) -> tuple[Cell, Cell]:
+def _outputs(learning: Learning, start: Cell) -> tuple[Cell, Cell]:
     architecture = start.architecture
-    size = state_size(ctx.optimizer.kind, architecture.num_parameters)
-    return Cell(ctx.scheduler, start.shape, architecture), Cell(ctx.scheduler, (size,))
+    size = state_size(learning.optimizer.kind, architecture.num_parameters)
+    return Cell(learning.scheduler, start.shape, architecture), Cell(learning.scheduler, (size,))
 
 
 def too_large(world_bytes: int, device: str) -> str | None:
@@ -126,15 +125,15 @@ def _timed(world: World, steps: int, seconds: float, with_kernel: bool) -> dict[
     device = world.shards.x.device.type
     nodes = len(world.initial)
     plain = PlainLoop(world)
-    ctx = open_context(world, world.scenario.algorithm[0], None, timing_only=False)
-    jobs = Jobs(ctx, steps)
+    learning = open_learning(world, world.scenario.algorithm[0], False, lambda: 0)
+    jobs = Jobs(learning, steps)
 
     def plain_loop() -> None:
         for node in range(nodes):
             plain.train(node, steps)
 
     jobs.run()  # tells which backend is chosen
-    width = ctx.scheduler.mean_batch_width
+    width = learning.scheduler.mean_batch_width
     runs = {"plain": plain_loop, "netsim": jobs.run}
     if with_kernel and width > 1:
         runs["kernel"] = jobs.kernel()

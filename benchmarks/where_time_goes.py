@@ -109,7 +109,7 @@ def _set_aside_evaluation(run: Simulation, profile: cProfile.Profile) -> list[fl
     measure, took_s = run.evaluator.run, []
 
     def timed(time_ns: int) -> float | None:
-        run.ctx.scheduler.flush()  # pending jobs are not the evaluation's
+        run.learning.scheduler.flush()  # pending jobs are not the evaluation's
         profile.disable()
         start = time.process_time()
         found = measure(time_ns)

@@ -17,8 +17,9 @@ from netsim.learning.refs import Ref
 from netsim.learning.shards import Batch
 from netsim.messaging.message import Message, Received
 from netsim.node.live_model import Held
-from netsim.node.node import Condition, Node, Process
+from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
+from netsim.node.wakeups import Condition
 from netsim.registry import Count, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
 from netsim.schedules import Wake

@@ -1,9 +1,9 @@
-"""The virtual clock: SimPy's environment, in whole nanoseconds and with ranks within an instant.
+"""The virtual clock: SimPy's environment in whole nanoseconds, its events, and their ranks.
 
-What happens at one instant happens in this order: nodes are switched on and off (`BEFORE`), work
-ends (`FIRST`), messages and wake-ups come (SimPy's normal rank), what waits for the instant to be
-over goes on (`LAST`: slots, barriers). Within a
-rank, in the order in which it was scheduled.
+Events of one instant happen in the order of their ranks: nodes are switched on and off (`BEFORE`),
+work ends (`FIRST`), messages and wake-ups come (SimPy's normal rank), and what has to see the
+instant's outcome goes on (`LAST`: slots, barriers). Events of one rank happen in the order in which
+they were scheduled.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,54 @@ from simpy.events import EventPriority
 
 BEFORE = EventPriority(-1)
 FIRST = EventPriority(0)
+NORMAL = EventPriority(1)
 LAST = EventPriority(2)
 
 
-class _Deed(simpy.Event):
-    """Something that is done at its time."""
+class Event(simpy.Event):
+    """An event that says what it is, and whether its process does nothing but listen.
+
+    Parameters
+    ----------
+    env : simpy.Environment
+    what : str
+        What is waited for, shown where a process waits in vain.
+    listener : bool
+        Whether the process waits without a time-out for messages that may never come: such a
+        process keeps no round and no run going.
+    """
+
+    def __init__(self, env: simpy.Environment, what: str, listener: bool = False) -> None:
+        self.env = env
+        self.callbacks = []
+        self.what, self.listener = what, listener
+
+
+class _Due(Event):
+    """An event that is certain to happen, `delay_ns` from its creation, at a rank."""
+
+    def __init__(
+        self, env: simpy.Environment, delay_ns: int, rank: EventPriority, value: Any
+    ) -> None:
+        self.env = env
+        self.callbacks = []
+        self.what, self.listener = "an instant", False
+        self._ok, self._value = True, value
+        env.schedule(self, priority=rank, delay=delay_ns)
+
+
+class _Call(simpy.Event):
+    """A call that is made when its time has come."""
 
     def __init__(
         self, env: simpy.Environment, action: Callable[..., object], arguments: tuple[Any, ...]
     ) -> None:
         self.env = env
-        self.callbacks = [self._do]
+        self.callbacks = [self._make]
         self._ok, self._value = True, None
         self._action, self._arguments = action, arguments
 
-    def _do(self, _: simpy.Event) -> None:
+    def _make(self, _: simpy.Event) -> None:
         self._action(*self._arguments)
 
 
@@ -48,22 +81,36 @@ class Clock(simpy.Environment):
         """How many events are still to come."""
         return len(self._queue)
 
-    def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> simpy.Event:
-        """Event: `delay_ns` from now, at its rank of that instant."""
-        event = self.event()
-        event._ok, event._value = True, value
-        self.schedule(event, priority=rank, delay=delay_ns)
-        return event
+    def pending(self, what: str) -> Event:
+        """A new event; whoever makes it calls its `succeed`."""
+        return Event(self, what)
+
+    def happened(self, value: Any = None) -> Event:
+        """An event that happens at this instant, with a value."""
+        return _Due(self, 0, NORMAL, value)
+
+    def due(self, delay_ns: int, rank: EventPriority, value: Any = None) -> Event:
+        """An event that happens `delay_ns` from now, at its rank of that instant.
+
+        Parameters
+        ----------
+        delay_ns : int
+        rank : EventPriority
+            `BEFORE`, `FIRST`, `NORMAL` or `LAST`.
+        value : object
+            The event's value.
+        """
+        return _Due(self, delay_ns, rank, value)
 
     def after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
         """Call `action(*arguments)` `delay_ns` from now."""
         if delay_ns < 0:
             raise ValueError(f"Negative delay {delay_ns}")
-        self.schedule(_Deed(self, action, arguments), delay=delay_ns)
+        self.schedule(_Call(self, action, arguments), delay=delay_ns)
 
 
 def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:
-    """Do something when an event happens, before whoever is told later; returns the event."""
+    """Call `action(event)` when an event happens, before what is added later; returns the event."""
     callbacks = event.callbacks
     assert callbacks is not None, "the event has not happened yet"
     callbacks.append(action)  # type: ignore[arg-type] # what it returns is of no interest

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import simpy
 
-from netsim.clock import BEFORE, Clock, then
+from netsim.clock import BEFORE, Clock, Event, then
 from netsim.recording.recorder import Recorder
 from netsim.topology.churn import Timeline
 from netsim.units import to_s
@@ -61,7 +61,7 @@ class Power:
         self.switch_offs = 0
         self.always_on = timeline is None and not mortal
         self._told: list[Callable[[int, bool], object]] = []
-        self._back: dict[int, simpy.Event] = {}
+        self._back: dict[int, Event] = {}
         self._off_since_ns = [0] * nodes
         self._off_ns = [0] * nodes
         if timeline is not None:
@@ -78,8 +78,7 @@ class Power:
         """Event: a node that is off has been switched on again."""
         event = self._back.get(node)
         if event is None:
-            event = self._back[node] = self.env.event()
-            event.what = "its node to be on"  # type: ignore[attr-defined]
+            event = self._back[node] = self.env.pending("its node to be on")
         return event
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:

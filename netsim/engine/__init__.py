@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress, Simulation, play
+    from netsim.engine.playing import play
+    from netsim.engine.simulation import Progress, Simulation
 
 __all__ = ["Progress", "Simulation", "play"]
 
@@ -11,7 +12,7 @@ __all__ = ["Progress", "Simulation", "play"]
 def __getattr__(name: str) -> Any:
     # Imported on first use: `netsim list` and the like come by here and need no torch.
     if name in __all__:
-        from netsim.engine import simulation
+        from netsim.engine import playing, simulation
 
-        return getattr(simulation, name)
+        return getattr(playing if name == "play" else simulation, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,48 +1,66 @@
-"""What the processes of nodes wait for: those that only listen, and those that wait in vain."""
+"""What the processes of nodes wait for: nodes that only listen, and processes that wait in vain."""
 
 from collections.abc import Sequence, Set
 
 import simpy
 
+from netsim.clock import Event
 from netsim.errors import DeadlockError
 from netsim.units import to_s
 
 Processes = Sequence[tuple[str, simpy.Process]]
 """The processes of one node and what they are called."""
 
+NAMED_AT_MOST = 8
+"""Waiting processes that an error names."""
 
-def is_idle(processes: Processes) -> bool:
-    """Whether all that a node does is listen, and nothing has come."""
+
+def only_listens(processes: Processes) -> bool:
+    """Whether every process of a node has ended or listens, and no message for it has come."""
     for _, process in processes:
         if process.is_alive:
             target = process.target
-            if target.triggered or not getattr(target, "listener", False):
+            if target.triggered or not _listens(target):
                 return False
     return True
 
 
-def require_nobody(nodes: Sequence[Processes], off: Set[int], now_ns: int) -> None:
-    """Nothing is left to happen, so no process of a node that is on may wait for anything.
+def require_no_deadlock(nodes: Sequence[Processes], off: Set[int], now_ns: int) -> None:
+    """Check the end of a run at which nothing is left to happen.
+
+    Parameters
+    ----------
+    nodes : sequence of Processes
+        By node.
+    off : set of int
+        Nodes that are off: their processes may wait.
+    now_ns : int
+        Virtual time [ns].
 
     Raises
     ------
     DeadlockError
-        If any does and does not only listen.
+        If a process of a node that is on waits for anything but messages it listens for.
     """
     waiting = [
-        f"node {i} in {name} (waits for {_target(process)})"
+        f"node {i} in {name} (waits for {_description(process.target)})"
         for i, processes in enumerate(nodes)
         for name, process in processes
         if i not in off
-        if process.is_alive and not getattr(process.target, "listener", False)
+        if process.is_alive and not _listens(process.target)
     ]
     if waiting:
-        more = f" and {len(waiting) - 8} more" if len(waiting) > 8 else ""
+        others = len(waiting) - NAMED_AT_MOST
+        more = f" and {others} more" if others > 0 else ""
         raise DeadlockError(
             f"deadlock at {to_s(now_ns):g} s: nothing is left to happen, but these "
-            f"wait: {'; '.join(waiting[:8])}{more}"
+            f"wait: {'; '.join(waiting[:NAMED_AT_MOST])}{more}"
         )
 
 
-def _target(process: simpy.Process) -> str:
-    return getattr(process.target, "what", type(process.target).__name__)
+def _listens(target: simpy.Event) -> bool:
+    return isinstance(target, Event) and target.listener
+
+
+def _description(target: simpy.Event) -> str:
+    return target.what if isinstance(target, Event) else type(target).__name__

@@ -2,18 +2,20 @@
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.engine.assembly import Learning
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
-from netsim.node.node import Node
-from netsim.node.publishing_verbs import Publication
-from netsim.node.run_state import Context
+from netsim.learning.scheduler import Scheduler
+from netsim.node.parts import NodeParts
+from netsim.node.publishing_verbs import LoggedWeights, Publication
+from netsim.recording.recorder import Recorder
 
 _SPLITS = (
     ("accuracy", "test"),
@@ -36,55 +38,82 @@ class Evaluator:
 
     Parameters
     ----------
+    nodes : sequence of NodeParts
+    learning : Learning
+    recorder : Recorder
+        Where metrics and weights are written.
+    bits_sent_by : callable
+        (node) -> what it has sent so far [bit].
+    spent_j : callable
+        (node, time_ns) -> energy that it has drawn [J].
+    malicious : frozenset of int
+    weights_due : list of LoggedWeights
+        Emptied by `log_weights`.
+    num_classes : int
     stages : sequence of str
         Stages to measure; empty: what each node published last.
     """
 
-    def __init__(self, ctx: Context, stages: Sequence[str]) -> None:
-        self._ctx, self._stages = ctx, stages
-        self._labels = ctx.shards.y.cpu()
+    def __init__(
+        self,
+        nodes: Sequence[NodeParts],
+        learning: Learning,
+        recorder: Recorder,
+        bits_sent_by: Callable[[int], int],
+        spent_j: Callable[[int, int], float],
+        malicious: frozenset[int],
+        weights_due: list[LoggedWeights],
+        num_classes: int,
+        stages: Sequence[str],
+    ) -> None:
+        self._nodes, self._stages = nodes, stages
+        self._scheduler, self._shards = learning.scheduler, learning.shards
+        self._timing_only = learning.timing_only
+        self._recorder, self._bits_sent_by, self._spent_j = recorder, bits_sent_by, spent_j
+        self._malicious, self._weights_due = malicious, weights_due
+        self._num_classes = num_classes
+        self._labels = self._shards.y.cpu()
         self._class_shares: dict[int, Tensor] = {}
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
-        ctx = self._ctx
-        if ctx.timing_only:
+        if self._timing_only:
             return None
-        ctx.scheduler.flush()
+        self._scheduler.flush()
         shown = [
             (node, publication)
-            for node in ctx.nodes
-            if ctx.shards.train_size(node.id)
-            for publication in self._published(node.published)
+            for node in self._nodes
+            if self._shards.train_size(node.id)
+            for publication in self._published(node)
         ]
         measured: list[dict[str, float]] = [{} for _ in shown]
         for metric, split in _SPLITS:
-            rows = [ctx.shards.split_rows(node.id, split) for node, _ in shown]
+            rows = [self._shards.split_rows(node.id, split) for node, _ in shown]
             there = [i for i, r in enumerate(rows) if len(r)]
             outputs = self._outputs([(*shown[i], rows[i]) for i in there])
             for i, logits in zip(there, outputs, strict=True):
                 self._judge(measured[i], metric, shown[i][0].id, rows[i], logits)
         accuracies = []
         for (node, publication), found in zip(shown, measured, strict=True):
-            prefix = "malicious_" if node.id in ctx.malicious else ""
+            prefix = "malicious_" if node.id in self._malicious else ""
             for metric, value in found.items():
-                ctx.recorder.metric(
+                self._recorder.metric(
                     time_ns,
                     node.id,
                     prefix + metric,
                     publication.stage,
                     value,
-                    node.local_steps,
-                    ctx.link.bits_sent_by(node.id),
-                    ctx.meter.spent_j(node.id, time_ns),
+                    node.processor.local_steps,
+                    self._bits_sent_by(node.id),
+                    self._spent_j(node.id, time_ns),
                 )
             if "accuracy" in found and not prefix:
                 accuracies.append(found["accuracy"])
         return sum(accuracies) / len(accuracies) if accuracies else None
 
-    def _outputs(self, asked: Sequence[tuple[Node, Publication, Rows]]) -> list[Tensor]:
-        """What each published model says of its samples, (n, L) on the CPU."""
-        backend = self._ctx.scheduler.backend
+    def _outputs(self, asked: Sequence[tuple[NodeParts, Publication, Rows]]) -> list[Tensor]:
+        """Outputs of each published model on its samples, (n, L) on the CPU."""
+        backend = self._scheduler.backend
         assert backend is not None
         plain = [i for i, (_, p, _) in enumerate(asked) if p.predict is None]
         found = dict(
@@ -101,20 +130,20 @@ class Evaluator:
 
     @torch.no_grad()
     def _predicted(self, publication: Publication, rows: Rows) -> Tensor:
-        """The same by a prediction of the algorithm's own."""
+        """Outputs of one published model by the algorithm's own `predict`, (n, L) on the CPU."""
         architecture, predict = publication.ref.architecture, publication.predict
         assert architecture is not None
         assert predict is not None
         model = architecture.bind(publication.ref.tensor())
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
-        x = self._ctx.shards.x
+        x = self._shards.x
         logits: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
         return logits.cpu()
 
     def _judge(
         self, found: dict[str, float], metric: str, node: int, rows: Rows, logits: Tensor
     ) -> None:
-        """Add what the outputs on one split come to."""
+        """Add the metrics of the outputs on one split to those found."""
         labels = self._labels[torch.from_numpy(rows)]
         hits = logits.argmax(1) == labels
         found[metric] = float(hits.double().mean())
@@ -128,43 +157,46 @@ class Evaluator:
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""
-        ctx = self._ctx
-        ctx.scheduler.flush()
-        due, ctx.weights_due = ctx.weights_due, []
-        for time_ns, node, ids, weights in due:
-            lazy = isinstance(weights, Ref)
-            if lazy and ctx.timing_only:
-                continue
-            numbers = weights.tensor().tolist() if lazy else weights
-            for peer, weight in zip(ids, numbers, strict=True):
-                ctx.recorder.graph(time_ns, node, peer, float(weight))
+        self._scheduler.flush()
+        for time_ns, node, ids, weights in self._weights_due:
+            if isinstance(weights, Ref):
+                if self._timing_only:
+                    continue
+                weights = weights.tensor().tolist()
+            for peer, weight in zip(ids, weights, strict=True):
+                self._recorder.graph(time_ns, node, peer, float(weight))
+        self._weights_due.clear()
 
-    def _published(self, published: dict[str, Publication]) -> list[Publication]:
+    def _published(self, node: NodeParts) -> list[Publication]:
+        """What is measured of one node."""
         if not self._stages:
-            return list(published.values())[-1:]
+            last = node.publishing.last_published()
+            return [] if last is None else [last]
+        published = node.publishing.published
         return [published[s] for s in self._stages if s in published]
 
     def _shares_of_classes(self, node: int) -> Tensor:
         """The class distribution of the node's training and validation samples, (C,)."""
         if node not in self._class_shares:
-            shards = self._ctx.shards
+            shards = self._shards
             own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
             labels = self._labels[torch.from_numpy(own)]
-            classes = self._ctx.architectures[node].num_outputs
+            classes = self._num_classes
             counts = torch.bincount(labels, minlength=classes).double()
             self._class_shares[node] = counts / counts.sum()
         return self._class_shares[node]
 
 
-def parameters_sha256(ctx: Context) -> str | None:
+def parameters_sha256(nodes: Sequence[NodeParts], scheduler: Scheduler) -> str | None:
     """Digest of the models published last, node by node; None if there are none."""
-    if ctx.timing_only:
+    if scheduler.backend is None:
         return None
-    ctx.scheduler.flush()
+    scheduler.flush()
     digest = hashlib.sha256()
     rows = 0
-    for node in ctx.nodes:
-        for publication in list(node.published.values())[-1:]:
-            digest.update(publication.ref.tensor().detach().cpu().contiguous().numpy().tobytes())
+    for node in nodes:
+        last = node.publishing.last_published()
+        if last is not None:
+            digest.update(last.ref.tensor().detach().cpu().contiguous().numpy().tobytes())
             rows += 1
     return digest.hexdigest() if rows else None

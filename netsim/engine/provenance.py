@@ -6,13 +6,23 @@ from typing import Any
 
 import torch
 
-from netsim.node.run_state import Context
+from netsim.engine.assembly import Learning, Membership
+from netsim.engine.network_assembly import Devices
+from netsim.learning.scheduler import Scheduler
 from netsim.topology import component_sizes
 from netsim.world.builder import World
 
 
-def environment(world: World, ctx: Context) -> dict[str, Any]:
-    """Versions, device, and what the scenario's calibration and data came to."""
+def environment(world: World, learning: Learning, discovery: str) -> dict[str, Any]:
+    """Versions, device, and what the scenario's calibration and data came to.
+
+    Parameters
+    ----------
+    world : World
+    learning : Learning
+    discovery : str
+        How nodes learn who is in reach: the link's.
+    """
     device = world.shards.x.device
     return {
         "netsim": _version("netsim-dfl"),
@@ -21,18 +31,18 @@ def environment(world: World, ctx: Context) -> dict[str, Any]:
         "machine": platform.machine(),
         "device": str(device),
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        "backend": backend_name(ctx),
-        "routes": ctx.routes.described(),
+        "backend": backend_name(learning.scheduler),
+        "routes": learning.routes.described(),
         "threads": world.scenario.run.threads,
         "dtype": world.scenario.training.dtype,
         "seed": world.scenario.seed,
-        "timing_only": ctx.timing_only,
+        "timing_only": learning.timing_only,
         "data": {"name": world.samples.name, "notes": world.samples.notes},
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
         "threshold_db": world.threshold_db,
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
-        "discovery": ctx.link.discovery,
-        "on_arrival": ctx.on_arrival,
+        "discovery": discovery,
+        "on_arrival": world.scenario.training.on_arrival,
         "assumptions": _assumptions(world),
     }
 
@@ -51,9 +61,9 @@ def _assumptions(world: World) -> list[str]:
     return found
 
 
-def backend_name(ctx: Context) -> str:
+def backend_name(scheduler: Scheduler) -> str:
     """The backend that does the tensor work; `none` under `--timing-only`."""
-    backend = ctx.scheduler.backend
+    backend = scheduler.backend
     return "none" if backend is None else backend.name
 
 
@@ -64,7 +74,7 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
+def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
 
     `step_s` is the mean virtual time of a local step without straggling.
@@ -78,8 +88,8 @@ def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
         "node": list(ids),
         "role": list(world.roles),
         "malicious": [i in world.malicious for i in ids],
-        "speed": list(ctx.speed_factor),
-        "step_s": [ctx.speed.mean_step_s() / factor for factor in ctx.speed_factor],
+        "speed": list(devices.speed_factor),
+        "step_s": [devices.speed.mean_step_s() / factor for factor in devices.speed_factor],
         "train_samples": [len(r.train) for r in rows],
         "validation_samples": [len(r.validation) for r in rows],
         "test_samples": [len(r.test) for r in rows],
@@ -93,9 +103,9 @@ def node_table(world: World, ctx: Context) -> dict[str, list[Any]]:
     return table
 
 
-def graph_summary(ctx: Context) -> dict[str, int]:
+def graph_summary(membership: Membership) -> dict[str, int]:
     """Links and connected components of the graph, of a contact trace of all who ever meet."""
-    neighbours, left_out = ctx.neighbours, ctx.left_out
+    neighbours, left_out = membership.neighbours, membership.left_out
     sizes = component_sizes(neighbours, left_out)
     return {
         "links": sum(map(len, neighbours)) // 2,

@@ -1,26 +1,29 @@
-"""The SimPy run: processes of all nodes to the horizon, then the run folder."""
+"""One run: everything it needs is made, its processes play to the horizon, and it is summed up."""
 
 from __future__ import annotations
 
-import gc
 import importlib
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import torch
-
+from netsim.clock import Clock
 from netsim.devices.energy import Energy
 from netsim.engine import deadlock
-from netsim.engine.assembly import open_context
+from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
 from netsim.engine.evaluation import Evaluator, parameters_sha256
+from netsim.engine.network_assembly import open_barrier, open_network
+from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.provenance import backend_name, environment, graph_summary, node_table
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
-from netsim.node.process_guard import blamed, name_of, named
+from netsim.node.process_guard import start_processes
+from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts
 from netsim.results import summary
 from netsim.scenario import to_toml
@@ -30,9 +33,6 @@ from netsim.world.builder import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
-
-COLLECTED_EVERY = (20_000, 20, 100)
-"""New objects, and younger collections, between two collections of Python's garbage."""
 
 
 @dataclass(frozen=True)
@@ -50,85 +50,35 @@ class Progress:
 Watcher = Callable[[Progress], None]
 
 
-def play(
-    world: World,
-    entry: AlgorithmEntry,
-    folder: Path | None = None,
-    timing_only: bool = False,
-    on_progress: Watcher | None = None,
-) -> dict[str, Any]:
-    """Play one algorithm on a world.
+class Simulation:
+    """One run: what is made for it, the loop to its horizon, and what it leaves behind.
 
     Parameters
     ----------
     world : World
+        Only read.
     entry : AlgorithmEntry
         Names the algorithm and holds its Params.
     folder : Path or None
-        The run folder; None keeps nothing but the summary.
+        The run folder; None keeps nothing.
     timing_only : bool
-        Without tensor work: what is asked is in seconds, bits and losses.
-    on_progress : callable
+        Without tensor work.
+    on_progress : callable or None
         Told now and then.
 
-    Returns
-    -------
-    dict
-        The summary.
-
-    Raises
-    ------
-    NetsimError
-        If the run fails; what was written stays readable.
+    Attributes
+    ----------
+    nodes : list of Node
+        As the algorithm sees them.
+    parts : list of NodeParts
+        As the engine sees them.
+    counts : Counter
+        What nodes counted for the summary: skipped wake-ups, late replies, overwritten trainings.
+    weights_due : list of LoggedWeights
+        Collaboration weights that are to be written once they are computed.
+    barrier : Barrier or None
+        Of the schedule `rounds`.
     """
-    torch.set_num_threads(world.scenario.run.threads)
-    torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
-    torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
-    with _seldom_collected():
-        return _played(Simulation(world, entry, folder, timing_only, on_progress), folder)
-
-
-def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
-    """The summary of a run, which goes to its folder with all else."""
-    status: dict[str, Any] = {"state": "running"}
-    try:
-        if folder is not None:
-            run.write_inputs(folder)
-            summary.write_json(folder / "status.json", status)
-        run.to_horizon()
-        status = {"state": "done"}
-        return run.finish(folder)
-    except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
-        raise
-    finally:
-        run.ctx.recorder.close()
-        if folder is not None and folder.exists():
-            status |= {"virtual_s": to_s(run.ctx.env.now)}
-            summary.write_json(folder / "status.json", status)
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Garbage of a run is nearly all counted out at once: looking for cycles may wait.
-
-    What is there before outlives the run, and need not be looked at again and again. What is left
-    of the run goes at its end, before another one asks for as much memory.
-    """
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*COLLECTED_EVERY)
-    try:
-        yield
-    finally:
-        gc.collect()
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
-
-
-class Simulation:
-    """One run in progress."""
 
     def __init__(
         self,
@@ -140,49 +90,80 @@ class Simulation:
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
-        self.ctx = open_context(world, entry, folder, timing_only)
-        self.evaluator = Evaluator(self.ctx, world.scenario.stages_of(entry))
+        self.started_s = time.perf_counter()
         self.events = 0
         self.accuracy: float | None = None
-        self.started_s = time.perf_counter()
-        self._processes: list[deadlock.Processes] = []
-        self._start_nodes()
+        self.counts: Counter[str] = Counter()
+        self.weights_due: list[LoggedWeights] = []
+        algorithm = importlib.import_module(type(entry.params).__module__)
 
-    def _start_nodes(self) -> None:
-        ctx = self.ctx
-        module = importlib.import_module(type(self.entry.params).__module__)
-        ctx.nodes.extend(Node(i, ctx) for i in range(len(ctx.roles)))
-        for node in ctx.nodes:
-            if node.id in ctx.left_out:
-                self._processes.append([])
-                continue
-            try:
-                generators = list(module.processes(node, self.entry.params))
-            except Exception as error:
-                raise blamed(ctx.env, node.id, "processes", error) from error
-            self._processes.append(
-                [(name_of(g), ctx.env.process(named(ctx.power, node.id, g))) for g in generators]
-            )
-        if ctx.schedule.barrier:
-            deadline_s = ctx.schedule.deadline_s  # type: ignore[attr-defined]
-            ctx.barrier = Barrier(
-                ctx.env,
-                len(ctx.nodes),
-                to_ns(ctx.schedule.interval_s),  # type: ignore[attr-defined]
-                None if deadline_s is None else to_ns(deadline_s),
-                ctx.slot_ns,
-                ctx.power.off,
-                lambda: ctx.link.in_flight,
-                lambda i: deadlock.is_idle(self._processes[i]),
-                lambda i, wake: ctx.nodes[i].started(wake),
-                self._skipped,
-            )
-            look = ctx.barrier.look
-            ctx.power.tell(lambda _node, _on: look())
+        self.clock = Clock()
+        self.recorder = open_recorder(world, folder)
+        self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now)
+        self.membership = membership(world, algorithm)
+        times = wakeup_times(world)
+        last_wakeup = self._last_round if times is None else times.last_wakeup
+        self.link, self.devices = open_network(world, entry, self.clock, self.recorder, last_wakeup)
+        self.barrier = self._open_barrier() if times is None else None
+        wakeups = self.barrier or times
+        assert wakeups is not None
+        assembly = NodeAssembly(
+            world,
+            self.clock,
+            self.recorder,
+            self.learning,
+            self.membership,
+            self.link,
+            self.devices,
+            wakeups,
+            self.counts,
+            self.weights_due,
+        )
+        self.parts = assembly.all_parts()
+        self.nodes = [assembly.node(parts) for parts in self.parts]
+        self.evaluator = Evaluator(
+            self.parts,
+            self.learning,
+            self.recorder,
+            self.link.bits_sent_by,
+            self.devices.meter.spent_j,
+            world.malicious,
+            self.weights_due,
+            world.samples.num_classes,
+            world.scenario.stages_of(entry),
+        )
+        self._processes = [self._start(node, algorithm) for node in self.nodes]
+
+    def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
+        if node.id in self.membership.left_out:
+            return []
+        power, params = self.devices.power, self.entry.params
+        make = partial(algorithm.processes, node, params)
+        return start_processes(node.id, make, self.clock, power)
+
+    # -- rounds ----------------------------------------------------------------------------------
+
+    def _open_barrier(self) -> Barrier:
+        return open_barrier(
+            self.world,
+            self.clock,
+            self.devices,
+            in_flight=lambda: self.link.in_flight,
+            idle=lambda i: deadlock.only_listens(self._processes[i]),
+            started=lambda i, wake: self.parts[i].wakeups.started(wake),
+            skipped=self._skipped,
+        )
+
+    def _last_round(self, node: int, time_ns: int) -> tuple[int, int]:
+        """What the link takes for a node's last wake-up under `rounds`: the round alone tells."""
+        assert self.barrier is not None
+        return 0, self.barrier.round
 
     def _skipped(self, node: int, number: int) -> None:
-        self.ctx.counts["wakeups_skipped"] += 1
-        self.ctx.recorder.wake(self.ctx.env.now, node, number, "skipped")
+        self.counts["wakeups_skipped"] += 1
+        self.recorder.wake(self.clock.now, node, number, "skipped")
+
+    # -- the loop --------------------------------------------------------------------------------
 
     def to_horizon(self) -> None:
         """Play until the horizon, evaluating on the way.
@@ -192,9 +173,9 @@ class Simulation:
         DeadlockError
             If nothing is left to happen while processes wait.
         """
-        env, scenario = self.ctx.env, self.world.scenario
+        clock, scenario = self.clock, self.world.scenario
         horizon_ns, every_ns = to_ns(scenario.horizon_s), to_ns(scenario.evaluate_every_s)
-        next_evaluation_ns, events, step, peek = 0, 0, env.step, env.peek
+        next_evaluation_ns, events, step, peek = 0, 0, clock.step, clock.peek
         while True:
             next_ns = peek()
             while next_evaluation_ns < next_ns and next_evaluation_ns <= horizon_ns:
@@ -208,8 +189,9 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        if env.waiting == self.ctx.power.planned + self.ctx.meter.planned:
-            deadlock.require_nobody(self._processes, self.ctx.power.off, env.now)
+        power, meter = self.devices.power, self.devices.meter
+        if clock.waiting == power.planned + meter.planned:
+            deadlock.require_no_deadlock(self._processes, power.off, clock.now)
         self._evaluate(horizon_ns, last=True)
         self._tell()
 
@@ -218,16 +200,16 @@ class Simulation:
             self.accuracy = self.evaluator.run(time_ns)
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
-        self.ctx.recorder.checkpoint()
+        self.recorder.checkpoint()
 
     def _tell(self) -> None:
         if self.on_progress is not None:
             self.on_progress(
                 Progress(
-                    to_s(min(self.ctx.env.now, to_ns(self.world.scenario.horizon_s))),
+                    to_s(min(self.clock.now, to_ns(self.world.scenario.horizon_s))),
                     self.world.scenario.horizon_s,
                     self.events,
-                    self.ctx.recorder.local_steps,
+                    self.recorder.local_steps,
                     self.accuracy,
                     time.perf_counter() - self.started_s,
                 )
@@ -236,60 +218,79 @@ class Simulation:
     # -- run folder ------------------------------------------------------------------------------
 
     def write_inputs(self, folder: Path) -> None:
-        """What the run was made of: scenario, environment, nodes."""
+        """Write what the run is made of: scenario, environment, nodes."""
         folder.mkdir(parents=True, exist_ok=True)
-        scenario = self.world.scenario
-        played = scenario.run.model_copy(update={"routes": self.ctx.routes.by_signature()})
+        world, scenario = self.world, self.world.scenario
+        played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})
         (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
-        summary.write_json(folder / "environment.json", environment(self.world, self.ctx))
-        self.ctx.recorder.nodes(node_table(self.world, self.ctx))
+        made_of = environment(world, self.learning, self.link.discovery)
+        summary.write_json(folder / "environment.json", made_of)
+        self.recorder.nodes(node_table(world, self.devices))
 
     def finish(self, folder: Path | None) -> dict[str, Any]:
-        """Close the log and sum up."""
-        ctx, scenario = self.ctx, self.world.scenario
+        """Close the log and sum up.
+
+        Parameters
+        ----------
+        folder : Path or None
+            Where the summary and the values kept are written.
+
+        Returns
+        -------
+        dict
+            The summary.
+        """
+        found = self._summary_fields()
+        if folder is None:
+            return summary.summarise(self.recorder.metric_rows(), found)
+        if not self.learning.timing_only:
+            kept = {parts.id: parts.publishing.kept_values() for parts in self.parts}
+            artifacts.write(folder / "kept", kept)
+        return summary.write(folder, found)
+
+    def _summary_fields(self) -> dict[str, Any]:
+        """What the summary says beside what is read from the metrics."""
+        world, scenario = self.world, self.world.scenario
+        power, meter, scheduler = self.devices.power, self.devices.meter, self.learning.scheduler
         wall_s = time.perf_counter() - self.started_s
-        unread = sum(node.unread() for node in ctx.nodes)
-        totals, end_ns = ctx.recorder.close(), to_ns(scenario.horizon_s)
-        extra = {
+        totals, end_ns = self.recorder.close(), to_ns(scenario.horizon_s)
+        found = {
             "name": scenario.name,
             "algorithm": self.entry.name,
             "seed": scenario.seed,
-            "nodes": len(ctx.nodes),
+            "nodes": len(self.nodes),
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,
-            "energy_j": ctx.meter.total_j(end_ns),
+            "energy_j": meter.total_j(end_ns),
             "counts": {
-                "messages_unread": unread,
-                "messages_in_flight": ctx.link.in_flight,
-                "messages_superseded": sum(node.superseded() for node in ctx.nodes),
-                **ctx.counts,
+                "messages_unread": sum(parts.inbox.unread() for parts in self.parts),
+                "messages_in_flight": self.link.in_flight,
+                "messages_superseded": sum(parts.inbox.superseded() for parts in self.parts),
+                **self.counts,
             },
             "engine": {
                 "events": self.events,
                 "events_per_s": self.events / wall_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
-                "mean_batch_width": ctx.scheduler.mean_batch_width,
-                "flushes": ctx.scheduler.flushes,
-                "backend": backend_name(ctx),
-                "one_by_one": ctx.scheduler.one_by_one,
-                "device": str(self.world.shards.x.device),
+                "mean_batch_width": scheduler.mean_batch_width,
+                "flushes": scheduler.flushes,
+                "backend": backend_name(scheduler),
+                "one_by_one": scheduler.one_by_one,
+                "device": str(world.shards.x.device),
             },
-            "topology": graph_summary(ctx),
-            "diverged": ctx.scheduler.diverged(),
-            "parameters_sha256": parameters_sha256(ctx),
+            "topology": graph_summary(self.membership),
+            "diverged": scheduler.diverged(),
+            "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
-        if self.world.positions_m is not None and self.world.budget is not None:
-            extra["links"] = self.world.budget.described()
-        if not ctx.power.always_on:
-            extra["power"] = ctx.power.summary(end_ns)
-        if scenario.energy != Energy() or any(self.world.batteries_j):
-            extra["energy"] = ctx.meter.summary(end_ns)
+        if world.positions_m is not None and world.budget is not None:
+            found["links"] = world.budget.described()
+        if not power.always_on:
+            found["power"] = power.summary(end_ns)
+        if scenario.energy != Energy() or any(world.batteries_j):
+            found["energy"] = meter.summary(end_ns)
         if scenario.attack is not None:
-            extra["attack"] = {**scenario.attack.model_dump(), "malicious": sorted(ctx.malicious)}
-        if folder is None:
-            return summary.summarise(ctx.recorder.metric_rows(), extra)
-        if not ctx.timing_only:
-            artifacts.write(folder / "kept", {node.id: node.kept_values() for node in ctx.nodes})
-        return summary.write(folder, extra)
+            attack = scenario.attack.model_dump()
+            found["attack"] = {**attack, "malicious": sorted(world.malicious)}
+        return found

@@ -1,9 +1,9 @@
 """The barrier of the `rounds` schedule.
 
-A round starts when every node waits for it; an exchange ends when every node has joined it or
-ended its round and all its messages have been delivered or given up. Either ends at the round's
-deadline, too. Nodes that only listen or serve, nodes whose processes have ended, and nodes
-that are off are not waited for; a node that is off misses the rounds that start meanwhile.
+A round starts when every node waits for it. An exchange ends when every node has joined it or ended
+its round, and all its messages have been delivered or given up. Both end at the round's deadline,
+too. Nodes that only listen or serve, nodes whose processes have ended and nodes that are off are
+not waited for; a node that is off misses the rounds that start meanwhile.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -11,19 +11,32 @@ from dataclasses import dataclass, field
 
 import simpy
 
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, Clock, Event, then
 from netsim.errors import ProtocolError
 from netsim.messaging.mailbox import Stored
 from netsim.schedules import Wake
 
 
 @dataclass(eq=False)
-class Meeting:
-    """One exchange of one (kind, phase) in one round."""
+class RoundExchange:
+    """One exchange of one (message class, phase) in one round.
 
-    joined: dict[int, tuple[simpy.Event, frozenset[int]]] = field(default_factory=dict)
+    Attributes
+    ----------
+    joined : dict of int to (Event, frozenset of int)
+        For each node that has joined, the event it waits for and the senders that it expects.
+    delivered : dict of int to dict of int to Stored
+        By receiver and sender, what waits for the end of the exchange.
+    mailboxes : dict of int to callable
+        By receiver, where messages go that it does not expect.
+    in_flight : int
+        Messages that have not ended.
+    over : bool
+    """
+
+    joined: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
     delivered: dict[int, dict[int, Stored]] = field(default_factory=dict)
-    keep: dict[int, Callable[[Stored], None]] = field(default_factory=dict)
+    mailboxes: dict[int, Callable[[Stored], None]] = field(default_factory=dict)
     in_flight: int = 0
     over: bool = False
 
@@ -33,21 +46,29 @@ class Barrier:
 
     Parameters
     ----------
+    env : Clock
     nodes : int
     interval_ns : int
-        How long a round lasts at least.
+        How long a round lasts at least [ns].
     deadline_ns : int or None
-        How long a round lasts at most.
+        How long a round lasts at most [ns].
+    slot_ns : int
+        Length of a slot [ns].
     off : set of int
-        Nodes that are off; `look` is to be called after every change.
+        Nodes that are off; `recheck` is to be called after every change.
     in_flight : callable
-        How many messages the link still has to deliver or give up.
+        () -> how many messages the link still has to deliver or give up.
     idle : callable
-        Whether a node has nothing left to do but listen.
+        (node) -> whether it has nothing left to do but listen.
     started : callable
         Called with (node, Wake) when a node starts a round.
     skipped : callable
         Called with (node, round) for a node that a new round found at work, or off.
+
+    Attributes
+    ----------
+    round : int
+        Number of the last round that has started; 0 before the first.
     """
 
     def __init__(
@@ -69,86 +90,127 @@ class Barrier:
         self._started, self._skipped = started, skipped
         self.round = 0
         self._earliest_ns = 0
-        self._waiting: dict[int, simpy.Event] = {}
-        self._meetings: dict[tuple[type, int], Meeting] = {}
+        self._waiting: dict[int, Event] = {}
+        self._exchanges: dict[tuple[type, int], RoundExchange] = {}
         self._past_deadline = False
         self._check_due = False
         self._takes_part: set[int] = set()
         self._behind: set[int] = set()
         """Nodes that were off when an exchange or a round went on without them."""
 
+    # -- what nodes call -------------------------------------------------------------------------
+
     def wakeup(self, node: int) -> simpy.Event:
-        """Event: the node's next round starts; until then its current one has ended."""
+        """Event: the node's next round starts. Calling this ends the node's current round."""
         if node in self._waiting:
             raise ProtocolError("wakeup: another process of this node waits for the round already")
-        event = self._waiting[node] = self._env.event()
-        event.what = "the next round"  # type: ignore[attr-defined]
+        event = self._waiting[node] = self._env.pending("the next round")
         self._takes_part.add(node)
-        self.look()
+        self.recheck()
         return event
 
     def join(
         self, node: int, kind: type, phase: int, expect: Collection[int]
-    ) -> tuple[simpy.Event, Meeting]:
-        """Event: the exchange is over; its value is {sender: Stored} of what came from `expect`."""
-        meeting = self._meetings.setdefault((kind, phase), Meeting())
-        if node in meeting.joined:
+    ) -> tuple[simpy.Event, RoundExchange]:
+        """Let a node take part in an exchange of this round.
+
+        Parameters
+        ----------
+        node : int
+        kind : type
+            The message class.
+        phase : int
+        expect : collection of int
+            The senders whose messages the node waits for.
+
+        Returns
+        -------
+        event : simpy.Event
+            The exchange is over; its value is {sender: Received} of what came from `expect`.
+        exchange : RoundExchange
+            Its `in_flight` is to be raised by the messages that the node sends in it, each of which
+            is to be reported to `resolved`.
+
+        Raises
+        ------
+        ProtocolError
+            If the node is in this exchange already.
+        """
+        exchange = self._exchanges.setdefault((kind, phase), RoundExchange())
+        if node in exchange.joined:
             raise ProtocolError(
                 f"exchange: another process of this node is in it already ({kind.__name__}, phase "
                 f"{phase}); give each process a phase or a kind of message of its own"
             )
-        event = self._env.event()
-        event.what = f"exchange({kind.__name__}, phase {phase})"  # type: ignore[attr-defined]
-        meeting.joined[node] = (event, frozenset(expect))
+        event = self._env.pending(f"exchange({kind.__name__}, phase {phase})")
+        exchange.joined[node] = (event, frozenset(expect))
         self._takes_part.add(node)
-        self.look()
-        return event, meeting
+        self.recheck()
+        return event, exchange
 
     def resolved(
         self,
-        meeting: Meeting,
+        exchange: RoundExchange,
         receiver: int,
         stored: Stored | None,
-        keep: Callable[[Stored], None],
+        mailbox: Callable[[Stored], None],
     ) -> bool:
-        """A message of an exchange has ended; False if it came after the exchange was over.
+        """A message of an exchange has ended.
 
-        `keep` gets it if the receiver turns out not to expect it.
+        Parameters
+        ----------
+        exchange : RoundExchange
+        receiver : int
+        stored : Stored or None
+            The message, if it has arrived.
+        mailbox : callable
+            Gets the message at the end of the exchange if the receiver does not expect it.
+
+        Returns
+        -------
+        bool
+            False if the exchange was over already: the message is the caller's to keep.
         """
-        meeting.in_flight -= 1
-        if meeting.over:
+        exchange.in_flight -= 1
+        if exchange.over:
             return False
         if stored is not None:
-            meeting.delivered.setdefault(receiver, {})[stored.sender] = stored
-            meeting.keep[receiver] = keep
-        self.look()
+            exchange.delivered.setdefault(receiver, {})[stored.sender] = stored
+            exchange.mailboxes[receiver] = mailbox
+        self.recheck()
         return True
 
-    def look(self) -> None:
-        """Look, once this instant's other events are over, whether anything can go on."""
+    def recheck(self) -> None:
+        """Check, once this instant's other events are over, whether a round or exchange ends."""
         if not self._check_due:
             self._check_due = True
-            then(self._env.due(0, LAST), lambda _: self._check())
+            then(self._env.due(0, LAST), self._check)
 
-    def _check(self) -> None:
+    def held(self, node: int) -> int:
+        """Messages to a node that wait for the end of their exchange."""
+        return sum(len(e.delivered.get(node, ())) for e in self._exchanges.values())
+
+    # -- the ends of exchanges -------------------------------------------------------------------
+
+    def _check(self, _: simpy.Event) -> None:
         self._check_due = False
-        for key, meeting in list(self._meetings.items()):
-            settled = meeting.in_flight == 0 and self._all_in(meeting.joined)
-            if meeting.joined and (settled or self._past_deadline):
+        for key, exchange in list(self._exchanges.items()):
+            settled = exchange.in_flight == 0 and self._all_in(exchange.joined)
+            if exchange.joined and (settled or self._past_deadline):
                 self._end(key)
-        self._let_go_on()
+        self._end_exchanges_of_late_nodes()
         done = self._past_deadline or (self._in_flight() == 0 and self._all_in(()))
         if done and not self._waiting.keys() <= self._off:
             self._start_round_in_time()
 
-    def _let_go_on(self) -> None:
-        """End what only nodes wait for that were off, and so never reach where the others wait."""
+    def _end_exchanges_of_late_nodes(self) -> None:
+        """End exchanges in which only nodes wait that were off and missed the others there."""
         alone = [
             key
-            for key, meeting in self._meetings.items()
-            if meeting.in_flight == 0 and meeting.joined.keys() & self._behind
+            for key, exchange in self._exchanges.items()
+            if exchange.in_flight == 0 and exchange.joined.keys() & self._behind
         ]
-        if alone and self._all_in({i for m in self._meetings.values() for i in m.joined}):
+        if alone and self._all_in({i for e in self._exchanges.values() for i in e.joined}):
             for key in alone:
                 self._end(key)
 
@@ -160,26 +222,25 @@ class Barrier:
         )
 
     def _end(self, key: tuple[type, int]) -> None:
-        meeting = self._meetings.pop(key)
-        meeting.over = True
-        self._behind |= self._off - meeting.joined.keys()
-        for node, (event, expect) in sorted(meeting.joined.items()):
-            got = meeting.delivered.get(node, {})
-            event.succeed({i: s for i, s in sorted(got.items()) if i in expect})
-        for node, got in sorted(meeting.delivered.items()):
-            expect = meeting.joined[node][1] if node in meeting.joined else frozenset()
+        exchange, now = self._exchanges.pop(key), self._env.now
+        exchange.over = True
+        self._behind |= self._off - exchange.joined.keys()
+        for node, (event, expect) in sorted(exchange.joined.items()):
+            got = exchange.delivered.get(node, {})
+            event.succeed({i: s.handed(now) for i, s in sorted(got.items()) if i in expect})
+        for node, got in sorted(exchange.delivered.items()):
+            expect = exchange.joined[node][1] if node in exchange.joined else frozenset()
             for sender in sorted(got.keys() - expect):
-                meeting.keep[node](got[sender])
-        self.look()
+                exchange.mailboxes[node](got[sender])
+        self.recheck()
 
-    def held(self, node: int) -> int:
-        """Messages to a node that wait for the end of their exchange."""
-        return sum(len(m.delivered.get(node, ())) for m in self._meetings.values())
+    # -- the starts of rounds --------------------------------------------------------------------
 
     def _start_round_in_time(self) -> None:
+        """Start the next round now, or when this one has lasted as long as it must."""
         wait_ns = self._earliest_ns - self._env.now
         if wait_ns > 0:
-            self._env.after(wait_ns, self.look)
+            self._env.after(wait_ns, self.recheck)
         else:
             self._start_round()
 
@@ -205,4 +266,4 @@ class Barrier:
     def _deadline(self, round_number: int) -> None:
         if round_number == self.round:
             self._past_deadline = True
-            self.look()
+            self.recheck()

@@ -1,4 +1,4 @@
-"""Each peer's freshest message: what an exchange gives under schedules without a barrier."""
+"""Each peer's latest message: what an exchange gives under schedules without a barrier."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -8,11 +8,11 @@ from netsim.messaging.mailbox import Stored
 from netsim.messaging.message import Received
 
 Tag = tuple[type, int]
-"""What an exchange is known by: message class and phase."""
+"""What identifies an exchange: message class and phase."""
 
 
 class _Exchange:
-    """What has come for one exchange, by sender, and of whom nobody has seen the latest."""
+    """Messages of one exchange by sender, and the senders whose latest nobody has seen yet."""
 
     __slots__ = ("latest", "unseen")
 
@@ -21,7 +21,7 @@ class _Exchange:
         self.unseen: set[int] = set()
 
 
-class Freshest:
+class LatestMessages:
     """Latest messages of one node's exchanges.
 
     Attributes
@@ -29,7 +29,7 @@ class Freshest:
     asked : set of Tag
         The exchanges in which the node has taken part.
     superseded : int
-        Messages that nobody saw before a fresher one of the same sender took their place.
+        Messages that no process saw before a later one of the same sender took their place.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Freshest:
         self.superseded = 0
 
     def put(self, tag: Tag, stored: Stored) -> None:
-        """A message has come; it may have been overtaken by a later one."""
+        """Keep a message that has come, unless one that was sent later came before it."""
         exchange, sender = self._exchanges[tag], stored.sender
         before = exchange.latest.get(sender)
         if before is not None:
@@ -50,7 +50,20 @@ class Freshest:
         exchange.unseen.add(sender)
 
     def take(self, tag: Tag, senders: Collection[int], now_ns: int) -> dict[int, Received[Any]]:
-        """The latest message of each of the senders that has sent one."""
+        """The latest message of each sender that has sent one; it stays for the next call.
+
+        Parameters
+        ----------
+        tag : Tag
+        senders : collection of int
+        now_ns : int
+            Virtual time, to which the ages refer [ns].
+
+        Returns
+        -------
+        dict of int to Received
+            By sender, ascending.
+        """
         exchange = self._exchanges[tag]
         latest = exchange.latest
         self.asked.add(tag)
@@ -58,5 +71,5 @@ class Freshest:
         return {j: latest[j].handed(now_ns) for j in sorted(senders) if j in latest}
 
     def unseen(self) -> int:
-        """Messages that nobody has seen."""
+        """Messages that no process has seen."""
         return sum(len(exchange.unseen) for exchange in self._exchanges.values())

@@ -1,6 +1,7 @@
-"""A node's mailbox: messages by kind, and processes that wait for them.
+"""A node's mailbox: messages by class, and the processes that wait for them.
 
-A waiter that gives up is taken off the list, so a time-out never swallows a later message.
+A process whose time-out has passed is taken off the list of those that wait, so a later message
+goes to the next one instead of being lost.
 """
 
 from collections import deque
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import simpy
 
-from netsim.clock import Clock
+from netsim.clock import Clock, Event
 from netsim.errors import ProtocolError
 from netsim.messaging.message import Message, Received
 from netsim.recording.traffic_stats import Ages
@@ -17,9 +18,20 @@ from netsim.units import NS_PER_S
 
 
 class Stored(NamedTuple):
-    """A delivered message before it is handed to the algorithm.
+    """A delivered message that has not been handed to the algorithm.
 
-    `ages` is told of every time when that happens, if its age is of interest.
+    Attributes
+    ----------
+    msg : Message
+    sender : int
+    sent_ns : int
+        Virtual time of sending [ns].
+    round : int
+        The sender's wake-up number then.
+    arrived : numpy.ndarray of bool or None
+        Which packets arrived, of a partial message.
+    ages : Ages or None
+        Is told the message's age whenever it is handed over; None: its age is not counted.
     """
 
     msg: Message
@@ -30,7 +42,7 @@ class Stored(NamedTuple):
     ages: Ages | None = None
 
     def handed(self, now_ns: int) -> Received[Any]:
-        """As the algorithm sees it, aged to this instant."""
+        """The message as the algorithm gets it at `now_ns`, with its age then."""
         msg, sender, sent_ns, round_number, arrived, ages = self
         if ages is not None:
             ages.add(type(msg).__name__, now_ns - sent_ns)
@@ -38,27 +50,15 @@ class Stored(NamedTuple):
         return Received(msg, sender, sent_ns / NS_PER_S, age_s, round_number, arrived)
 
 
-class Arrival(simpy.Event):
-    """What `receive` and `gather` give.
-
-    Attributes
-    ----------
-    listener : bool
-        Whether it is waited for without a time-out.
-    what : str
-        Shown when nothing is left to happen.
-    """
-
-    def __init__(self, env: Clock, what: str, listener: bool) -> None:
-        super().__init__(env)
-        self.what, self.listener = what, listener
+class Arrival(Event):
+    """The event of `receive` and `gather`; a listener where it has no time-out."""
 
     def __or__(self, other: simpy.Event) -> NoReturn:
         raise ProtocolError(f"{self.what} | ... would lose messages; give timeout_s instead")
 
 
 class _Waiter:
-    """One process that waits for messages of one kind."""
+    """A process that waits for messages of one class: for one, or for one of each sender."""
 
     __slots__ = ("event", "got", "one", "senders")
 
@@ -73,7 +73,7 @@ class _Waiter:
 
 
 class Mailbox:
-    """Queues of one node, one per message class."""
+    """Messages of one node that have arrived, a queue for each message class."""
 
     def __init__(self, env: Clock) -> None:
         self._env = env
@@ -81,7 +81,7 @@ class Mailbox:
         self._waiters: dict[type, list[_Waiter]] = {}
 
     def put(self, stored: Stored) -> None:
-        """Hand a message to whoever waits for it, or keep it."""
+        """Hand a message to the first process that waits for it, or queue it."""
         kind = type(stored.msg)
         for waiter in self._waiters.get(kind, ()):
             if waiter.wants(stored.sender):
@@ -94,7 +94,7 @@ class Mailbox:
         return any(w.event.listener for w in self._waiters.get(kind, ()))
 
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
-        """Event: the next message of this kind as `Received`, or None after the time-out."""
+        """Event: the next message of this class as `Received`, or None after the time-out."""
         event = Arrival(self._env, f"receive({kind.__name__})", timeout_ns is None)
         waiter = _Waiter(event, None, one=True)
         queue = self._queues.get(kind)
@@ -105,7 +105,16 @@ class Mailbox:
         return waiter.event
 
     def gather(self, kind: type, senders: Collection[int], timeout_ns: int | None) -> simpy.Event:
-        """Event: {sender: Received}, complete or what had come by the time-out."""
+        """Event: {sender: Received} of one message each, or of those that came in time.
+
+        Parameters
+        ----------
+        kind : type
+            The message class.
+        senders : collection of int
+        timeout_ns : int or None
+            How long to wait [ns]; None: until all have come.
+        """
         event = Arrival(self._env, f"gather({kind.__name__})", timeout_ns is None)
         waiter = _Waiter(event, set(senders), one=False)
         queue = self._queues.get(kind, deque())
@@ -120,7 +129,7 @@ class Mailbox:
         return waiter.event
 
     def unread(self) -> int:
-        """Messages that nobody has asked for yet, or that wait for the others of a `gather`."""
+        """Messages in the queues, and those that wait for the others of a `gather`."""
         gathered = sum(len(w.got) for waiters in self._waiters.values() for w in waiters)
         return gathered + sum(len(q) for q in self._queues.values())
 

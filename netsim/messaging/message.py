@@ -64,13 +64,13 @@ class Received(NamedTuple, Generic[M]):
 
 
 class _Layout(NamedTuple):
-    """What there is to know of a message class: its fields' names, and how to make another."""
+    """The field names of a message class, and how to make another message of it."""
 
     names: tuple[str, ...]
     takes_all: bool
-    """Whether its constructor takes every field and nothing else, as almost all do."""
+    """Whether its constructor takes every field in order and nothing else."""
     only: str | None
-    """The field's name if there is but one: a model and nothing else, as most messages are."""
+    """The name of its only field, if it has but one: most messages are a model alone."""
 
 
 _LAYOUTS: dict[type, _Layout] = {}
@@ -92,6 +92,7 @@ def _layout(kind: type) -> _Layout:
 
 
 def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
+    """Size of a field's value on the air [bit]; `where` names the field in errors."""
     if isinstance(value, Ref):
         return value.num_values * parameter_bits
     if value is None:
@@ -114,15 +115,15 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
 
 
 def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
-    """Size of a message on the air.
+    """Size of a message on the air [bit].
 
     Parameters
     ----------
     message : Message
     parameter_bits : int
-        Bits of one tensor entry or real number.
+        Size of one tensor entry or real number [bit].
     control_bits : int
-        Size of a message that carries nothing else (a request, a hello).
+        Size of a message whose fields take no bits (a request, a hello) [bit].
 
     Returns
     -------
@@ -144,6 +145,7 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
 
 
 def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
+    """A field's value with every Ref in it changed."""
     if isinstance(value, Ref):
         return change(value)
     if value is None or isinstance(value, _NUMBERS):
@@ -159,7 +161,7 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
 
 
 def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
-    """The message with every Ref changed, and with containers of its own."""
+    """The message with every Ref changed; its tuples and dicts are copied."""
     kind = type(message)
     names, takes_all, _ = _layout(kind)
     after, changed = [], False
@@ -195,7 +197,7 @@ def refs_in(value: Any) -> Iterator[Ref]:
 
 
 def handed_to(message: Message, node: int) -> Message:
-    """The message with its Refs owned by `node`: what delivery makes of it."""
+    """The message as it is delivered to `node`, which owns its Refs from now on."""
     kind = type(message)
     only = _layout(kind).only
     if only is not None and isinstance(ref := getattr(message, only), Ref):
@@ -204,7 +206,7 @@ def handed_to(message: Message, node: int) -> Message:
 
 
 def sealed(message: Message, node: int) -> Message:
-    """The message as it leaves `node`, which can't change it any more (a dict is copied).
+    """The message as it leaves `node`: dicts are copied, so that the sender can't change it later.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The model that a node holds while several of its processes train and replace it.
 
 Training takes virtual time, and a model may arrive meanwhile. What then happens is the scenario's
-`[training] on_arrival`, never an accident of who wrote last:
+`[training] on_arrival`, never an accident of which process wrote last:
 
 - `wait`: the arrival takes effect when the job in flight has ended, whose result it replaces;
 - `rebase`: then, too, but with the change that training made to the parameters added to it
@@ -11,21 +11,34 @@ Training takes virtual time, and a model may arrive meanwhile. What then happens
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import simpy
 
-from netsim.clock import then
+from netsim.clock import Clock, Event, then
 from netsim.errors import ProtocolError
 from netsim.learning.refs import Ref
 
-if TYPE_CHECKING:
-    from netsim.node.run_state import Context
-    from netsim.node.training_verbs import Learner
-
 
 class Held:
-    """One model of one node.
+    """One model of one node, as `node.hold(theta)` gives it.
+
+    Parameters
+    ----------
+    node_id : int
+    theta : Ref
+        The model at first.
+    clock : Clock
+    on_arrival : str
+        `wait`, `rebase` or `discard_step`.
+    counts : Counter
+        Where trainings overwritten and discarded are counted.
+    train, mix : callable
+        The node's verbs.
+    drop_job : callable
+        Frees the node's processor from the job in flight.
 
     Attributes
     ----------
@@ -33,16 +46,30 @@ class Held:
         The model now; a job in flight does not show until it has ended.
     """
 
-    def __init__(self, node: Learner, theta: Ref, ctx: Context) -> None:
-        theta.require_owner(node.id)
+    def __init__(
+        self,
+        node_id: int,
+        theta: Ref,
+        clock: Clock,
+        on_arrival: str,
+        counts: Counter[str],
+        train: Callable[..., simpy.Event],
+        mix: Callable[..., Ref],
+        drop_job: Callable[[], None],
+    ) -> None:
+        theta.require_owner(node_id)
         self.theta = theta
-        self._node, self._ctx = node, ctx
+        self._id, self._clock = node_id, clock
+        self._on_arrival, self._counts = on_arrival, counts
+        self._train, self._mix, self._drop_job = train, mix, drop_job
         self._arrived: Ref | None = None
-        self._in_flight: simpy.Event | None = None
-        self._settled: list[simpy.Event] = []
+        self._in_flight: Event | None = None
+        self._settled: list[Event] = []
 
     def train(self, **how: Any) -> simpy.Event:
         """Train the model held (arguments of `node.train`); event `Trained`.
+
+        The event's value is None if the job was dropped (`discard_step`).
 
         Raises
         ------
@@ -50,10 +77,10 @@ class Held:
             If it is being trained already.
         """
         if self._in_flight is not None:
-            raise ProtocolError(f"node {self._node.id}: the model held is being trained already")
+            raise ProtocolError(f"node {self._id}: the model held is being trained already")
         before = self.theta
-        job = self._node.train(before, **how)
-        done = self._in_flight = self._ctx.env.event()
+        job = self._train(before, **how)
+        done = self._in_flight = self._clock.pending("training of the model held")
         then(job, lambda event: self._ended(done, before, event.value))
         return done
 
@@ -65,46 +92,45 @@ class Held:
         ProtocolError
             If it is another node's, or not a whole model.
         """
-        arrived.require_owner(self._node.id)
+        arrived.require_owner(self._id)
         if arrived.architecture is None:
             raise ProtocolError("a whole model is needed here, not a part or another value")
         done = self._in_flight
         if done is None:
             self.theta = arrived
-        elif self._ctx.on_arrival == "discard_step":
-            self._ctx.counts["trainings_discarded"] += 1
+        elif self._on_arrival == "discard_step":
+            self._counts["trainings_discarded"] += 1
             self.theta = arrived
             self._in_flight = None
-            self._node.free_processor()
-            self._wake(done, None)
+            self._drop_job()
+            self._finish(done, None)
         else:
             self._arrived = arrived
 
     def settled(self) -> simpy.Event:
         """Event: no training is in flight."""
-        event = self._ctx.env.event()
         if self._in_flight is None:
-            event.succeed()
-        else:
-            self._settled.append(event)
+            return self._clock.happened()
+        event = self._clock.pending("the end of training")
+        self._settled.append(event)
         return event
 
-    def _ended(self, done: simpy.Event, before: Ref, trained: Any) -> None:
+    def _ended(self, done: Event, before: Ref, trained: Any) -> None:
         if self._in_flight is not done:
             return  # dropped meanwhile
         self._in_flight = None
         arrived, self._arrived = self._arrived, None
         if arrived is None:
             self.theta = trained.theta
-        elif self._ctx.on_arrival == "rebase":
-            moved = self._node.mix([arrived, trained.theta, before], [1.0, 1.0, -1.0])
+        elif self._on_arrival == "rebase":
+            moved = self._mix([arrived, trained.theta, before], [1.0, 1.0, -1.0])
             self.theta = moved.with_part("buffers", arrived.part("buffers"))
         else:
-            self._ctx.counts["trainings_overwritten"] += 1
+            self._counts["trainings_overwritten"] += 1
             self.theta = arrived
-        self._wake(done, trained)
+        self._finish(done, trained)
 
-    def _wake(self, done: simpy.Event, trained: Any) -> None:
+    def _finish(self, done: Event, trained: Any) -> None:
         done.succeed(trained)
         waiting, self._settled = self._settled, []
         for event in waiting:

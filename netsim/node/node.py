@@ -1,226 +1,1027 @@
-"""A node as its algorithm sees it: time, peers, draws; messages and learning are its two halves.
+"""A node as its algorithm sees it: the reference of the node API.
 
-Every verb returns a SimPy event; `yield` on it is the only way virtual time passes.
+An algorithm's processes are generators. A verb that takes virtual time returns an event; `yield`
+gives it to the clock, and comes back with the event's value once the event has happened. All other
+verbs return at once, and no time passes. What is computed is lazy: a `Ref` stands for a value from
+the moment it is asked for, and its numbers are computed later, many nodes at a time.
+
+A node that is switched off pauses: its processes go on when it is on again.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Generator, Sequence
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from typing import Any
 
 import simpy
 
-from netsim.clock import LAST, then
-from netsim.clock import Clock as VirtualClock
-from netsim.node.adversary import Tampering
-from netsim.node.messaging_verbs import Messenger
-from netsim.node.run_state import Context
-from netsim.node.training_verbs import Learner
-from netsim.schedules import Wake
+from netsim.clock import Clock
+from netsim.learning.jobs import BatchKey
+from netsim.learning.refs import Ref
+from netsim.learning.shards import Shards
+from netsim.messaging.message import Message, Received
+from netsim.node.live_model import Held
+from netsim.node.parts import NodeParts
+from netsim.node.wakeups import Condition
 from netsim.units import to_ns, to_s
 
 Process = Generator[simpy.Event, Any, Any]
+"""A process of an algorithm."""
 
 
-class _Progress:
-    """How far one process has come: the last slot and wake-up that it was given."""
-
-    __slots__ = ("slot", "wake")
-
-    def __init__(self, slot: int) -> None:
-        self.slot = slot
-        self.wake = 0
-
-    def woke(self, event: simpy.Event) -> None:
-        """The wake-up that `event` tells of has come."""
-        self.slot = cast(Wake, event.value).slot
-
-
-class Condition:
-    """Lets processes of one node wait for each other."""
-
-    def __init__(self, env: VirtualClock) -> None:
-        self._env = env
-        self._waiting: list[simpy.Event] = []
-
-    def wait(self) -> simpy.Event:
-        """Event: somebody notifies after now."""
-        event = self._env.event()
-        event.what = "a condition"  # type: ignore[attr-defined]
-        self._waiting.append(event)
-        return event
-
-    def notify(self) -> None:
-        """Wake every process that waits."""
-        waiting, self._waiting = self._waiting, []
-        for event in waiting:
-            event.succeed()
-
-
-class Node(Messenger, Learner):
+class Node:
     """One node.
+
+    Verbs come in five groups: time (`wakeup tick sleep condition`), the others (`peers reachable`),
+    messages (`send broadcast receive gather ask serve exchange`), learning (`initial train hold
+    batch outputs loss gradient measure mix select pool compute value`), and what a node shows
+    (`publish log_weights keep`); `uniform` and `permutation` are the only randomness.
+
+    Parameters
+    ----------
+    parts : NodeParts
+        What the verbs are handed to.
+    clock : Clock
+    num_nodes : int
+    schedule : str
+    slots_per_exchange : int or None
+    shards : Shards
+    learning_rate : float
 
     Attributes
     ----------
     id : int
+        Its number, from 0.
     role : str
+        Its group's in the scenario: `node` by default, `server`, or a name of the user's own.
+    num_nodes : int
+        How many nodes there are.
     neighbours : tuple of int
         Whom it may ever talk to, ascending: a fixed set, for what a method keeps about each.
-    num_nodes : int
-    round : int
-        Number of its last wake-up.
+    servers : tuple of int
+        The neighbours whose role is `server`.
+    schedule : str
+        Name of the exchange schedule: `star`, `rounds`, `poisson` or `periodic`.
+    slots_per_exchange : int or None
+        The paper's T_ex under `star`; None under other schedules.
+    train_size : int
+        How many training samples it has.
+    learning_rate : float
+        The scenario's learning rate, for algorithms that let it decay.
     """
 
-    def __init__(self, node_id: int, ctx: Context) -> None:
-        self.id = node_id
-        self._ctx = ctx
-        self.role = ctx.roles[node_id]
-        self.neighbours = ctx.neighbours[node_id]
-        self._meetings = ctx.meetings
-        self.num_nodes = len(ctx.roles)
-        self.round = 0
-        self._progress: WeakKeyDictionary[Any, _Progress] = WeakKeyDictionary()
-        self._slots_per_exchange: int | None = getattr(ctx.schedule, "slots_per_exchange", None)
-        interval_s = getattr(ctx.schedule, "interval_s", None)
-        self._interval_ns = to_ns(interval_s) if interval_s else None
-        self._draws: dict[str, int] = defaultdict(int)
-        self._init_learner()
-        self._init_messenger(Tampering(self, ctx) if node_id in ctx.malicious else None)
+    def __init__(
+        self,
+        parts: NodeParts,
+        clock: Clock,
+        num_nodes: int,
+        schedule: str,
+        slots_per_exchange: int | None,
+        shards: Shards,
+        learning_rate: float,
+    ) -> None:
+        self.id, self.role, self.num_nodes = parts.id, parts.role, num_nodes
+        self.neighbours = parts.neighbourhood.neighbours
+        self.servers = parts.neighbourhood.servers
+        self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
+        self.train_size = shards.train_size(parts.id)
+        self.learning_rate = learning_rate
+        self._clock, self._shards = clock, shards
+        self._hold = parts.hold
+        self._wakeups, self._neighbourhood = parts.wakeups, parts.neighbourhood
+        self._messaging, self._requests = parts.messaging, parts.requests
+        self._training, self._values = parts.training, parts.values
+        self._evaluation, self._publishing = parts.evaluation, parts.publishing
+        self._draws = parts.draws
 
     # -- time ------------------------------------------------------------------------------------
 
     @property
     def now_s(self) -> float:
-        """Virtual time."""
-        return to_s(self._ctx.env.now)
+        """Virtual time [s]."""
+        return to_s(self._clock.now)
 
     @property
-    def schedule(self) -> str:
-        """Name of the exchange schedule."""
-        return str(self._ctx.schedule.schedule)  # type: ignore[attr-defined]
-
-    @property
-    def slots_per_exchange(self) -> int | None:
-        """The paper's T_ex under `star`; None under other schedules."""
-        return self._slots_per_exchange
-
-    def _mine(self) -> _Progress:
-        process = self._ctx.env.active_process
-        mine = self._progress.get(process)
-        if mine is None:
-            mine = self._progress[process] = _Progress(self._ctx.env.now // self._ctx.slot_ns)
-        return mine
+    def round(self) -> int:
+        """Number of the node's last wake-up, 0 before the first; its messages bear it."""
+        return self._wakeups.round
 
     def wakeup(self) -> simpy.Event:
-        """Event: `Wake(round, slot)`, the node's next wake-up under the schedule.
+        """Wait for the node's next wake-up under the schedule.
 
-        Clocks are absolute: wake-ups that fell into other work are skipped and logged. Calling
-        this again ends the node's round. So are wake-ups at which the node is off.
+        Clocks are absolute: a wake-up that falls into other work, or at which the node is off, is
+        skipped and logged. Calling this again ends the node's round.
+
+        Returns
+        -------
+        simpy.Event
+            `Wake(round, slot)`. Under `rounds` it happens when every node waits for the round, and
+            at the deadline at the latest; under the other schedules at a time that the schedule
+            alone decides.
+
+        Raises
+        ------
+        ProtocolError
+            Under `rounds`, if another process of this node waits for the round already.
+
+        Examples
+        --------
+        >>> while True:
+        ...     wake = yield node.wakeup()
         """
-        ctx, mine = self._ctx, self._mine()
-        if ctx.barrier is not None:
-            event = ctx.barrier.wakeup(self.id)
-            return then(event, mine.woke)
-        assert ctx.clock is not None
-        now, interval_ns = ctx.env.now, self._interval_ns
-        if mine.wake and interval_ns is not None and now > (mine.wake + 1) * interval_ns:
-            paused = not ctx.power.stays_on(self.id, mine.wake * interval_ns, now)
-            ctx.counts["exchanges_outlasting_interval"] += not paused
-        time_ns, number = ctx.clock.next_wakeup(self.id, mine.wake)
-        while time_ns < now:
-            ctx.recorder.wake(time_ns, self.id, number, "skipped")
-            ctx.counts["wakeups_skipped"] += 1
-            time_ns, number = ctx.clock.next_wakeup(self.id, number)
-        mine.wake = number
-        if ctx.power.always_on:
-            event = ctx.env.timeout(time_ns - now, Wake(number, time_ns // ctx.slot_ns))
-        else:
-            event = ctx.env.event()
-            event.what = "its next wake-up"  # type: ignore[attr-defined]
-            ctx.env.after(time_ns - now, self._wake_or_skip, event, mine)
-        return then(then(event, mine.woke), self._woke)
-
-    def _wake_or_skip(self, event: simpy.Event, mine: _Progress) -> None:
-        """The wake-up that `event` waits for has come; if the node is off, the next one will do."""
-        ctx = self._ctx
-        assert ctx.clock is not None
-        if self.id not in ctx.power.off:
-            event.succeed(Wake(mine.wake, ctx.env.now // ctx.slot_ns))
-            return
-        ctx.recorder.wake(ctx.env.now, self.id, mine.wake, "skipped")
-        ctx.counts["wakeups_skipped"] += 1
-        time_ns, mine.wake = ctx.clock.next_wakeup(self.id, mine.wake)
-        ctx.env.after(time_ns - ctx.env.now, self._wake_or_skip, event, mine)
-
-    def started(self, wake: Wake) -> None:
-        """A round of this node starts."""
-        self.round = wake.round
-        self._ctx.recorder.wake(self._ctx.env.now, self.id, wake.round, "woke")
-
-    def _woke(self, event: simpy.Event) -> None:
-        self.started(cast(Wake, event.value))
+        return self._wakeups.wakeup()
 
     def tick(self) -> simpy.Event:
-        """Event: number of the next slot, at its start."""
-        ctx, mine = self._ctx, self._mine()
-        slot = max(mine.slot + 1, -(-ctx.env.now // ctx.slot_ns))
-        mine.slot = slot
-        # What else happens at this instant, instantaneous exchanges included, comes first.
-        return ctx.env.due(slot * ctx.slot_ns - ctx.env.now, LAST, slot)
+        """Wait for the next slot.
+
+        Slots last `[exchange] slot_s`, one local step by default. A process gets each slot once, in
+        order: the one after its last tick or wake-up, but none that has begun before now.
+
+        Returns
+        -------
+        simpy.Event
+            The slot's number, at its start, after all else of that instant. Made for `star`, whose
+            wake-ups are every `slots_per_exchange` slots; it counts time under every schedule.
+
+        Examples
+        --------
+        >>> slot = yield node.tick()
+        >>> trained = yield node.train(theta, steps=1)
+        """
+        return self._wakeups.tick()
 
     def sleep(self, duration_s: float) -> simpy.Event:
-        """Event: so many seconds have passed."""
-        return self._ctx.env.timeout(to_ns(duration_s))
+        """Wait.
+
+        Parameters
+        ----------
+        duration_s : float
+            Virtual time [s], 0 or more.
+
+        Returns
+        -------
+        simpy.Event
+            None, `duration_s` from now; under every schedule.
+
+        Raises
+        ------
+        ValueError
+            If `duration_s` is negative.
+
+        Examples
+        --------
+        >>> yield node.sleep(0.5)
+        >>> node.now_s
+        """
+        return self._clock.timeout(to_ns(duration_s))
 
     def condition(self) -> Condition:
-        """A new condition for processes of this node."""
-        return Condition(self._ctx.env)
+        """A new condition, by which processes of this node wait for each other.
 
-    # -- who -------------------------------------------------------------------------------------
+        Returns
+        -------
+        Condition
+            `condition.wait()` is an event that happens at the next `condition.notify()`; under
+            every schedule.
+
+        Examples
+        --------
+        >>> fresh = node.condition()  # one process calls fresh.notify(),
+        >>> yield fresh.wait()  # another one waits for it
+        """
+        return Condition(self._clock)
+
+    # -- the others ------------------------------------------------------------------------------
 
     @property
     def peers(self) -> tuple[int, ...]:
-        """Its neighbours in the topology, ascending; of a contact trace those in contact now."""
-        if self._meetings is None:
-            return self.neighbours
-        met = self._meetings.peers(self.id, self._ctx.env.now)
-        return tuple(j for j in met if j not in self._ctx.left_out)
+        """Its neighbours in the topology, ascending; under a contact trace those in contact now."""
+        return self._neighbourhood.peers()
 
     def reachable(self) -> simpy.Event:
-        """Event: ids of the peers in reach at the moment of asking, ascending.
+        """Ask which peers are in reach now.
 
-        With `discovery = "oracle"` at once and free; with `"probe"` by a broadcast of
-        `control_bits`, and only peers whose reply is decoded count. A node that is off is in
-        nobody's reach.
+        A peer is in reach if its instantaneous SNR is at least the threshold; over wires all are. A
+        node that is off is in nobody's reach.
+
+        Returns
+        -------
+        simpy.Event
+            Their ids, ascending. With `discovery = "oracle"` at once and free; with `"probe"` after
+            `probe_window_s`, or when all have answered, by a broadcast of `control_bits`: only
+            peers whose reply is decoded count. Under every schedule.
+
+        Examples
+        --------
+        >>> there = yield node.reachable()
+        >>> replies = yield node.ask(there, Request(), Reply, timeout_s=1.0)
         """
-        link = self._ctx.link
-        if link.discovery == "probe":
-            return self._requests.probe(self.peers, link.probe_window_s)
-        on = [j for j in self.peers if j not in link.off] if link.off else self.peers
-        return self._ctx.env.event().succeed(link.in_reach(self.id, on) if on else [])
+        return self._neighbourhood.reachable()
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def send(self, to: int, msg: Message) -> simpy.Event:
+        """Send a message to one node.
+
+        It is under way whether or not the event is waited for. The receiver gets it with `receive`
+        or `gather`.
+
+        Parameters
+        ----------
+        to : int
+        msg : Message
+            Its Refs must be this node's.
+
+        Returns
+        -------
+        simpy.Event
+            The outcome (`delivered`, `outage`, ...) when the message has been delivered or given
+            up; None at that time where the link has no acknowledgements. Under every schedule;
+            under `rounds` a round waits for it.
+
+        Raises
+        ------
+        ProtocolError
+            If `to` is no other node, or the message can't be sent.
+
+        Examples
+        --------
+        >>> outcome = yield node.send(3, Model(theta=theta))
+        >>> arrived = outcome == "delivered"
+        """
+        return self._messaging.send(to, msg)
+
+    def broadcast(self, msg: Message, to: Iterable[int] | None = None) -> simpy.Event:
+        """Send one message to several nodes in one airtime.
+
+        Over wires it is one message each. A radio that is busy misses a broadcast.
+
+        Parameters
+        ----------
+        msg : Message
+        to : iterable of int
+            By default the peers.
+
+        Returns
+        -------
+        simpy.Event
+            {receiver: outcome} when the message has ended for all of them, at once if there are
+            none; the outcomes are None over the air, where broadcasts have no acknowledgements.
+            Under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            As `send`.
+
+        Examples
+        --------
+        >>> node.broadcast(Model(theta=theta))
+        >>> outcomes = yield node.broadcast(Model(theta=theta), to=node.servers)
+        """
+        return self._messaging.broadcast(msg, to)
+
+    def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
+        """Wait for the next message of a class.
+
+        Messages wait in the node's mailbox until they are asked for. Never write
+        `receive(...) | ...`: it would lose messages, and is refused.
+
+        Parameters
+        ----------
+        kind : type
+            The message class.
+        timeout_s : float or None
+            How long to wait [s]. None is for loops that do nothing but listen: a node all of whose
+            processes listen is not waited for, neither by a round nor at the end of the run.
+
+        Returns
+        -------
+        simpy.Event
+            `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`. Under
+            every schedule; it also gives what came too late for an `exchange` under `rounds`.
+
+        Examples
+        --------
+        >>> while True:
+        ...     received = yield node.receive(Model, timeout_s=None)
+        """
+        return self._messaging.receive(kind, timeout_s)
+
+    def gather(
+        self, kind: type[Message], senders: Collection[int], timeout_s: float | None
+    ) -> simpy.Event:
+        """Wait for one message of a class from each of several senders.
+
+        Parameters
+        ----------
+        kind : type
+            The message class.
+        senders : collection of int
+        timeout_s : float or None
+            How long to wait for the last [s]; None as in `receive`.
+
+        Returns
+        -------
+        simpy.Event
+            {sender: Received} when all have come, or what has come by `timeout_s`. Under every
+            schedule.
+
+        Examples
+        --------
+        >>> got = yield node.gather(Model, node.peers, timeout_s=2.0)
+        >>> thetas = [received.msg.theta for received in got.values()]
+        """
+        return self._messaging.gather(kind, senders, timeout_s)
+
+    def ask(
+        self,
+        to: int | Iterable[int],
+        msg: Message,
+        reply: type[Message],
+        timeout_s: float,
+        tries: int = 1,
+    ) -> simpy.Event:
+        """Ask peers that `serve` a request, and wait for their replies.
+
+        Peers that have not answered after `timeout_s` are asked again. Replies that come later
+        still are dropped and counted.
+
+        Parameters
+        ----------
+        to : int or iterable of int
+        msg : Message
+            The request.
+        reply : type
+            The class of the replies.
+        timeout_s : float
+            How long each try waits [s].
+        tries : int
+            How often a peer is asked in all.
+
+        Returns
+        -------
+        simpy.Event
+            {peer: Received} when all have answered, after `tries * timeout_s` at the latest; peers
+            that did not answer are absent. Under every schedule; the pull of `star` and of clocks
+            of one's own.
+
+        Raises
+        ------
+        ProtocolError
+            As `send`; later, if a peer serves no such request or answers with another class.
+
+        Examples
+        --------
+        >>> got = yield node.ask(node.peers, Request(), Model, timeout_s=1.0, tries=2)
+        >>> thetas = [received.msg.theta for received in got.values()]
+        """
+        peers = (to,) if isinstance(to, int) else tuple(to)
+        return self._requests.ask(peers, msg, reply, timeout_s, tries)
+
+    def serve(self, request: type[Message], handler: Callable[[Received[Any]], Any]) -> None:
+        """Answer requests of a class from now on, beside whatever else the node does.
+
+        Parameters
+        ----------
+        request : type
+            The class of the requests.
+        handler : callable
+            `handler(received)` returns the reply, or None for no reply, or is a process (a
+            generator function) that takes virtual time and returns it.
+
+        Raises
+        ------
+        ProtocolError
+            If the node serves this class already.
+
+        Notes
+        -----
+        Returns at once, under every schedule. A node that only serves is not waited for.
+
+        Examples
+        --------
+        >>> node.serve(Request, lambda received: Model(theta=state.theta))
+        >>> return []  # a server has no processes of its own
+        """
+        self._requests.serve(request, handler)
+
+    def exchange(
+        self,
+        msg: Message | Mapping[int, Message],
+        to: Iterable[int] | None = None,
+        expect: Iterable[int] | None = None,
+        phase: int = 0,
+        kind: type[Message] | None = None,
+    ) -> simpy.Event:
+        """Send to the peers and collect what they send, as the schedule says.
+
+        Parameters
+        ----------
+        msg : Message or mapping of int to Message
+            One for all receivers, or one each.
+        to : iterable of int
+            Receivers of a single message; by default the peers.
+        expect : iterable of int
+            Senders; by default whoever may ever send, `neighbours`.
+        phase : int
+            Tells exchanges of one message class in one round apart.
+        kind : type
+            The message class, needed only where nothing is sent.
+
+        Returns
+        -------
+        simpy.Event
+            {sender: Received}, senders ascending. Under `rounds` it happens when every node has
+            called this with the same class and phase or has ended its round, and every message was
+            delivered or given up, or at the deadline; senders whose message did not come are
+            absent, and what comes later goes to `receive`. Under the other schedules it happens at
+            once, with the latest message of each sender, however old: `age_s` tells.
+
+        Raises
+        ------
+        ProtocolError
+            As `send`; if nothing is sent and `kind` is not given; under `rounds`, if another
+            process of this node is in this exchange already.
+
+        Examples
+        --------
+        >>> got = yield node.exchange(Model(theta=theta))
+        >>> mixed = node.mix([theta, *(r.msg.theta for r in got.values())], weights)
+        """
+        return self._messaging.exchange(msg, to, expect, phase, kind)
+
+    # -- models and training ---------------------------------------------------------------------
+
+    def initial(self) -> Ref:
+        """The initial model: common to all nodes or the node's own, as the scenario says.
+
+        Returns
+        -------
+        Ref
+            A whole model, at once and under every schedule.
+
+        Examples
+        --------
+        >>> theta = node.initial()
+        >>> head = theta.part("head")
+        """
+        return self._training.initial()
+
+    def hold(self, theta: Ref) -> Held:
+        """Keep a model that several processes of this node train and replace.
+
+        Parameters
+        ----------
+        theta : Ref
+            The model at first.
+
+        Returns
+        -------
+        Held
+            `held.theta`, `held.train(...)`, `held.replace(theta)`, `held.settled()`; what a model
+            that arrives during training does is `[training] on_arrival`. At once; made for
+            asynchronous schedules, where messages arrive at any time.
+
+        Raises
+        ------
+        ProtocolError
+            If `theta` is another node's.
+
+        Examples
+        --------
+        >>> held = node.hold(node.initial())
+        >>> yield held.train(steps=5)  # while another process may call held.replace(...)
+        """
+        return self._hold(theta)
+
+    def train(
+        self,
+        theta: Ref,
+        steps: int | None = None,
+        epochs: int | None = None,
+        loss: Callable[..., Any] | None = None,
+        given: Sequence[Any] = (),
+        learn: Mapping[str, Ref] | None = None,
+        anchor: tuple[Ref, float] | None = None,
+        optimizer: Ref | None = None,
+        learning_rate: float | None = None,
+        stream: str = "train",
+    ) -> simpy.Event:
+        """Train a model on the node's own data.
+
+        Parameters
+        ----------
+        theta : Ref
+            The model to start from; it stays as it is.
+        steps, epochs : int
+            One of the two: minibatch steps, or passes over the node's training samples.
+        loss : callable
+            `loss(model, batch, learned, *given) -> scalar`, a module-level function; None is the
+            mean cross-entropy. `loss.uniforms = k` asks for k draws per sample in `batch`.
+        given : sequence of Ref or number
+            Held fixed, handed to the loss; Params and tuples too, as in `compute`.
+        learn : mapping of str to Ref
+            Trained jointly with the model.
+        anchor : (Ref, float)
+            Adds strength / 2 * ||theta - anchor||^2 to the loss (FedProx, Ditto).
+        optimizer : Ref
+            State from an earlier `Trained`; None starts afresh.
+        learning_rate : float
+            Overrides the scenario's.
+        stream : str
+            Names the counter of minibatches, for a node that trains two models.
+
+        Returns
+        -------
+        simpy.Event
+            `Trained(theta, learned, optimizer)` when its virtual compute time has passed: the
+            processor does one job after another, beside the radio. Under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If not exactly one of `steps` and `epochs` is given, the node has no training data, a
+            Ref is another node's, or `anchor` or `optimizer` do not fit the model.
+
+        Examples
+        --------
+        >>> trained = yield node.train(theta, epochs=1)
+        >>> theta = trained.theta
+        """
+        return self._training.train(
+            theta, steps, epochs, loss, given, learn, anchor, optimizer, learning_rate, stream
+        )
+
+    def batch(self, stream: str = "probe") -> BatchKey:
+        """The next minibatch of the node's training data, for `outputs`.
+
+        Parameters
+        ----------
+        stream : str
+            Names the counter of minibatches; its own by default, so that training does not notice.
+
+        Returns
+        -------
+        BatchKey
+            At once, under every schedule.
+
+        Examples
+        --------
+        >>> batch = node.batch()
+        >>> outputs = node.outputs([theta, other], batch)
+        """
+        return self._training.batch(stream)
+
+    # -- looking at models -----------------------------------------------------------------------
 
     @property
-    def servers(self) -> tuple[int, ...]:
-        """The neighbours whose role is `server`."""
-        return tuple(j for j in self.neighbours if self._ctx.roles[j] == "server")
+    def classes(self) -> tuple[int, ...]:
+        """The labels that this node's training samples have, ascending."""
+        return self._shards.classes(self.id)
+
+    def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
+        """Outputs of several models on one minibatch, in evaluation mode.
+
+        Parameters
+        ----------
+        refs : sequence of Ref
+            m whole models of one architecture.
+        batch : BatchKey
+            From `node.batch()`: n samples.
+
+        Returns
+        -------
+        Ref
+            (m, n, L) for L outputs; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If a Ref is another node's or no whole model.
+
+        Examples
+        --------
+        >>> outputs = node.outputs([theta, received.msg.theta], node.batch())
+        >>> weights = node.compute(similarity, outputs)
+        """
+        return self._evaluation.outputs(refs, batch)
+
+    def loss(self, ref: Ref, split: str = "validation") -> Ref:
+        """Mean cross-entropy of a model over one of the node's splits.
+
+        Parameters
+        ----------
+        ref : Ref
+            A whole model.
+        split : str
+            `train`, `validation` or `test`.
+
+        Returns
+        -------
+        Ref
+            () scalar; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If the node has no such samples, or the Ref is another node's.
+
+        Examples
+        --------
+        >>> better = yield node.value([node.loss(mine), node.loss(theirs)])
+        >>> chosen = mine if better[0] <= better[1] else theirs
+        """
+        return self._evaluation.loss(ref, split)
+
+    def gradient(self, ref: Ref, split: str = "validation") -> Ref:
+        """Gradient of `loss` with respect to the model.
+
+        Parameters
+        ----------
+        ref : Ref
+            A whole model.
+        split : str
+            `train`, `validation` or `test`.
+
+        Returns
+        -------
+        Ref
+            A row like the model's, (D,), zero in the buffer columns; lazy. At once, under every
+            schedule.
+
+        Raises
+        ------
+        ProtocolError
+            As `loss`.
+
+        Examples
+        --------
+        >>> gradient = node.gradient(mixed)
+        >>> weights = node.compute(step, weights, gradient, deltas)
+        """
+        return self._evaluation.gradient(ref, split)
+
+    def measure(
+        self,
+        fn: Callable[..., Any],
+        theta: Ref,
+        split: str = "train",
+        given: Sequence[Any] = (),
+        like: tuple[int, ...] = (),
+    ) -> Ref:
+        """Apply a function of a model and all samples of one split.
+
+        Parameters
+        ----------
+        fn : callable
+            `fn(model, batch, *given)`, module-level; gets `model(x)`, `model.features(x)` in
+            evaluation mode and without gradients, and returns a tensor of shape `like`.
+        theta : Ref
+            A whole model.
+        split : str
+            `train` or `validation`: the node's own samples.
+        given : sequence of Ref or number
+            Handed to `fn`; Params and tuples too, as in `compute`.
+        like : tuple of int
+            Shape of the result; () is a scalar.
+
+        Returns
+        -------
+        Ref
+            `like`; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If `fn` is no module-level function, `theta` no whole model, a Ref another node's, or
+            the node has no such samples.
+
+        Examples
+        --------
+        >>> means = node.measure(class_means, theta, like=(num_classes, num_features))
+        >>> node.broadcast(Prototypes(means=means))
+        """
+        return self._evaluation.measure(fn, theta, split, given, like)
+
+    # -- values of values ------------------------------------------------------------------------
+
+    def mix(self, refs: Sequence[Ref], weights: Sequence[float] | Ref) -> Ref:
+        """Weighted sum of like Refs.
+
+        Parameters
+        ----------
+        refs : sequence of Ref
+            m Refs of one shape.
+        weights : sequence of float or Ref
+            (m,); they may be lazy themselves.
+
+        Returns
+        -------
+        Ref
+            Of the same shape, a whole model if they are; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If the numbers of Refs and weights or the shapes of the Refs differ, or a Ref is another
+            node's.
+
+        Examples
+        --------
+        >>> thetas = [theta, *(received.msg.theta for received in got.values())]
+        >>> theta = node.mix(thetas, [1 / len(thetas)] * len(thetas))
+        """
+        return self._values.mix(refs, weights)
+
+    def select(
+        self,
+        thetas: Sequence[Ref],
+        sizes: Sequence[float],
+        coins: Sequence[float],
+        budget: int | None,
+        state: Ref | None = None,
+    ) -> tuple[Ref, Ref]:
+        """Greedy selection of models by validation loss (`netsim.learning.select.greedy`).
+
+        Parameters
+        ----------
+        thetas : sequence of Ref
+            The node's own model, then c candidates, already shuffled.
+        sizes : sequence of float
+            (1 + c,) training sizes, own first.
+        coins : sequence of float
+            (c,) draws in [0, 1), one a candidate.
+        budget : int or None
+            Largest number of models chosen, own included.
+        state : Ref
+            Where an earlier batch of candidates left off.
+
+        Returns
+        -------
+        weights : Ref
+            (1 + c,); lazy.
+        state : Ref
+            For the next batch of candidates; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If the numbers of models, sizes and coins do not fit, or the node has no validation
+            samples.
+
+        Examples
+        --------
+        >>> coins = node.uniform("coins", len(thetas) - 1)
+        >>> weights, _ = node.select(thetas, sizes, coins, budget=5)
+        """
+        return self._values.select(thetas, sizes, coins, budget, state)
+
+    def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None = None) -> Ref:
+        """The state that `select` starts from when candidates come in batches.
+
+        A first pass over all batches counts every candidate in (`netsim.learning.select.pooled`); a
+        second one offers them, batch by batch, with `select`.
+
+        Parameters
+        ----------
+        thetas : sequence of Ref
+            The node's own model, then the candidates of this batch.
+        sizes : sequence of float
+            (len(thetas),) training sizes, own first.
+        state : Ref
+            Where an earlier batch left off.
+
+        Returns
+        -------
+        Ref
+            The state; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If there is not one size a model.
+
+        Examples
+        --------
+        >>> for thetas, sizes in batches:
+        ...     state = node.pool(thetas, sizes, state)
+        """
+        return self._values.pool(thetas, sizes, state)
+
+    def compute(
+        self, fn: Callable[..., Any], *args: Any, like: Any = None, duration_s: float = 0.0
+    ) -> Any:
+        """Apply a pure function to this node's values.
+
+        Parameters
+        ----------
+        fn : callable
+            Module-level; takes tensors where `args` holds Refs (also within tuples, lists and
+            dicts) and returns a tensor or a tuple of tensors. One marked `@batched` runs for many
+            nodes at once.
+        *args : Ref or number or Params, or tuples, lists and dicts of them
+            Fixed by this call.
+        like : Ref or tuple of int or tuple of either
+            Shapes of the results, where they depend on values; what is like a whole model is one.
+        duration_s : float
+            Virtual time that the processor is busy with it [s].
+
+        Returns
+        -------
+        Ref or tuple of Ref
+            Lazy. At once, under every schedule; the processor's next training waits for
+            `duration_s`.
+
+        Raises
+        ------
+        ProtocolError
+            If `fn` is a lambda, a closure or a bound method, its shapes can't be inferred, or a Ref
+            is another node's.
+
+        Examples
+        --------
+        >>> weights = node.compute(softmax_of_similarity, outputs, params.temperature)
+        >>> mixed = node.mix(thetas, weights)
+        """
+        return self._values.compute(fn, *args, like=like, duration_s=duration_s)
+
+    def value(self, x: Any, duration_s: float | None = None, default: Any = None) -> simpy.Event:
+        """Wait for the numbers of lazy values, where control flow needs them.
+
+        Everything that nodes ask for before the first of it is due is computed together.
+
+        Parameters
+        ----------
+        x : Ref or tuple, list or dict of Refs
+            At most 4,096 numbers.
+        duration_s : float
+            Virtual time until they are there [s]; None: one local step.
+        default : object
+            Stands in under `--timing-only`.
+
+        Returns
+        -------
+        simpy.Event
+            A float for a scalar Ref, a numpy array otherwise, in the structure of `x`, when
+            `duration_s` has passed with the node on. Under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If there are too many numbers, a Ref is another node's, or there is no default under
+            `--timing-only`.
+
+        Examples
+        --------
+        >>> losses = yield node.value([node.loss(t) for t in thetas], default=[0.0] * len(thetas))
+        >>> best = thetas[losses.index(min(losses))]
+        """
+        return self._values.value(x, duration_s, default)
+
+    # -- what a node shows -----------------------------------------------------------------------
+
+    def publish(
+        self,
+        ref: Ref,
+        stage: str,
+        predict: Callable[..., Any] | None = None,
+        given: Sequence[Any] = (),
+    ) -> None:
+        """Publish the model that this node would predict with now.
+
+        Evaluations, at fixed virtual times, measure what was published last.
+
+        Parameters
+        ----------
+        ref : Ref
+            A whole model.
+        stage : str
+            Names it in the metrics: `received`, `mixed`, `trained`.
+        predict : callable
+            `predict(model, x, *given) -> (n, L)`, module-level; replaces the plain forward pass.
+        given : sequence of Ref or number
+            What `predict` needs beside the model.
+
+        Raises
+        ------
+        ProtocolError
+            If a Ref is another node's, `ref` no whole model, or `predict` no module-level function.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule.
+
+        Examples
+        --------
+        >>> node.publish(theta, "trained")
+        >>> node.publish(theta, "trained", predict=nearest_prototype, given=[prototypes])
+        """
+        self._publishing.publish(ref, stage, predict, given)
+
+    def log_weights(
+        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
+    ) -> None:
+        """Log the collaboration graph: this node's weights on others from now on.
+
+        Parameters
+        ----------
+        ids : sequence of int
+            Whom the weights are on, this node included where it has one.
+        weights : Ref or sequence of float
+            (len(ids),); they may be lazy.
+        node : int
+            Whose weights they are, where a server computes them for another node.
+
+        Raises
+        ------
+        ProtocolError
+            If there is not one weight an id, or the Ref is another node's.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule.
+
+        Examples
+        --------
+        >>> weights = node.compute(weigh, outputs)
+        >>> node.log_weights([node.id, *got], weights)
+        """
+        self._publishing.log_weights(ids, weights, node)
+
+    def keep(self, name: str, ref: Ref) -> None:
+        """Keep a value beyond the run.
+
+        What was kept last under a name is written at the run's end to `kept/<name>.npz` in the run
+        folder, each node's as an array `node_<id>`.
+
+        Parameters
+        ----------
+        name : str
+        ref : Ref
+
+        Raises
+        ------
+        ProtocolError
+            If the Ref is another node's.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule.
+
+        Examples
+        --------
+        >>> encoder = trained.learned["encoder"]
+        >>> node.keep("encoder", encoder)
+        """
+        self._publishing.keep(name, ref)
 
     # -- randomness ------------------------------------------------------------------------------
 
     def uniform(self, purpose: str, n: int, common: bool = False) -> list[float]:
-        """`n` draws in [0, 1), the next ones of this node for this purpose.
+        """Uniform draws in [0, 1).
 
-        With `common` every node gets the same ones: an initial value that all share.
+        They depend on the seed, the node, the purpose and how many have been drawn for it, and on
+        nothing that happens elsewhere.
+
+        Parameters
+        ----------
+        purpose : str
+            Names the stream of draws.
+        n : int
+            How many; the next ones of this stream.
+        common : bool
+            Whether every node gets the same ones, as for an initial value that all share.
+
+        Returns
+        -------
+        list of float
+            (n,); at once, under every schedule.
+
+        Examples
+        --------
+        >>> (u,) = node.uniform("partner", 1)
+        >>> partner = node.peers[int(u * len(node.peers))]
         """
-        key, ids = ("common", ()) if common else ("node", (self.id,))
-        first = self._draws[f"{key}/{purpose}"]
-        self._draws[f"{key}/{purpose}"] = first + n
-        streams = self._ctx.streams
-        draws = streams.uniforms(f"{key}/{purpose}", *ids, counters=range(first, first + n))
-        return [float(u) for u in draws]
+        return self._draws.uniform(purpose, n, common)
 
     def permutation(self, purpose: str, ids: Sequence[int]) -> list[int]:
-        """`ids` in a random order, a new one at every call."""
-        draws = self.uniform(purpose, len(ids))
-        return [ids[k] for k in sorted(range(len(ids)), key=draws.__getitem__)]
+        """Some ids in a random order, a new one at every call.
+
+        Parameters
+        ----------
+        purpose : str
+            Names the stream of draws, shared with `uniform`.
+        ids : sequence of int
+
+        Returns
+        -------
+        list of int
+            At once, under every schedule.
+
+        Examples
+        --------
+        >>> order = node.permutation("candidates", node.peers)
+        >>> first = order[0]
+        """
+        return self._draws.permutation(purpose, ids)

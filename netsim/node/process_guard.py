@@ -1,8 +1,11 @@
-"""A node's processes: held back while it is off, errors told with node, virtual time, process."""
+"""What surrounds a node's process: it rests while the node is off, and its errors say where.
+
+An error of an algorithm is raised again with the node, the virtual time and the process in front.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 import simpy
@@ -13,20 +16,47 @@ from netsim.errors import NetsimError, ProtocolError
 from netsim.units import to_s
 
 
-def blamed(env: Clock, node: int, what: str, error: Exception) -> NetsimError:
-    """The error with where and when it happened in front."""
-    where = f"node {node} at {to_s(env.now):g} s in {what}"
+def located_error(error: Exception, now_ns: int, node: int, process: str) -> NetsimError:
+    """The error with where and when it happened in front of its message.
+
+    Parameters
+    ----------
+    error : Exception
+    now_ns : int
+        Virtual time [ns].
+    node : int
+    process : str
+        What the process is called.
+    """
+    where = f"node {node} at {to_s(now_ns):g} s in {process}"
     if isinstance(error, NetsimError):
         return type(error)(f"{where}: {error}")
     return NetsimError(f"{where}: {type(error).__name__}: {error}")
 
 
-def named(
-    power: Power, node: int, generator: Generator[simpy.Event, Any, Any], what: str | None = None
+def guarded_process(
+    power: Power, node: int, generator: Generator[simpy.Event, Any, Any], name: str | None = None
 ) -> Generator[simpy.Event, Any, Any]:
-    """The process; its crash names node, time and process, and so does a yield of no event.
+    """An algorithm's process, to be run by the clock.
 
-    While its node is off it does not go on; it then hears at once of what happened meanwhile.
+    While its node is off it does not go on; when the node is on again it hears of what happened
+    meanwhile.
+
+    Parameters
+    ----------
+    power : Power
+        Knows which nodes are off.
+    node : int
+        Whose process it is.
+    generator : generator
+        The algorithm's.
+    name : str or None
+        What the process is called in errors; None: the generator's name.
+
+    Raises
+    ------
+    NetsimError
+        What the generator raised, located; also if it yields anything but an event.
     """
     off = power.off
     try:
@@ -49,9 +79,44 @@ def named(
     except StopIteration as end:
         return end.value
     except Exception as error:
-        raise blamed(power.env, node, what or name_of(generator), error) from error
+        name = name or process_name(generator)
+        raise located_error(error, power.env.now, node, name) from error
 
 
-def name_of(generator: Any) -> str:
-    """What a process is called in messages."""
+def process_name(generator: Any) -> str:
+    """What a process, or a handler of requests, is called in messages."""
     return str(getattr(generator, "__name__", "a process"))
+
+
+def start_processes(
+    node: int,
+    processes: Callable[[], Iterable[Generator[simpy.Event, Any, Any]]],
+    clock: Clock,
+    power: Power,
+) -> list[tuple[str, simpy.Process]]:
+    """Start the processes of a node at this instant.
+
+    Parameters
+    ----------
+    node : int
+    processes : callable
+        Makes them: the algorithm's `processes` with its arguments.
+    clock : Clock
+    power : Power
+        Knows which nodes are off.
+
+    Returns
+    -------
+    list of (str, simpy.Process)
+        The processes and what they are called.
+
+    Raises
+    ------
+    NetsimError
+        What the algorithm raised, located.
+    """
+    try:
+        generators = list(processes())
+    except Exception as error:
+        raise located_error(error, clock.now, node, "processes") from error
+    return [(process_name(g), clock.process(guarded_process(power, node, g))) for g in generators]

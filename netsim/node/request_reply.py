@@ -5,28 +5,27 @@ A reply carries its request's number, so a late one can't be taken for the answe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import simpy
 
-from netsim.clock import then
+from netsim.clock import Clock, Event, then
+from netsim.devices.availability import Power
 from netsim.errors import ProtocolError
-from netsim.links.link import Transmission
+from netsim.links.link import Link, Transmission
 from netsim.messaging.mailbox import Stored
-from netsim.messaging.message import Message
-from netsim.node.process_guard import blamed, name_of, named
-from netsim.node.run_state import Context
+from netsim.messaging.message import Message, Received
+from netsim.node.outbox import Outbox
+from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.units import to_ns, to_s
-
-if TYPE_CHECKING:
-    from netsim.node.messaging_verbs import Messenger
 
 
 @dataclass(frozen=True)
 class Probe(Message):
-    """Whoever hears this is in reach."""
+    """Asks every node that hears it to answer: the broadcast of `discovery = "probe"`."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +37,53 @@ class ProbeReply(Message):
 class _Pending:
     """One `ask` under way."""
 
-    event: simpy.Event
+    event: Event
     peers: tuple[int, ...]
     reply: type[Message]
     tries_left: int
     got: dict[int, Stored] = field(default_factory=dict)
 
 
-class Requests:
-    """The asking and serving half of one node."""
+class RequestReply:
+    """What one node asks and answers.
 
-    def __init__(self, node: Messenger, ctx: Context) -> None:
-        self._node, self._ctx = node, ctx
+    Parameters
+    ----------
+    node_id : int
+    role : str
+    clock : Clock
+    link : Link
+    outbox : Outbox
+    power : Power
+        A node that is off asks nobody; its handlers pause.
+    counts : Counter
+        Where late replies are counted.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        role: str,
+        clock: Clock,
+        link: Link,
+        outbox: Outbox,
+        power: Power,
+        counts: Counter[str],
+    ) -> None:
+        self._id, self._role = node_id, role
+        self._clock, self._link, self._outbox = clock, link, outbox
+        self._power, self._counts = power, counts
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}
         self._number = 0
+        self.serve(Probe, _answer_probe)
+
+    # -- verbs -----------------------------------------------------------------------------------
 
     def serve(self, request: type[Message], handler: Callable[[Any], Any]) -> None:
-        """Register the handler of a kind of request."""
+        """See `Node.serve`."""
         if request in self._handlers:
-            raise ProtocolError(f"node {self._node.id} serves {request.__name__} already")
+            raise ProtocolError(f"node {self._id} serves {request.__name__} already")
         self._handlers[request] = handler
 
     def ask(
@@ -69,12 +95,25 @@ class Requests:
         tries: int = 1,
         broadcast: bool = False,
     ) -> simpy.Event:
-        """Event: {peer: Received}."""
-        event = self._ctx.env.event()
-        event.what = f"replies to {type(msg).__name__}"  # type: ignore[attr-defined]
+        """Ask several peers; see `Node.ask`.
+
+        Parameters
+        ----------
+        peers : sequence of int
+        msg : Message
+            The request.
+        reply : type
+            The class of the replies.
+        timeout_s : float
+            How long each try waits [s].
+        tries : int
+        broadcast : bool
+            Whether the request goes out in one broadcast instead of one unicast each.
+        """
         peers = tuple(dict.fromkeys(peers))
         if not peers:
-            return event.succeed({})
+            return self._clock.happened({})
+        event = self._clock.pending(f"replies to {type(msg).__name__}")
         self._number += 1
         number, pending = self._number, _Pending(event, peers, reply, tries)
         self._pending[number] = pending
@@ -86,32 +125,21 @@ class Requests:
                 self._close(number)
                 return
             pending.tries_left -= 1
-            if self._node.id not in self._ctx.power.off:  # a try that falls into a pause is lost
+            if self._id not in self._power.off:  # a try that falls into a pause is lost
                 self._send(number, msg, to_ns(timeout_s), broadcast)
-            self._ctx.env.after(to_ns(timeout_s), attempt)
+            self._clock.after(to_ns(timeout_s), attempt)
 
         attempt()
         return event
 
-    def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
-        """Ask those peers of a request that have not answered."""
-        pending, link = self._pending[number], self._ctx.link
-        missing = [j for j in pending.peers if j not in pending.got]
-        group = self._node.transmissions(dict.fromkeys(missing, msg))
-        for tx in group:
-            tx.request, tx.patience_ns = (self._node.id, number), patience_ns
-        if broadcast:
-            link.broadcast(group)
-        else:
-            for tx in group:
-                link.unicast(tx)
-
     def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
         """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
         answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
-        event = self._ctx.env.event()
+        event = self._clock.pending("replies to Probe")
         then(answered, lambda e: event.succeed(sorted(e.value or ())))
         return event
+
+    # -- what the inbox calls --------------------------------------------------------------------
 
     def arrived(self, tx: Transmission, stored: Stored) -> None:
         """A request or a reply has been delivered to this node."""
@@ -124,14 +152,14 @@ class Requests:
             if not isinstance(stored.msg, pending.reply):
                 raise ProtocolError(
                     f"node {tx.src} answered with {type(stored.msg).__name__} at "
-                    f"{to_s(self._ctx.env.now):g} s, "
-                    f"node {self._node.id} asked for {pending.reply.__name__}"
+                    f"{to_s(self._clock.now):g} s, "
+                    f"node {self._id} asked for {pending.reply.__name__}"
                 )
             pending.got[tx.src] = stored
             if len(pending.got) == len(pending.peers):
                 self._close(number)
         else:
-            self._ctx.counts["late_replies"] += 1
+            self._counts["late_replies"] += 1
 
     def without(self, tx: Transmission) -> None:
         """A reply that has come is ignored: go on without it rather than ask again."""
@@ -146,30 +174,46 @@ class Requests:
         """Replies that wait for the others of their request."""
         return sum(len(pending.got) for pending in self._pending.values())
 
+    # -- asking ----------------------------------------------------------------------------------
+
+    def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
+        """Ask those peers of a request that have not answered."""
+        pending = self._pending[number]
+        missing = [j for j in pending.peers if j not in pending.got]
+        group = self._outbox.transmissions(dict.fromkeys(missing, msg))
+        for tx in group:
+            tx.request, tx.patience_ns = (self._id, number), patience_ns
+        if broadcast:
+            self._link.broadcast(group)
+        else:
+            for tx in group:
+                self._link.unicast(tx)
+
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        now = self._ctx.env.now
+        now = self._clock.now
         got = sorted(pending.got.items())
         pending.event.succeed({j: stored.handed(now) for j, stored in got})
 
+    # -- answering -------------------------------------------------------------------------------
+
     def _answer(self, tx: Transmission, stored: Stored) -> None:
-        env, node, kind = self._ctx.env, self._node, type(stored.msg)
+        clock, me, kind = self._clock, self._id, type(stored.msg)
         if kind not in self._handlers:
             raise ProtocolError(
-                f"node {tx.src} asked node {node.id} (role {node.role}) at {to_s(env.now):g} s for "
+                f"node {tx.src} asked node {me} (role {self._role}) at {to_s(clock.now):g} s for "
                 f"{kind.__name__}, which it does not serve"
             )
         handler = self._handlers[kind]
+        name = process_name(handler)
         try:
-            result = handler(stored.handed(env.now))
+            result = handler(stored.handed(clock.now))
             if not isinstance(result, Generator):
                 self._reply(tx, result)
                 return
         except Exception as error:
-            raise blamed(env, node.id, name_of(handler), error) from error
-        env.process(
-            named(self._ctx.power, node.id, self._reply_later(tx, result), name_of(handler))
-        )
+            raise located_error(error, clock.now, me, name) from error
+        clock.process(guarded_process(self._power, me, self._reply_later(tx, result), name))
 
     def _reply_later(
         self, tx: Transmission, result: Generator[simpy.Event, Any, Any]
@@ -181,6 +225,10 @@ class Requests:
             return
         if not isinstance(msg, Message):
             raise ProtocolError(f"a reply is a Message or None, not {type(msg).__name__}")
-        for reply in self._node.transmissions({tx.src: msg}):
+        for reply in self._outbox.transmissions({tx.src: msg}):
             reply.request, reply.reply = tx.request, True
-            self._ctx.link.unicast(reply)
+            self._link.unicast(reply)
+
+
+def _answer_probe(received: Received[Any]) -> ProbeReply:
+    return ProbeReply()

@@ -42,7 +42,7 @@ def play():
         built = world.build(scenario)
         simulation = engine.Simulation(built, scenario.algorithm[0], folder, False, None)
         simulation.to_horizon()
-        simulation.ctx.scheduler.flush()
+        simulation.learning.scheduler.flush()
         simulation.finish(folder)
         return simulation
 
@@ -54,6 +54,6 @@ def models():
     """The rows that the nodes of a simulation published last."""
 
     def rows(simulation):
-        return [list(node.published.values())[-1].ref.tensor() for node in simulation.ctx.nodes]
+        return [node.publishing.last_published().ref.tensor() for node in simulation.parts]
 
     return rows

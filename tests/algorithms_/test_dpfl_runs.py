@@ -76,7 +76,7 @@ def run(play, tmp_path):
 class Transcription:
     def __init__(self, simulation, budgets, lost=None):
         world = simulation.world
-        self.world, self.streams, self.shards = world, world.streams, simulation.ctx.shards
+        self.world, self.streams, self.shards = world, world.streams, simulation.learning.shards
         self.budgets, self.lost = budgets, lost or {}
         self.p = [self.shards.train_size(k) for k in range(NODES)]
         self.nets = [network() for _ in range(NODES)]
@@ -183,7 +183,7 @@ def write(net, row):
 def selections(simulation):
     """{node: [set chosen, ...]} from the logged weights."""
     chosen = {k: [] for k in range(NODES)}
-    for _, node, ids, weights in simulation.ctx.weights_due:
+    for _, node, ids, weights in simulation.weights_due:
         shares = weights.tensor().tolist()
         chosen[node].append({j for j, w in zip(ids, shares, strict=True) if w > 0} - {node})
     return chosen
@@ -191,10 +191,10 @@ def selections(simulation):
 
 def assert_same(simulation, expected, models):
     chosen = selections(simulation)
-    for k, node in enumerate(simulation.ctx.nodes):
+    for k, node in enumerate(simulation.parts):
         assert chosen[k] == [C[k] for C in expected.chosen]
         for stage, rows in (("mixed", models), ("trained", expected.trained)):
-            mine = node.published[stage].ref.tensor()
+            mine = node.publishing.published[stage].ref.tensor()
             np.testing.assert_allclose(mine.numpy(), rows[k].numpy(), rtol=0, atol=1e-9)
 
 
@@ -216,7 +216,7 @@ def test_a_run_is_algorithm_1(run, params, budgets, reading):
     simulation, _ = run(dpfl(decay=DECAY, decay_every=2, **params))
     expected = Transcription(simulation, budgets)
     models = expected.play(ROUNDS, **reading)
-    assert simulation.ctx.barrier.round == ROUNDS
+    assert simulation.barrier.round == ROUNDS
     assert_same(simulation, expected, models)
 
 
@@ -351,10 +351,10 @@ def test_it_goes_on_where_messages_get_lost(run, network, absent):
     rounds = log[log.kind == "Update"].groupby("src")["round"].nunique()
     assert (log.outcome != "delivered").any()
     assert (rounds > 4).sum() >= NODES - 1  # one that nobody chose sends nothing
-    for node in simulation.ctx.nodes:
-        assert node.published["mixed"].ref.tensor().isfinite().all()
-        assert node.round > 4
-    for _, _, _, weights in simulation.ctx.weights_due:
+    for node in simulation.parts:
+        assert node.publishing.published["mixed"].ref.tensor().isfinite().all()
+        assert node.wakeups.round > 4
+    for _, _, _, weights in simulation.weights_due:
         assert weights.tensor().sum() == pytest.approx(1.0, abs=1e-12)
 
 
@@ -389,7 +389,7 @@ def test_a_slower_node_is_waited_for(run):
         dpfl(timeout_s=0.05, tries=2), horizon_s=60.0, nodes={"count": NODES, "groups": groups}
     )
     assert (log[log.kind == "Model"].groupby("src").size() == 2 * (NODES - 1)).all()
-    assert simulation.ctx.barrier.round > 1
+    assert simulation.barrier.round > 1
 
 
 def test_the_network_plays_without_learning(tmp_path):
@@ -405,12 +405,12 @@ def test_nodes_that_flip_their_labels_keep_to_themselves(run):
     """Honest nodes give them less than a tenth; 4 of 9 others at random would be 44 %."""
     attacked = {"attack": {"kind": "label_flip", "fraction": 0.4}, "nodes": {"count": 10}}
     simulation, _ = run(dpfl(initial_epochs=10, local_epochs=2), **attacked)
-    malicious = simulation.ctx.malicious
+    malicious = simulation.world.malicious
     to_flippers = [
         sum(
             w for j, w in zip(ids[1:], weights.tensor().tolist()[1:], strict=True) if j in malicious
         )
-        for _, node, ids, weights in simulation.ctx.weights_due
+        for _, node, ids, weights in simulation.weights_due
         if node not in malicious
     ]
     assert len(malicious) == 4

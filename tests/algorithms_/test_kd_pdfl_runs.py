@@ -251,7 +251,7 @@ def test_a_run_is_algorithm_1_slot_by_slot(play, models, tmp_path, network, para
     assert logged == [({i}, N, {i}, N) for i, N in meetings if N][: len(logged)]
     assert len(logged) == sum(bool(N) for N in expected.in_reach)
 
-    weights = [(node, ref.tensor().numpy()) for _, node, _, ref in run.ctx.weights_due]
+    weights = [(node, ref.tensor().numpy()) for _, node, _, ref in run.weights_due]
     mixed = [k for k, N in enumerate(expected.heard) if N]
     assert [node for node, _ in weights] == [expected.stars[k] for k in mixed]
     for (_, w), k in zip(weights, mixed, strict=True):

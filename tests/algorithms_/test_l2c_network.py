@@ -36,7 +36,7 @@ def read(folder: Path):
 
 
 def encoders(run):
-    return [node.kept_values()["encoder"] for node in run.ctx.nodes]
+    return [node.publishing.kept_values()["encoder"] for node in run.parts]
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ GROUPS = WORLD | {
 def weight_on_own_group(run, rounds):
     """Mean over nodes and the first rounds; 3 of 15 equal weights are 0.2."""
     found = []
-    for time_ns, i, ids, w in run.ctx.weights_due:
+    for time_ns, i, ids, w in run.weights_due:
         if not isinstance(w, list) and time_ns < rounds * 1e12:
             pairs = zip(ids, w.tensor().tolist(), strict=True)
             found.append(sum(value for j, value in pairs if j // 3 == i // 3))

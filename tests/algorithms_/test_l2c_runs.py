@@ -49,8 +49,8 @@ def local_steps(run, i, theta, drawn):
     model = model.append(nn.Linear(HIDDEN, CLASSES)).double()
     nn.utils.vector_to_parameters(theta.clone(), model.parameters())
     sgd = torch.optim.SGD(model.parameters(), lr=0.1, weight_decay=0.0005)
-    for _ in range(EPOCHS * run.ctx.shards.batches_per_epoch(i)):
-        x, y = samples(run, run.ctx.shards.batch_rows(BatchKey(i, "train", drawn[i])))
+    for _ in range(EPOCHS * run.learning.shards.batches_per_epoch(i)):
+        x, y = samples(run, run.learning.shards.batch_rows(BatchKey(i, "train", drawn[i])))
         drawn[i] += 1
         sgd.zero_grad()
         F.cross_entropy(model(x), y).backward()
@@ -69,7 +69,7 @@ def unpacked(theta):
 
 
 def validation_loss(run, i, theta):
-    x, y = samples(run, run.ctx.shards.rows[i].validation)
+    x, y = samples(run, run.learning.shards.rows[i].validation)
     w1, b1, w2, b2 = unpacked(theta)
     return F.cross_entropy((x.flatten(1) @ w1.T + b1).relu() @ w2.T + b2, y)
 
@@ -102,8 +102,8 @@ class Encoder:
             nn.Sequential(nn.Linear(size, 10), nn.ReLU(), nn.Linear(10, 5)).double()
             for size in (INPUTS, HIDDEN)
         )
-        theta = run.ctx.nodes[i].initial()
-        seed = int(run.ctx.streams.uniform("common/encoder", 0) * 2**53)
+        theta = run.nodes[i].initial()
+        seed = int(run.world.streams.uniform("common/encoder", 0) * 2**53)
         form = Form(layers_of(theta), "relu", normalise=False)
         self.set(drawn_encoder(theta.tensor(), form, seed))
         self.adam = torch.optim.Adam(self.parts.parameters(), lr=0.1, weight_decay=0.01)
@@ -232,7 +232,7 @@ def test_over_ideal_links_a_run_is_algorithm_1(play, models, tmp_path, kind, ste
     assert senders_in_the_last_round(read(tmp_path / "run")) == expected.kept
     assert_alike(models(run), expected.theta)
     if kind == "meta_l2c":
-        encoders = [node.kept_values()["encoder"] for node in run.ctx.nodes]
+        encoders = [node.publishing.kept_values()["encoder"] for node in run.parts]
         assert_alike(map(torch.from_numpy, encoders), [w.get() for w in expected.weigh])
 
 
@@ -249,7 +249,7 @@ def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_
     assert all(set(s) >= set(kept) for s, kept in zip(senders, expected.kept, strict=True))
     assert_alike(models(run), expected.theta)
     if kind == "meta_l2c":
-        encoders = [node.kept_values()["encoder"] for node in run.ctx.nodes]
+        encoders = [node.publishing.kept_values()["encoder"] for node in run.parts]
         assert_alike(map(torch.from_numpy, encoders), [w.get() for w in expected.weigh])
         assert any(0 < len(closed) < NODES for closed in expected.rings_closed)
 
@@ -258,7 +258,7 @@ def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_
 def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
     run = play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)
     expected = transcribed(run, tmp_path / "run", kind)
-    due = [(node, ids, weights) for _, node, ids, weights in run.ctx.weights_due]
+    due = [(node, ids, weights) for _, node, ids, weights in run.weights_due]
     mixed = [(node, ids, w.tensor().tolist()) for node, ids, w in due if not isinstance(w, list)]
     assert len(mixed) == len(expected.weights)
     for (node, ids, w), (i, theirs) in zip(mixed, expected.weights, strict=True):

@@ -234,7 +234,7 @@ def given(run, how=None):
 def rows_of_w(run, rounds=ROUNDS):
     """Logged weights (rounds, N, N), in the order of ids."""
     rows = [[] for _ in range(NODES)]
-    for _, node, ids, weights in run.ctx.weights_due:
+    for _, node, ids, weights in run.weights_due:
         row = np.zeros(NODES)
         row[list(ids)] = weights
         rows[node].append(row)
@@ -360,12 +360,12 @@ RING = {"topology": {"kind": "ring"}}
 )
 def test_it_plays_over_links_that_lose_and_without_rounds(play, models, absent, tables):
     run = play(MAPL | {"absent": absent, "max_age_s": 2.0}, **(TABLES | tables))
-    assert len(run.ctx.weights_due) > 10
-    for _, node, ids, weights in run.ctx.weights_due:
-        assert list(ids) == [node, *run.ctx.nodes[node].peers]
+    assert len(run.weights_due) > 10
+    for _, node, ids, weights in run.weights_due:
+        assert list(ids) == [node, *run.nodes[node].peers]
         assert sum(weights) == pytest.approx(1.0, abs=1e-9)
         assert min(weights) >= 0
-    assert any(min(weights) == 0 for *_, weights in run.ctx.weights_due)
+    assert any(min(weights) == 0 for *_, weights in run.weights_due)
     assert all(torch.isfinite(row).all() for row in models(run))
 
 
@@ -375,8 +375,8 @@ def test_a_deadline_that_cuts_rounds_short_leaves_late_messages_to_the_next(play
         **(TABLES | {"link": {"latency_s": 0.15}, "horizon_s": 2.0})
         | {"exchange": {"schedule": "rounds", "interval_s": 0.2, "deadline_s": 0.2}},
     )
-    assert run.ctx.counts["messages_unread"] == 0
-    assert any(min(weights) == 0 for *_, weights in run.ctx.weights_due)
+    assert run.counts["messages_unread"] == 0
+    assert any(min(weights) == 0 for *_, weights in run.weights_due)
 
 
 def test_timing_only_plays_with_every_edge_active():

@@ -77,9 +77,9 @@ def local_steps(run, i, row, drawn, direction, strength):
     unpack(row, model)
     sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.001)
     for _ in range(STEPS):
-        index = torch.from_numpy(run.ctx.shards.batch_rows(BatchKey(i, "train", drawn[i])))
+        index = torch.from_numpy(run.learning.shards.batch_rows(BatchKey(i, "train", drawn[i])))
         drawn[i] += 1
-        loss = F.cross_entropy(model(run.ctx.shards.x[index]), run.ctx.shards.y[index])
+        loss = F.cross_entropy(model(run.learning.shards.x[index]), run.learning.shards.y[index])
         if direction is not None:
             flat = nn.utils.parameters_to_vector(model.parameters())
             loss = loss + strength * F.cosine_similarity(flat, direction, dim=0) * direction.norm()
@@ -105,7 +105,7 @@ def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLI
     initial = run.world.initial[0]
     start = NORMALISATION if fc else 0
     theta, directions, drawn = [initial] * CLIENTS, [None] * CLIENTS, [0] * CLIENTS
-    sizes = np.array([run.ctx.shards.train_size(i) for i in range(CLIENTS)])
+    sizes = np.array([run.learning.shards.train_size(i) for i in range(CLIENTS)])
     graphs, trained = [], []
     for t in range(ROUNDS):
         trained = [
@@ -134,7 +134,7 @@ def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLI
 def compare(run, expected):
     graphs, trained, mixed = expected
     for t, graph in enumerate(graphs):
-        due = [(i, ids, ref) for at, i, ids, ref in run.ctx.weights_due if at // 10**10 == t]
+        due = [(i, ids, ref) for at, i, ids, ref in run.weights_due if at // 10**10 == t]
         assert sorted(i for i, _, _ in due) == list(range(CLIENTS))
         for i, ids, ref in due:
             assert list(ids) == list(range(CLIENTS))
@@ -142,7 +142,7 @@ def compare(run, expected):
             assert ((mine > 0) == (graph[i] > 1e-12)).all()
             np.testing.assert_allclose(mine, graph[i], rtol=0, atol=1e-9)
     for i in range(CLIENTS):
-        published = run.ctx.nodes[i].published
+        published = run.parts[i].publishing.published
         for stage, rows in (("trained", trained), ("mixed", mixed)):
             torch.testing.assert_close(published[stage].ref.tensor(), rows[i], rtol=0, atol=1e-9)
 
@@ -172,7 +172,7 @@ def test_the_runs_above_meet_what_they_are_to_show(play):
     """Sizes differ, some weights are 0 and some are not, and every reading moves the models by
     far more than the tolerance."""
     run = play(ALGORITHM, **WORLD, **WITHOUT)
-    assert len({run.ctx.shards.train_size(i) for i in range(CLIENTS)}) > 1
+    assert len({run.learning.shards.train_size(i) for i in range(CLIENTS)}) > 1
     graphs, *_, mixed = algorithm_1(run)
     assert any((g == 0).any() for g in graphs)
     assert any(((g > 0) & (g < 1)).any() for g in graphs)
@@ -183,11 +183,11 @@ def test_the_runs_above_meet_what_they_are_to_show(play):
 
 def test_without_alpha_and_lam_it_is_fedavg(play):
     run = play({**ALGORITHM, "alpha": 0.0, "lam": 0.0}, **WORLD, **WITH_SERVER)
-    sizes = [run.ctx.shards.train_size(i) for i in range(CLIENTS)]
-    trained = [run.ctx.nodes[i].published["trained"].ref.tensor() for i in range(CLIENTS)]
+    sizes = [run.learning.shards.train_size(i) for i in range(CLIENTS)]
+    trained = [run.parts[i].publishing.published["trained"].ref.tensor() for i in range(CLIENTS)]
     mean = sum(n * row for n, row in zip(sizes, trained, strict=True)) / sum(sizes)
     for i in range(CLIENTS):
-        mixed = run.ctx.nodes[i].published["mixed"].ref.tensor()
+        mixed = run.parts[i].publishing.published["mixed"].ref.tensor()
         torch.testing.assert_close(mixed, mean, rtol=0, atol=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_an_attackers_model_counts_as_it_was_sent(play, place):
     if place is WITH_SERVER:
         compare(run, (graphs, trained, mixed))
     else:  # the attacker itself diverges from the transcription after its first mixing
-        first = [(i, r) for at, i, _, r in run.ctx.weights_due if at < 10**10]
+        first = [(i, r) for at, i, _, r in run.weights_due if at < 10**10]
         for i, ref in first:
             if i != bad:
                 np.testing.assert_allclose(ref.tensor().numpy(), graphs[0][i], rtol=0, atol=1e-9)
@@ -241,9 +241,7 @@ def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one
     bad = sorted(run.world.malicious)
     assert len(bad) == 2
     rows = [
-        (at, float(ref.tensor()[bad].sum()))
-        for at, i, _, ref in run.ctx.weights_due
-        if i not in bad
+        (at, float(ref.tensor()[bad].sum())) for at, i, _, ref in run.weights_due if i not in bad
     ]
     times = sorted({at for at, _ in rows})
     on_them = np.array([max(given for at, given in rows if at == t) for t in times])
@@ -281,10 +279,10 @@ def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
 def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
     lossy = {"link": {"loss": 0.4}, "horizon_s": 79.0}
     run = play({**ALGORITHM, "absent": absent}, **(WORLD | lossy), **place)
-    numbers = [len(ids) for _, _, ids, _ in run.ctx.weights_due]
+    numbers = [len(ids) for _, _, ids, _ in run.weights_due]
     assert min(numbers) < CLIENTS
     seen = {}
-    for _, i, ids, ref in run.ctx.weights_due:
+    for _, i, ids, ref in run.weights_due:
         w = ref.tensor().numpy()
         assert w.sum() == pytest.approx(1.0)
         if absent == "self":
@@ -294,7 +292,7 @@ def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, abs
             assert set(ids) >= seen.get(i, set())
             seen[i] = set(ids)
     for i in range(CLIENTS):
-        assert run.ctx.nodes[i].published["trained"].ref.tensor().isfinite().all()
+        assert run.parts[i].publishing.published["trained"].ref.tensor().isfinite().all()
 
 
 @pytest.mark.parametrize("absent", ["renormalise", "last"])
@@ -303,14 +301,14 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     exchange = {"schedule": "rounds", "interval_s": 10.0, "deadline_s": 10.0}
     late = {"link": {"latency_s": 9.9}, "exchange": exchange, "horizon_s": 49.0}
     run = play({**ALGORITHM, "absent": absent}, **(WORLD | late), **place)
-    numbers = [len(ids) for _, _, ids, _ in run.ctx.weights_due]
+    numbers = [len(ids) for _, _, ids, _ in run.weights_due]
     if absent == "last":
         assert max(numbers) == CLIENTS
     elif place is WITHOUT:
         assert set(numbers) == {1}  # nobody's model is there in time but the own
     else:
         assert not numbers
-    assert sum(node._mailbox.unread() for node in run.ctx.nodes) == 0
+    assert sum(node.inbox.unread() for node in run.parts) == 0
 
 
 @pytest.mark.thinned(4)
@@ -326,6 +324,6 @@ def test_it_runs_by_clocks_of_its_own(play, place, schedule, on_arrival):
     tables = {"exchange": clocks[schedule], "radio": radio, "horizon_s": 100.0}
     tables["training"] = {**WORLD["training"], "on_arrival": on_arrival}
     run = play({**ALGORITHM, "max_age_s": 30.0}, **(WORLD | tables), **place)
-    assert any(len(ids) > 1 for _, _, ids, _ in run.ctx.weights_due)
-    stages = [set(run.ctx.nodes[i].published) for i in range(CLIENTS)]
+    assert any(len(ids) > 1 for _, _, ids, _ in run.weights_due)
+    stages = [set(run.parts[i].publishing.published) for i in range(CLIENTS)]
     assert {"trained", "mixed"} in stages

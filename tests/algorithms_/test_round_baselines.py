@@ -85,13 +85,13 @@ class Given:
         for number in range(t * count, (t + 1) * count):
             rows = shards.batch_rows(BatchKey(i, "train", number))
             counters = np.arange(3 * len(rows))
-            u = self.run.ctx.streams.uniforms("augment/train", i, number, counters=counters)
+            u = self.run.world.streams.uniforms("augment/train", i, number, counters=counters)
             images, y = torch.tensor(samples.x[rows]).double(), torch.tensor(samples.y[rows])
             batch = Batch(images, y, torch.tensor(u).view(-1, 3), samples.scale)
             yield crop_and_flip(batch).flatten(1), y
 
     def draws(self, i, purpose, first, count):
-        streams = self.run.ctx.streams
+        streams = self.run.world.streams
         return streams.uniforms(f"node/{purpose}", i, counters=range(first, first + count))
 
 
@@ -129,7 +129,7 @@ def mean(rows, weights):
 
 
 def shown(run, stage):
-    return [node.published[stage].ref.tensor() for node in run.ctx.nodes[:NODES]]
+    return [node.publishing.published[stage].ref.tensor() for node in run.parts[:NODES]]
 
 
 def close(rows, expected):
@@ -182,7 +182,7 @@ AUGMENTED = (
 def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
     algorithm = {"kind": kind} | ({"switch_s": 60.0} if kind == "fedavg_plus" else {})
     plain, augmented = (play(algorithm | {"augment": a}, **WORLD) for a in (False, True))
-    stage = next(iter(plain.ctx.nodes[0].published))
+    stage = next(iter(plain.parts[0].publishing.published))
     pairs = zip(shown(plain, stage), shown(augmented, stage), strict=True)
     assert not any(torch.equal(*pair) for pair in pairs)
 
@@ -190,7 +190,7 @@ def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
 @pytest.mark.parametrize("kind", ["local", "fedavg"])
 def test_steps_of_a_star_can_augment_too(play, kind):
     runs = [play({"kind": kind, "augment": augment}) for augment in (False, True)]
-    plain, augmented = (run.ctx.nodes[0].published["trained"].ref.tensor() for run in runs)
+    plain, augmented = (run.parts[0].publishing.published["trained"].ref.tensor() for run in runs)
     assert not torch.equal(plain, augmented)
 
 
@@ -204,7 +204,7 @@ def test_fedavg_ft_shows_the_model_after_local_training(play, world):
     run = play({"kind": "fedavg_ft"}, **world)
     plain = play({"kind": "fedavg"}, **world)
     close(shown(run, "trained"), shown(plain, "trained"))
-    assert set(run.ctx.nodes[0].published) == {"trained"}
+    assert set(run.parts[0].publishing.published) == {"trained"}
 
 
 def test_fedavg_ft_tunes_the_best_model_in_the_end(play):
@@ -228,7 +228,7 @@ def test_fedavg_ft_tunes_the_best_model_in_the_end(play):
     close(shown(run, "trained"), tuned)
     assert len(set(best)) > 1
     steps = [len(given.epoch(i, 0)) for i in range(NODES)]
-    assert [node.local_steps for node in run.ctx.nodes] == [6 * n for n in steps]
+    assert [node.processor.local_steps for node in run.parts] == [6 * n for n in steps]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_fedprox(play, world, fine_tune):
         w = mean(thetas, given.sizes)
     close(shown(run, "trained"), thetas)
     if fine_tune:
-        assert set(run.ctx.nodes[0].published) == {"trained"}
+        assert set(run.parts[0].publishing.published) == {"trained"}
     else:
         close(shown(run, "mixed"), [w] * NODES)
 
@@ -443,7 +443,7 @@ def test_fedproto(play, world, predict):
 
 def accuracies(run):
     run.evaluator.run(0)
-    found = run.ctx.recorder.metric_rows()
+    found = run.recorder.metric_rows()
     rows = zip(found["metric"], found["node"], found["value"], strict=True)
     last = {node: value for metric, node, value in rows if metric == "accuracy"}
     return [last[i] for i in range(NODES)]
@@ -576,9 +576,9 @@ def test_peers_that_hear_all_others_need_no_server(play, models, kind):
     model = {"model": {"kind": "iot_mlp", "hidden": 8}}
     alone = models(play(algorithm, **WORLD | model))
     served = play(algorithm, **SERVER | model)
-    rows = [list(node.published.values())[-1].ref.tensor() for node in served.ctx.nodes[:NODES]]
+    rows = [node.publishing.last_published().ref.tensor() for node in served.parts[:NODES]]
     assert all(a.equal(b) for a, b in zip(alone, rows, strict=True))
-    assert served.ctx.nodes[NODES].published == {}
+    assert served.parts[NODES].publishing.published == {}
 
 
 @pytest.mark.parametrize(
@@ -665,7 +665,7 @@ def test_a_client_without_an_answer_goes_on_from_its_own_model(play, tmp_path):
             down = [i for i in range(NODES) if NODES in heard[t + 1].get(i, [])]
             theta = [w if i in down else theta[i] for i in range(NODES)]
             answered += len(down)
-    final = [list(node.published.values())[-1].ref.tensor() for node in run.ctx.nodes[:NODES]]
+    final = [node.publishing.last_published().ref.tensor() for node in run.parts[:NODES]]
     close(final, theta)
     assert 0 < answered < NODES * ROUNDS
 
@@ -677,7 +677,7 @@ def test_without_rounds_a_server_answers_by_its_own_clock(play):
     run = play({"kind": "fedavg"}, **world)
     mixed = shown(run, "mixed")
     assert all(row.equal(mixed[0]) for row in mixed)
-    assert run.ctx.nodes[NODES].round >= 3
+    assert run.nodes[NODES].round >= 3
 
 
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
@@ -686,9 +686,9 @@ def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pac
     world = WORLD | {"exchange": {"schedule": "periodic", "period_s": 50.0, "slot_s": 1.0}}
     more = {"switch_s": 60.0} if kind == "fedavg_plus" else {}
     run = play({"kind": kind, "pace": pace, "local_steps": 2, **more}, **world)
-    steps = [node.local_steps for node in run.ctx.nodes]
+    steps = [node.processor.local_steps for node in run.parts]
     if pace == "rounds":
-        assert steps == [2 * node.round for node in run.ctx.nodes]
+        assert steps == [2 * node.round for node in run.nodes]
     else:
         assert min(steps) > 100
 
@@ -721,10 +721,10 @@ def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
     exchange = {"schedule": "poisson", "rate_hz": 0.1, "slot_s": 1.0}
     world = LOSSY | {"exchange": exchange}
     run = play({"kind": "fedfomo", "downloads": 2}, **world)
-    assert min(node.round for node in run.ctx.nodes) > 5
-    assert all("mixed" in node.published for node in run.ctx.nodes)
+    assert min(node.round for node in run.nodes) > 5
+    assert all("mixed" in node.publishing.published for node in run.parts)
     given = Given(run)
-    weights = [ref.tensor() for *_, ref in run.ctx.weights_due]
+    weights = [ref.tensor() for *_, ref in run.weights_due]
     assert all(len(w) <= 3 and abs(float(w.sum()) - 1) < 1e-12 for w in weights)
     assert max(len(w) for w in weights) == 3
     assert not any(row.equal(given.initial) for row in shown(run, "mixed"))
@@ -740,11 +740,11 @@ def test_running_statistics_are_those_of_the_own_training(play, kind):
     data = WORLD["data"] | {"partition": partition}
     model = {"kind": "iot_mlp", "hidden": 16}
     run = play(algorithm, **WORLD | {"horizon_s": 599.0, "data": data, "model": model})
-    for node in run.ctx.nodes:
-        mixed = node.published["mixed"].ref
+    for node in run.parts:
+        mixed = node.publishing.published["mixed"].ref
         means_and_variances = mixed.part("buffers").tensor()
         assert (means_and_variances[64:] >= 0).all()
         assert mixed.tensor().isfinite().all()
-        if "trained" in node.published:
-            trained = node.published["trained"].ref
+        if "trained" in node.publishing.published:
+            trained = node.publishing.published["trained"].ref
             assert torch.equal(means_and_variances, trained.part("buffers").tensor())

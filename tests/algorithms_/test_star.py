@@ -51,14 +51,16 @@ def test_what_a_star_mixes(params, models, missing):
 def test_nobody_trains_in_exchange_slots(play, kind):
     """Of slots 1 to 50, 2 mod 4 and 3 mod 4 are for training: 13 and 12."""
     run = play({"kind": kind})
-    assert [node.local_steps for node in run.ctx.nodes] == [25] * 8
+    assert [node.processor.local_steps for node in run.parts] == [25] * 8
 
 
 @pytest.mark.parametrize("link", [{"link": {}}, {"link": {"latency_s": 0.01}}])
 def test_nodes_other_than_the_star_train_in_exchange_slots_if_told_to(play, link):
     run = play({"kind": "fedavg", "uninvolved_train": True}, **link)
-    stars = [int(run.ctx.streams.uniform("star", n) * 8) for n in range(1, 13)]
-    assert [50 - n.local_steps for n in run.ctx.nodes] == [2 * stars.count(i) for i in range(8)]
+    stars = [int(run.world.streams.uniform("star", n) * 8) for n in range(1, 13)]
+    assert [50 - n.processor.local_steps for n in run.parts] == [
+        2 * stars.count(i) for i in range(8)
+    ]
 
 
 def test_fedavg_plus_is_fedavg_until_it_switches(play, models):

@@ -109,7 +109,7 @@ def talked(tmp_path):
             world.build(scenario), scenario.algorithm[0], None, False, None
         )
         simulation.to_horizon()
-        simulation.ctx.scheduler.flush()
+        simulation.learning.scheduler.flush()
         return simulation, list(module.SEEN)
 
     return run
@@ -152,7 +152,7 @@ def honest_and_sent(simulation, seen):
     """(sender, what it trained, message as received) of every model received."""
     for _, sender, what, _, msg in seen:
         if what == "model":
-            yield sender, simulation.ctx.nodes[sender].published["trained"].ref, msg
+            yield sender, simulation.parts[sender].publishing.published["trained"].ref, msg
 
 
 def test_malicious_nodes_send_forgeries_and_keep_buffers(talked):
@@ -192,7 +192,7 @@ def test_one_model_is_one_lie_however_often_it_is_sent(talked, kind):
 
 def test_an_attack_changes_no_event(talked):
     runs = [talked()[0], *(talked(**attack(kind))[0] for kind in family("netsim.attacks"))]
-    assert len({run.ctx.recorder.close()["event_log_sha256"] for run in runs}) == 1
+    assert len({run.recorder.close()["event_log_sha256"] for run in runs}) == 1
 
 
 # -- nodes that do not run the algorithm ---------------------------------------------------------
@@ -204,13 +204,13 @@ def test_who_does_not_run_the_algorithm_takes_nothing_but_answers_requests(talke
     assert {node for node, *_ in seen} == set(range(5)) - bad
     assert {sender for _, sender, what, *_ in seen if what == "here"} == set(range(5))
     models, replies = 4 * 2, 4
-    assert simulation.ctx.counts["messages_ignored"] == len(bad) * (models + replies)
+    assert simulation.counts["messages_ignored"] == len(bad) * (models + replies)
 
 
 def test_it_goes_on_at_once_where_it_ignores_the_replies(talked):
     """The ask is neither repeated nor waited for: 5 nodes ask 4 others, once."""
     simulation, _ = talked(**attack("sign_flip", runs_algorithm=False))
-    totals = simulation.ctx.recorder.close()["outcomes"]
+    totals = simulation.recorder.close()["outcomes"]
     assert totals["Fetch"] == totals["Here"] == {"delivered": 20}
 
 
@@ -225,18 +225,18 @@ def test_its_model_is_that_of_local_training(kind):
     scenario = from_dict(tables(**changed, **attack("sign_flip", runs_algorithm=False)))
     simulation = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
     simulation.to_horizon()
-    simulation.ctx.scheduler.flush()
-    assert simulation.ctx.counts["messages_ignored"] > 0
+    simulation.learning.scheduler.flush()
+    assert simulation.counts["messages_ignored"] > 0
     for node in simulation.world.malicious:
-        mine, model = simulation.ctx.nodes[node], simulation.world.architectures[node]
-        row = mine.initial().tensor().clone()
-        for number in range(mine.local_steps):
-            (batch,) = simulation.ctx.shards.batches([BatchKey(node, "train", number)])
+        mine, model = simulation.parts[node], simulation.world.architectures[node]
+        row = simulation.nodes[node].initial().tensor().clone()
+        for number in range(mine.processor.local_steps):
+            (batch,) = simulation.learning.shards.batches([BatchKey(node, "train", number)])
             gradient = torch.zeros(model.num_parameters, dtype=row.dtype)
             bound = model.bind(row, gradient, training=True)
             torch.nn.functional.cross_entropy(bound(batch.x), batch.y).backward()
             row[: model.num_parameters] -= 0.05 * gradient
-        published = list(mine.published.values())[-1].ref.tensor()
+        published = mine.publishing.last_published().ref.tensor()
         torch.testing.assert_close(published, row, rtol=0, atol=1e-12)
 
 

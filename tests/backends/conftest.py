@@ -49,12 +49,12 @@ class Played:
 
     @property
     def backend(self) -> Any:
-        return self.simulation.ctx.scheduler.backend
+        return self.simulation.learning.scheduler.backend
 
     @property
     def width(self) -> float:
         """Jobs a call."""
-        return self.simulation.ctx.scheduler.mean_batch_width
+        return self.simulation.learning.scheduler.mean_batch_width
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def play(monkeypatch):
                 dataclasses.replace(built, scenario=played), entry, None, False, None
             )
             simulation.to_horizon()
-            simulation.ctx.scheduler.flush()
+            simulation.learning.scheduler.flush()
         values = {key: ref.tensor().detach().clone() for key, ref in kept.items()}
         return Played(values, simulation)
 

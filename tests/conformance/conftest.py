@@ -15,7 +15,7 @@ import torch
 from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.messaging import mailbox
-from netsim.node.node import Node
+from netsim.node.outbox import Outbox
 from netsim.scenario import algorithm_files, from_dict
 
 TOYS = Path(__file__).parent / "toys"
@@ -110,10 +110,10 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         created: list[Any] = []
         endings: list[Any] = []
         handed: dict[int, Any] = {}
-        transmissions, hand = Node.transmissions, mailbox.Stored.handed
+        transmissions, hand = Outbox.transmissions, mailbox.Stored.handed
 
-        def counted(node: Node, messages: Any, done: Callable[..., None] | None = None) -> Any:
-            group = transmissions(node, messages, done)
+        def counted(outbox: Outbox, messages: Any, done: Callable[..., None] | None = None) -> Any:
+            group = transmissions(outbox, messages, done)
             for tx in group:
                 tx.done = functools.partial(noted_end, tx.done)
             created.extend(group)
@@ -128,7 +128,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
             return hand(stored, now_ns)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Node, "transmissions", counted)
+            patch.setattr(Outbox, "transmissions", counted)
             patch.setattr(mailbox.Stored, "handed", noted)
             out = tmp_path / f"run-{runs}"
             run = Simulation(world.build(scenario), scenario.algorithm[0], out, timing_only, None)

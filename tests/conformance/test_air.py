@@ -268,7 +268,7 @@ def test_a_message_that_does_not_accept_parts_is_lost_with_its_first_packet(play
 def test_fading_is_reciprocal_and_does_not_depend_on_who_asks_when(play, schedule, hold):
     radio = {"mean_snr_db": 10.0, "fading": {"kind": "rayleigh", "hold": hold}}
     played = play("toy_hello", schedule, radio=radio)
-    air = played.run.ctx.link._channel
+    air = played.run.link._channel
     times = [int(t * 1e9) for t in np.linspace(0.0, 4.0, 41)]
     pairs = [(i, j) for i in range(5) for j in range(i)]
     there = {(i, j, t): air.snr(i, j, t) for t in times for i, j in pairs}

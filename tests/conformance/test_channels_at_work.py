@@ -38,7 +38,7 @@ def test_a_street_in_a_run(play, tmp_path):
 def test_links_are_the_same_in_either_direction_and_in_every_run(play):
     first = play("toy_flood", "rounds", radio=STREET, nodes=DISC)
     second = play("toy_hello", "poisson", radio=STREET, nodes=DISC)
-    one, other = first.run.ctx.link._channel, second.run.ctx.link._channel
+    one, other = first.run.link._channel, second.run.link._channel
     for i in range(8):
         for j in range(i):
             for t in (0, 1_000_000_000, 3_700_000_000):

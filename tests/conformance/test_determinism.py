@@ -116,9 +116,9 @@ def test_nothing_of_a_run_is_left_when_it_is_over(backend, monkeypatch):
     class Watched(engine.Simulation):
         def __init__(self, *given):
             super().__init__(*given)
-            seen.extend(map(weakref.ref, [self, *self.ctx.nodes, self.ctx.scheduler.backend]))
+            seen.extend(map(weakref.ref, [self, *self.nodes, self.learning.scheduler.backend]))
 
-    monkeypatch.setattr(engine.simulation, "Simulation", Watched)
+    monkeypatch.setattr(engine.playing, "Simulation", Watched)
     scenario = from_dict(tables("dpsgd", "poisson", run={"backend": backend}))
     summary = engine.play(world.build(scenario), scenario.algorithm[0])
     assert summary["messages"]["delivered"] > 0

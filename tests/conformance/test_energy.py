@@ -50,7 +50,7 @@ def test_by_default_it_is_what_is_radiated(play_source):
     assert unicasts == broadcasts == 3
     assert played.summary["energy_j"] == pytest.approx(0.1 * 3 * (BUSY_S + SHORT_S))
     assert "energy" not in played.summary
-    metrics = played.run.ctx.recorder.metric_rows()
+    metrics = played.run.recorder.metric_rows()
     assert set(metrics["energy_j"].tolist()) <= {0.0, *np.cumsum([0.1 * BUSY_S] * 3).tolist()}
 
 
@@ -59,7 +59,7 @@ def test_the_first_order_model_by_hand(play_source):
     energy = {"radio": {"kind": "first_order"}, "compute": {"kind": "per_step", "joules": 0.25}}
     played = sent(play_source, energy=energy)
     found = played.summary["energy"]
-    steps = [played.run.ctx.nodes[i].local_steps for i in range(5)]
+    steps = [played.run.parts[i].processor.local_steps for i in range(5)]
     training = [0.25 * n for n in steps]
     radio = [3 * 4.92e-3, 3 * 0.82e-3, 3 * 8200 * (50e-9 + 100e-12 * 400), *[3 * 8200 * 50e-9] * 2]
     assert found["per_node_j"] == pytest.approx(

@@ -1,5 +1,6 @@
 """A toy user of every verb under star, rounds and poisson, over loss and over fading radios."""
 
+import inspect
 import re
 from collections import Counter
 
@@ -14,16 +15,16 @@ NAMES = sorted(path.stem for path in TOYS.glob("toy_*.py"))
 LINKS = {"lossy": LOSSY, "fading": FADING}
 SERVER = {"nodes": {"count": 5, "groups": [{"name": "hubs", "count": 1, "role": "server"}]}}
 
-NOT_VERBS = {
-    "deliver",
-    "free_processor",
-    "kept_values",
-    "started",
-    "superseded",
-    "transmissions",
-    "unread",
+API = {
+    *("id", "role", "num_nodes", "neighbours", "servers", "schedule", "slots_per_exchange"),
+    *("train_size", "learning_rate", "classes", "now_s", "round", "peers"),
+    *("wakeup", "tick", "sleep", "condition", "reachable"),
+    *("send", "broadcast", "receive", "gather", "ask", "serve", "exchange"),
+    *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
+    *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "keep"),
+    *("uniform", "permutation"),
 }
-"""What the link and the engine call on a node; an algorithm has no use for them."""
+"""All that an algorithm sees of a node."""
 
 
 def extra(name: str) -> dict:
@@ -35,11 +36,26 @@ def extra(name: str) -> dict:
 def test_every_verb_of_a_node_has_a_toy_user():
     sources = "".join(path.read_text() for path in TOYS.glob("toy_*.py"))
     verbs = {
-        name
-        for name in dir(Node)
-        if not name.startswith("_") and callable(getattr(Node, name)) and name not in NOT_VERBS
+        name for name in dir(Node) if not name.startswith("_") and callable(getattr(Node, name))
     }
     assert {v for v in verbs if not re.search(rf"\bnode\.{v}\(", sources)} == set()
+
+
+def test_a_node_shows_its_api_and_nothing_else(play):
+    node = play("toy_clock").run.nodes[0]
+    assert {name for name in dir(node) if not name.startswith("_")} == API
+
+
+def test_every_verb_says_what_it_gives_and_has_an_example():
+    for name, verb in vars(Node).items():
+        if inspect.isfunction(verb) and not name.startswith("_"):
+            said = inspect.getdoc(verb)
+            returns = inspect.signature(verb).return_annotation != "None"
+            assert ("Returns\n-------" if returns else "Notes\n-----") in said, name
+            assert "Examples\n--------\n>>> " in said, name
+            assert "schedule" in said, name
+            if len(inspect.signature(verb).parameters) > 1:
+                assert "Parameters\n----------" in said, name
 
 
 @pytest.mark.parametrize("name", NAMES)

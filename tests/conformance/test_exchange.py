@@ -46,8 +46,8 @@ def test_a_ring_all_reduce_over_a_lossy_link_with_patience_gives_the_exact_mean(
     played = play("toy_ring", "rounds", link=link, training=training)
     assert {s.value for s in played.saw("pieces")} == {5}
     mean = torch.stack(played.run.world.initial).mean(0)
-    for node in played.run.ctx.nodes:
-        reduced = node.published["reduced"].ref.tensor()
+    for node in played.run.parts:
+        reduced = node.publishing.published["reduced"].ref.tensor()
         torch.testing.assert_close(reduced, mean, rtol=0, atol=1e-14)
     assert set(played.log.outcome) == {"delivered"}
     assert played.log.attempts.sum() > len(played.log) * 2

@@ -140,7 +140,7 @@ def test_the_clock_hands_arguments_over_and_keeps_the_order_of_one_instant():
 def test_who_is_in_reach_follows_from_the_snr_of_each_pair(play, schedule, hold):
     """A look at all peers and a message find the same fades, also where wake-ups coincide."""
     radio = {"mean_snr_db": 5.0, "threshold_db": 4.0, "fading": {"kind": "rayleigh", "hold": hold}}
-    air = play("toy_hello", schedule, radio=radio).run.ctx.link._channel
+    air = play("toy_hello", schedule, radio=radio).run.link._channel
     for time_ns in np.linspace(0, 4e9, 41).astype(int).tolist():
         for i in range(5):
             others = [j for j in range(5) if j != i]

@@ -27,7 +27,7 @@ def on_start(node, held):
 
 
 def rows(played, *refs):
-    played.run.ctx.scheduler.flush()
+    played.run.learning.scheduler.flush()
     return [ref.tensor() for ref in refs]
 
 
@@ -46,7 +46,7 @@ def test_a_model_that_arrives_during_training_is_treated_as_the_scenario_says(pl
         return
     assert over.t_s == 0.05
     assert played.saw("at once")[0].value is False
-    before, trained = rows(played, played.run.ctx.nodes[0].initial(), over.value.theta)
+    before, trained = rows(played, played.run.nodes[0].initial(), over.value.theta)
     if rule == "wait":
         assert torch.equal(held, arrived)
         assert counts["trainings_overwritten"] == 1
@@ -65,8 +65,9 @@ def test_the_numbers_of_the_learning_verbs_are_those_of_plain_torch(play):
         assert (found["weights"] > 0).sum() <= 2  # the budget
         assert 0 < found["loss"] < 5
         assert np.abs(found["prototype"]).max() > 0
-    node = played.run.ctx.nodes[1]
-    model, batch = node.published["mixed"].ref, played.run.ctx.shards.split(1, "test")
+    node = played.run.parts[1]
+    model = node.publishing.published["mixed"].ref
+    batch = played.run.learning.shards.split(1, "test")
     with torch.no_grad():
         logits = model.architecture.bind(model.tensor())(batch.x)
     loss = torch.nn.functional.cross_entropy(logits, batch.y)
@@ -82,8 +83,8 @@ def processes(node, params):
     return []
 """
     played = play_source(source)
-    node = played.run.ctx.nodes[0]
-    cut, theta = node.published["cut"].ref, node.initial()
+    node = played.run.parts[0]
+    cut, theta = node.publishing.published["cut"].ref, node.training.initial()
     start, stop = theta.architecture.columns("head")
     assert (cut.tensor()[start:stop] == 0).all()
     assert torch.equal(cut.tensor()[:start], theta.tensor()[:start])

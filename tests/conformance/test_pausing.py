@@ -95,13 +95,13 @@ def test_compute_time_is_time_on(play_source, life):
     assert not played.saw("trained", 2)  # never on again, and nobody is blamed for a deadlock
     # training changes no number for being interrupted
     whole = play_source(TRAINS, compute=compute, horizon_s=6.0)
-    last = played.run.ctx.nodes[1].published["trained"].ref.tensor()
-    assert (last == whole.run.ctx.nodes[1].published["trained"].ref.tensor()).all()
+    last = played.run.parts[1].publishing.published["trained"].ref.tensor()
+    assert (last == whole.run.parts[1].publishing.published["trained"].ref.tensor()).all()
 
 
 def test_evaluation_includes_nodes_that_are_off(play_source, life, tmp_path):
     played = play_source(TRAINS, churn=life((1, 0, 2.0)), horizon_s=8.0)
-    metrics = played.run.ctx.recorder.metric_rows()
+    metrics = played.run.recorder.metric_rows()
     late = (metrics["t_s"] == 8.0) & (metrics["metric"] == "accuracy")
     assert sorted(metrics["node"][late].tolist()) == [0, 1, 2, 3, 4]
 
@@ -382,6 +382,6 @@ def test_no_message_ends_well_at_a_node_that_is_off(play):
             for node in (row.src, row.dst):
                 assert timeline.is_on(node, round(row.t_done_s * 1e9))
         assert (log.outcome == "off").sum() > 20
-        assert played.created == played.endings + played.run.ctx.link.in_flight
+        assert played.created == played.endings + played.run.link.in_flight
         assert isinstance(log, pd.DataFrame)
         assert np.isnan(log.age_s[log.outcome == "off"]).all()

@@ -8,7 +8,7 @@ import torch
 
 from netsim.engine.evaluation import Evaluator
 from netsim.learning.shards import NodeRows, Shards
-from netsim.node.publishing_verbs import Publication
+from netsim.node.publishing_verbs import Publication, PublishingVerbs
 from netsim.recording.recorder import Recorder
 
 # class of each sample, and the class that every model takes it for
@@ -35,26 +35,24 @@ def measure():
             tensor=lambda: None,
         )
         common_rows = {"common_test": rows(*common), "common_validation": rows()}
-        ctx = SimpleNamespace(
+        learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
                 flush=lambda: None, backend=SimpleNamespace(predictions=lambda asked: [])
             ),
-            recorder=Recorder(None),
-            malicious=frozenset(malicious),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),
-            architectures=[ref.architecture] * len(nodes),
-            link=SimpleNamespace(bits_sent=[0] * len(nodes)),
-            meter=SimpleNamespace(spent_j=lambda node, time_ns: 0.0),
-            nodes=[
-                SimpleNamespace(
-                    id=i, local_steps=0, published={"mixed": Publication(ref, "mixed", predict, ())}
-                )
-                for i in range(len(nodes))
-            ],
         )
-        Evaluator(ctx, ()).run(0)
-        found = ctx.recorder.metric_rows()
+        parts = []
+        for i in range(len(nodes)):
+            publishing = PublishingVerbs(i, None, [])
+            publishing.published["mixed"] = Publication(ref, "mixed", predict, ())
+            processor = SimpleNamespace(local_steps=0)
+            parts.append(SimpleNamespace(id=i, processor=processor, publishing=publishing))
+        recorder = Recorder(None)
+        bits_sent_by, spent_j = lambda node: 0, lambda node, time_ns: 0.0
+        bad = frozenset(malicious)
+        Evaluator(parts, learning, recorder, bits_sent_by, spent_j, bad, [], 3, ()).run(0)
+        found = recorder.metric_rows()
         return {
             (metric, node): value
             for metric, node, value in zip(

@@ -63,7 +63,7 @@ def play(monkeypatch):
         entry = AlgorithmEntry(kind="test", name="test", params=Params())
         simulation = engine.Simulation(built, entry, None, timing_only, None)
         simulation.to_horizon()
-        simulation.ctx.scheduler.flush()
+        simulation.learning.scheduler.flush()
         return simulation
 
     return run

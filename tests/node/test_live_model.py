@@ -45,7 +45,7 @@ def test_wait_lets_the_job_end_and_then_takes_what_arrived_last(learn):
     assert found.ended_s == 1.0
     assert found.result is not None
     assert torch.equal(found.after, found.initial * (1 / 3))
-    assert found.simulation.ctx.counts["trainings_overwritten"] == 1
+    assert found.simulation.counts["trainings_overwritten"] == 1
 
 
 def test_rebase_adds_what_training_changed(learn, reference):
@@ -63,7 +63,7 @@ def test_discard_step_takes_it_at_once_and_frees_the_processor(learn):
     assert found.result is None
     assert found.ended_s == pytest.approx(0.6)  # the job had ended at 0.5 s, only nobody looked
     assert torch.equal(found.after, found.initial * (1 / 3))
-    assert found.simulation.ctx.counts["trainings_discarded"] == 1
+    assert found.simulation.counts["trainings_discarded"] == 1
 
 
 def test_rebasing_leaves_no_negative_variance(learn):

@@ -282,11 +282,11 @@ def test_what_is_asked_for_before_the_first_is_due_runs_together(build, play):
         yield node.sleep(0.1 * (1 + node.id))
         theta = node.mix([node.initial(), node.initial()], [0.5, 0.5])
         yield node.value(node.loss(theta, "train"))
-        flushes.append(node._ctx.scheduler.flushes)
+        flushes.append(theta.cell.scheduler.flushes)
 
     simulation = play(build(nodes={"count": 6}), process)
     assert flushes == [1] * 6
-    assert simulation.ctx.scheduler.jobs == 12
+    assert simulation.learning.scheduler.jobs == 12
 
 
 def test_without_tensor_work_a_default_stands_in(build, play):
@@ -300,7 +300,7 @@ def test_without_tensor_work_a_default_stands_in(build, play):
 
     simulation = play(build(), process, timing_only=True)
     assert seen == [2.0] * 3
-    assert simulation.ctx.scheduler.jobs == 0
+    assert simulation.learning.scheduler.jobs == 0
 
 
 def test_another_nodes_ref_is_refused(build, play):

@@ -176,8 +176,8 @@ def test_bits_of_predictions(name, dtype, build, play):
         nodes={"count": 9},
     )
     run = play(built, gossip())
-    shards = run.simulation.ctx.shards
-    cells = run.simulation.ctx.initial
+    shards = run.simulation.learning.shards
+    cells = run.simulation.learning.initial
     asked = [
         (Ref(i, cells[i]), shards.split_rows(i, s)) for i in range(9) for s in ("train", "test")
     ]

@@ -150,7 +150,7 @@ def test_nodes_that_start_alike_share_one_slot(build, play):
         run = play(built, program)
         length = built.architectures[0].num_values
         assert run.backend.store.slab(length).live == slots
-        assert len({c.row for c in run.simulation.ctx.initial}) == slots
+        assert len({c.row for c in run.simulation.learning.initial}) == slots
 
 
 def test_a_model_on_its_way_stays_when_its_sender_has_another(build, play):

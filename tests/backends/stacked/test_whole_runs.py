@@ -36,8 +36,8 @@ def play(name, sets, backend):
         run.to_horizon()
         models = {
             (node.id, stage): publication.ref.tensor().clone()
-            for node in run.ctx.nodes
-            for stage, publication in node.published.items()
+            for node in run.parts
+            for stage, publication in node.publishing.published.items()
         }
         found[entry.name] = (run.finish(None), models)
     return found

@@ -78,11 +78,11 @@ def test_the_resolved_scenario_runs_again(tmp_path):
 def test_a_message_takes_the_link_of_its_ends(tmp_path):
     scenario = from_dict(tables("fedavg"))
     run = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
-    link = run.ctx.link
+    link = run.link
     assert isinstance(link, HybridLink)
     assert link.in_reach(0, [1, 2, 3]) == [1, 2, 3]
     assert 0 in link.in_reach(1, [0, 2, 3])
-    run.ctx.power.die(3)
+    run.devices.power.die(3)
     assert link.off == link._radio.off == link._wires.off == {3}
 
 

@@ -1,0 +1,197 @@
+"""The link of one run, and the devices that it connects."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from netsim.clock import Clock
+from netsim.devices.availability import Power
+from netsim.devices.energy.meter import Meter
+from netsim.devices.speed import Speed
+from netsim.learning.flops import step_flops
+from netsim.links.hybrid import HybridLink
+from netsim.links.link import Link
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.link import RadioLink
+from netsim.links.wired.plan import Wiring
+from netsim.links.wired.shared import SharedWiredLink
+from netsim.links.wired.wire import WiredLink
+from netsim.messaging.barrier import Barrier
+from netsim.recording.recorder import Recorder
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.schedules import Wake
+from netsim.schedules.rounds import Rounds
+from netsim.units import dbm_to_w, to_ns
+from netsim.world.builder import SERVER, World
+from netsim.world.placement import distances
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Processors, switches and energy of the nodes of one run.
+
+    Attributes
+    ----------
+    speed : Speed
+        How long local steps take.
+    speed_factor : tuple of float
+        How much faster than the reference device each node is.
+    slot_ns : int
+        Length of a slot [ns]: the schedule's, or one local step.
+    power : Power
+        Which nodes are on.
+    meter : Meter
+    """
+
+    speed: Speed
+    speed_factor: tuple[float, ...]
+    slot_ns: int
+    power: Power
+    meter: Meter
+
+
+def open_network(
+    world: World,
+    entry: AlgorithmEntry,
+    clock: Clock,
+    recorder: Recorder,
+    last_wakeup: Callable[[int, int], tuple[int, int]],
+) -> tuple[Link, Devices]:
+    """A new link, and the devices that it connects.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+        Whose minibatch size tells what a local step costs.
+    clock : Clock
+    recorder : Recorder
+    last_wakeup : callable
+        (node, time_ns) -> (time_ns, round) of the node's last wake-up.
+    """
+    scenario, num_nodes = world.scenario, world.scenario.nodes.count
+    batch_size = scenario.training_of(entry).batch_size
+    mortal = any(joules is not None for joules in world.batteries_j)
+    power = Power(clock, recorder, num_nodes, world.churn, mortal)
+    distance_m = distances(world.positions_m, world.track)
+    meter = Meter(
+        clock,
+        scenario.energy,
+        power,
+        [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
+        distance_m,
+        world.batteries_j,
+        batch_size,
+        world.rhythms,
+    )
+    speed, speed_factor = _speeds(world, batch_size)
+    slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0
+    devices = Devices(speed, speed_factor, to_ns(slot_s), power, meter)
+    link = _open_link(world, clock, recorder, devices, last_wakeup)
+    # The link first: it takes back from the meter what a switch cuts short.
+    power.tell(link.switched)
+    power.tell(meter.switched)
+    return link, devices
+
+
+def open_barrier(
+    world: World,
+    clock: Clock,
+    devices: Devices,
+    in_flight: Callable[[], int],
+    idle: Callable[[int], bool],
+    started: Callable[[int, Wake], None],
+    skipped: Callable[[int, int], None],
+) -> Barrier:
+    """The barrier of `rounds`, told when a device is switched.
+
+    Parameters
+    ----------
+    world : World
+    clock : Clock
+    devices : Devices
+    in_flight, idle, started, skipped : callable
+        As in `Barrier`.
+    """
+    schedule, power = world.scenario.exchange, devices.power
+    assert isinstance(schedule, Rounds)
+    barrier = Barrier(
+        clock,
+        len(world.roles),
+        to_ns(schedule.interval_s),
+        None if schedule.deadline_s is None else to_ns(schedule.deadline_s),
+        devices.slot_ns,
+        power.off,
+        in_flight,
+        idle,
+        started,
+        skipped,
+    )
+    power.tell(lambda _node, _on: barrier.recheck())
+    return barrier
+
+
+def _speeds(world: World, batch_size: int) -> tuple[Speed, tuple[float, ...]]:
+    """The law of step times and each node's speed, for what it trains."""
+    shape = tuple(world.shards.x.shape[1:])
+    flops = lru_cache(lambda architecture: step_flops(architecture, shape, batch_size))
+    return world.scenario.compute.for_models(
+        world.speed_factor, lambda node: flops(world.architectures[node])
+    )
+
+
+def _open_link(
+    world: World,
+    clock: Clock,
+    recorder: Recorder,
+    devices: Devices,
+    last_wakeup: Callable[[int, int], tuple[int, int]],
+) -> Link:
+    """Radios, wires, or radios with wires to the servers."""
+    wires = radio = None
+    if world.wiring is not None:
+        wires = _open_wires(world, world.wiring, clock, recorder, devices)
+    if world.budget is not None:
+        radio = _open_radio(world, world.budget, clock, recorder, devices, last_wakeup)
+    if wires is not None and radio is not None:
+        servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
+        return HybridLink(radio, wires, servers)
+    link = radio or wires
+    assert link is not None
+    return link
+
+
+def _open_wires(
+    world: World, wiring: Wiring, clock: Clock, recorder: Recorder, devices: Devices
+) -> Link:
+    nodes, streams = len(world.roles), world.streams
+    always_on = world.churn is None and not any(world.batteries_j)
+    if wiring.plain and world.meetings is None and always_on:  # else a message may be cut short
+        return WiredLink(wiring.wire, nodes, clock, recorder, streams)
+    off = devices.power.off
+    return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)
+
+
+def _open_radio(
+    world: World,
+    budget: LinkBudget,
+    clock: Clock,
+    recorder: Recorder,
+    devices: Devices,
+    last_wakeup: Callable[[int, int], tuple[int, int]],
+) -> Link:
+    radio = world.scenario.radio
+    assert radio is not None
+    return RadioLink(
+        radio,
+        budget,
+        last_wakeup,
+        clock,
+        recorder,
+        world.streams,
+        meter=devices.meter,
+        off=devices.power.off,
+        meetings=world.meetings,
+        distance_m=distances(world.positions_m, world.track),
+        rhythms=world.rhythms,
+    )

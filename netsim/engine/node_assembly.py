@@ -1,0 +1,205 @@
+"""The nodes of one run: each part made with what it needs, then the node that hands verbs to it."""
+
+from collections import Counter
+from functools import partial
+
+from netsim.clock import Clock
+from netsim.engine.assembly import Learning, Membership
+from netsim.engine.network_assembly import Devices
+from netsim.links.link import Link
+from netsim.messaging.barrier import Barrier
+from netsim.messaging.latest import LatestMessages
+from netsim.messaging.mailbox import Mailbox
+from netsim.node.adversary import Adversary
+from netsim.node.draws import Draws
+from netsim.node.evaluation_verbs import EvaluationVerbs
+from netsim.node.inbox import Inbox
+from netsim.node.live_model import Held
+from netsim.node.messaging_verbs import MessagingVerbs
+from netsim.node.neighbourhood import Neighbourhood
+from netsim.node.node import Node
+from netsim.node.outbox import Delivery, Outbox
+from netsim.node.parts import NodeParts
+from netsim.node.processor import Processor
+from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
+from netsim.node.request_reply import RequestReply
+from netsim.node.submission import Submission
+from netsim.node.training_verbs import TrainingVerbs
+from netsim.node.value_verbs import ValueVerbs
+from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
+from netsim.recording.recorder import Recorder
+from netsim.schedules import Clock as WakeupTimes
+from netsim.units import to_ns
+from netsim.world.builder import SERVER, World
+
+
+class NodeAssembly:
+    """Makes the nodes of one run, in the order of their ids.
+
+    Parameters
+    ----------
+    world : World
+    clock : Clock
+    recorder : Recorder
+    learning : Learning
+    membership : Membership
+    link : Link
+    devices : Devices
+    wakeups : netsim.schedules.Clock or Barrier
+        The wake-up times that the schedule gives, or the barrier of `rounds`.
+    counts : Counter
+        Where nodes count what the summary shows.
+    weights_due : list of LoggedWeights
+        Where nodes put collaboration weights that are to be written.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        clock: Clock,
+        recorder: Recorder,
+        learning: Learning,
+        membership: Membership,
+        link: Link,
+        devices: Devices,
+        wakeups: WakeupTimes | Barrier,
+        counts: Counter[str],
+        weights_due: list[LoggedWeights],
+    ) -> None:
+        self._world, self._clock, self._recorder = world, clock, recorder
+        self._learning, self._membership = learning, membership
+        self._link, self._devices = link, devices
+        self._times = None if isinstance(wakeups, Barrier) else wakeups
+        self._barrier = wakeups if isinstance(wakeups, Barrier) else None
+        self._counts, self._weights_due = counts, weights_due
+        self._deliveries: list[Delivery] = []
+
+    def all_parts(self) -> list[NodeParts]:
+        """The parts of all nodes."""
+        return [self._parts(i) for i in range(len(self._world.roles))]
+
+    def node(self, parts: NodeParts) -> Node:
+        """The node that its algorithm sees."""
+        schedule = self._world.scenario.exchange
+        return Node(
+            parts,
+            self._clock,
+            len(self._world.roles),
+            str(schedule.schedule),  # type: ignore[attr-defined] # of every family member
+            getattr(schedule, "slots_per_exchange", None),
+            self._learning.shards,
+            self._learning.optimizer.learning_rate,
+        )
+
+    def _parts(self, i: int) -> NodeParts:
+        world, clock, link, counts = self._world, self._clock, self._link, self._counts
+        learning, power = self._learning, self._devices.power
+        role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
+
+        submission = Submission(i, scheduler)
+        processor = Processor(
+            i,
+            clock,
+            self._devices.speed,
+            self._devices.speed_factor[i],
+            power,
+            world.streams,
+            self._recorder,
+            self._devices.meter,
+        )
+        training = TrainingVerbs(
+            i, role, learning.initial[i], submission, processor, shards, learning.optimizer
+        )
+        values = ValueVerbs(i, clock, submission, scheduler, processor, shards)
+
+        wakeups, adversary = self._wakeups(i), self._adversary(i, values)
+        outbox = Outbox(
+            i,
+            clock,
+            link,
+            world.scenario.training.parameter_bits,
+            wakeups,
+            self._deliveries,
+            len(world.roles),
+            adversary,
+        )
+        requests = RequestReply(i, role, clock, link, outbox, power, counts)
+        neighbourhood = self._neighbourhood(i, requests)
+        mailbox, latest = Mailbox(clock), LatestMessages()
+        inbox = Inbox(
+            i,
+            self._barrier,
+            mailbox,
+            latest,
+            requests,
+            self._recorder.ages,
+            adversary,
+            counts,
+        )
+        self._deliveries.append(inbox.deliver)
+        messaging = MessagingVerbs(
+            i,
+            clock,
+            link,
+            self._barrier,
+            outbox,
+            self._deliveries,
+            mailbox,
+            latest,
+            neighbourhood.neighbours,
+            neighbourhood.peers,
+        )
+        return NodeParts(
+            id=i,
+            role=role,
+            wakeups=wakeups,
+            neighbourhood=neighbourhood,
+            messaging=messaging,
+            requests=requests,
+            inbox=inbox,
+            training=training,
+            processor=processor,
+            hold=partial(
+                Held,
+                i,
+                clock=clock,
+                on_arrival=world.scenario.training.on_arrival,
+                counts=counts,
+                train=training.train,
+                mix=values.mix,
+                drop_job=processor.drop_job,
+            ),
+            values=values,
+            evaluation=EvaluationVerbs(i, submission, shards),
+            publishing=PublishingVerbs(i, clock, self._weights_due),
+            draws=Draws(i, world.streams),
+        )
+
+    def _wakeups(self, i: int) -> Wakeups:
+        clock, slot_ns, recorder = self._clock, self._devices.slot_ns, self._recorder
+        if self._barrier is not None:
+            return RoundWakeups(i, clock, slot_ns, recorder, self._barrier)
+        assert self._times is not None
+        interval_s = getattr(self._world.scenario.exchange, "interval_s", None)
+        interval_ns = to_ns(interval_s) if interval_s else None
+        power, counts = self._devices.power, self._counts
+        return ClockWakeups(i, clock, slot_ns, recorder, self._times, interval_ns, power, counts)
+
+    def _adversary(self, i: int, values: ValueVerbs) -> Adversary | None:
+        attack = self._world.scenario.attack
+        if attack is None or i not in self._world.malicious:
+            return None
+        return Adversary(i, self._world.streams.seed, attack, values.compute)
+
+    def _neighbourhood(self, i: int, requests: RequestReply) -> Neighbourhood:
+        neighbours = self._membership.neighbours[i]
+        return Neighbourhood(
+            i,
+            self._clock,
+            neighbours,
+            tuple(j for j in neighbours if self._world.roles[j] == SERVER),
+            self._world.meetings,
+            self._membership.left_out,
+            self._link,
+            requests.probe,
+        )

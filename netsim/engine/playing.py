@@ -1,0 +1,98 @@
+"""Playing one algorithm on a world: torch and Python set up for it, its state kept on disk."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from netsim.engine.simulation import Simulation, Watcher
+from netsim.results import summary
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.units import to_s
+from netsim.world.builder import World
+
+COLLECTED_EVERY = (20_000, 20, 100)
+"""The thresholds of Python's garbage collector during a run, for its three generations."""
+
+
+def play(
+    world: World,
+    entry: AlgorithmEntry,
+    folder: Path | None = None,
+    timing_only: bool = False,
+    on_progress: Watcher | None = None,
+) -> dict[str, Any]:
+    """Play one algorithm on a world.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+        Names the algorithm and holds its Params.
+    folder : Path or None
+        The run folder; None keeps nothing but the summary.
+    timing_only : bool
+        Without tensor work: what is asked is in seconds, bits and losses.
+    on_progress : callable
+        Told now and then.
+
+    Returns
+    -------
+    dict
+        The summary.
+
+    Raises
+    ------
+    NetsimError
+        If the run fails; what was written stays readable.
+    """
+    torch.set_num_threads(world.scenario.run.threads)
+    torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
+    torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
+    with _collecting_seldom():
+        return _played(Simulation(world, entry, folder, timing_only, on_progress), folder)
+
+
+def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
+    """The summary of a run, which goes to its folder with all else."""
+    status: dict[str, Any] = {"state": "running"}
+    try:
+        if folder is not None:
+            run.write_inputs(folder)
+            summary.write_json(folder / "status.json", status)
+        run.to_horizon()
+        status = {"state": "done"}
+        return run.finish(folder)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
+        raise
+    finally:
+        run.recorder.close()
+        if folder is not None and folder.exists():
+            status |= {"virtual_s": to_s(run.clock.now)}
+            summary.write_json(folder / "status.json", status)
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Let Python look for cyclic garbage seldom.
+
+    Nearly all garbage of a run is freed by reference counts. What exists before the run outlives it
+    and need not be searched; what is left of the run is freed at its end, before another one needs
+    as much memory.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_EVERY)
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()

@@ -1,0 +1,46 @@
+"""The parts of one node, which its verbs are handed to and which the engine calls."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netsim.learning.refs import Ref
+from netsim.node.draws import Draws
+from netsim.node.evaluation_verbs import EvaluationVerbs
+from netsim.node.inbox import Inbox
+from netsim.node.live_model import Held
+from netsim.node.messaging_verbs import MessagingVerbs
+from netsim.node.neighbourhood import Neighbourhood
+from netsim.node.processor import Processor
+from netsim.node.publishing_verbs import PublishingVerbs
+from netsim.node.request_reply import RequestReply
+from netsim.node.training_verbs import TrainingVerbs
+from netsim.node.value_verbs import ValueVerbs
+from netsim.node.wakeups import Wakeups
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NodeParts:
+    """One node from the inside.
+
+    Attributes
+    ----------
+    id : int
+    role : str
+    hold : callable
+        (theta) -> Held.
+    """
+
+    id: int
+    role: str
+    wakeups: Wakeups
+    neighbourhood: Neighbourhood
+    messaging: MessagingVerbs
+    requests: RequestReply
+    inbox: Inbox
+    training: TrainingVerbs
+    processor: Processor
+    hold: Callable[[Ref], Held]
+    values: ValueVerbs
+    evaluation: EvaluationVerbs
+    publishing: PublishingVerbs
+    draws: Draws

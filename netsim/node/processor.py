@@ -1,0 +1,94 @@
+"""A node's processor in virtual time: one job after another, and only while the node is on."""
+
+import simpy
+
+from netsim.clock import FIRST, Clock
+from netsim.devices.availability import Power
+from netsim.devices.energy.meter import Meter
+from netsim.devices.speed import Speed
+from netsim.recording.recorder import Recorder
+from netsim.rng import Streams
+from netsim.units import to_ns
+
+
+class Processor:
+    """The processor of one node.
+
+    Parameters
+    ----------
+    node_id : int
+    clock : Clock
+    speed : Speed
+        How long local steps take.
+    speed_factor : float
+        How much faster than the reference device this one is.
+    power : Power
+        Work stands still while the node is off.
+    streams : Streams
+        Random step times are drawn from here.
+    recorder : Recorder
+        Is told of every training.
+    meter : Meter
+        Counts the energy of local steps.
+
+    Attributes
+    ----------
+    local_steps : int
+        Steps of local training so far, those of the job in progress included.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        speed: Speed,
+        speed_factor: float,
+        power: Power,
+        streams: Streams,
+        recorder: Recorder,
+        meter: Meter,
+    ) -> None:
+        self._id, self._clock = node_id, clock
+        self._speed, self._speed_factor = speed, speed_factor
+        self._power, self._streams = power, streams
+        self._recorder, self._meter = recorder, meter
+        self._free_ns = 0
+        self._trainings = 0
+        self.local_steps = 0
+
+    def train(self, steps: int, result: object) -> simpy.Event:
+        """Event: the processor is done with so many local steps; its value is `result`."""
+        clock, me = self._clock, self._id
+        now = clock.now
+        duration_s = self._speed.train_s(
+            steps, self._speed_factor, self._streams, me, self._trainings
+        )
+        self._trainings += 1
+        self.local_steps += steps
+        self._recorder.job(now, me, steps)
+        start_ns = max(now, self._free_ns)
+        end_ns = self._free_ns = self._power.work_ends(me, start_ns, to_ns(duration_s))
+        self._meter.computed(me, steps, start_ns, end_ns)
+        return clock.due(end_ns - now, FIRST, result)
+
+    def occupy(self, duration_s: float) -> None:
+        """Keep the processor busy for so long after what it is at."""
+        start_ns = max(self._clock.now, self._free_ns)
+        self._free_ns = self._power.work_ends(self._id, start_ns, to_ns(duration_s))
+
+    def delay_ns(self, duration_s: float | None) -> int:
+        """How long work beside the processor's jobs takes from now on, pauses included [ns].
+
+        Parameters
+        ----------
+        duration_s : float or None
+            Time of the work itself; None: the mean time of one local step.
+        """
+        if duration_s is None:
+            duration_s = self._speed.mean_step_s() / self._speed_factor
+        now = self._clock.now
+        return self._power.work_ends(self._id, now, to_ns(duration_s)) - now
+
+    def drop_job(self) -> None:
+        """Drop what the processor is at: it is free from now on."""
+        self._free_ns = self._clock.now

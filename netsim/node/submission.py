@@ -1,0 +1,77 @@
+"""Recording a node's jobs with the scheduler, and the checks that several verbs share."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+from netsim.errors import ProtocolError
+from netsim.learning.architecture import Architecture
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.scheduler import Scheduler
+from netsim.learning.shards import Shards
+
+
+class Submission:
+    """Records the jobs of one node.
+
+    Parameters
+    ----------
+    node_id : int
+    scheduler : Scheduler
+    """
+
+    def __init__(self, node_id: int, scheduler: Scheduler) -> None:
+        self._id, self._scheduler = node_id, scheduler
+
+    def submit(
+        self, work: Any, inputs: tuple[Ref, ...], shapes: Sequence[Any], models: Sequence[Any] = ()
+    ) -> list[Ref]:
+        """Record a job; Refs to its results, which are computed when they are needed.
+
+        Parameters
+        ----------
+        work : Work
+            What is to be done.
+        inputs : tuple of Ref
+            The node's own.
+        shapes : sequence of tuple of int
+            One a result.
+        models : sequence of Architecture or None
+            One a result: set where it is a whole model. May be shorter than `shapes`.
+
+        Raises
+        ------
+        ProtocolError
+            If an input is another node's.
+        """
+        me, scheduler = self._id, self._scheduler
+        for ref in inputs:
+            if ref.owner != me:
+                ref.require_owner(me)
+        cells = [
+            Cell(scheduler, tuple(shape), architecture)
+            for shape, architecture in zip_longest(shapes, models)
+        ]
+        scheduler.submit(work, me, inputs, cells)
+        return [Ref(me, cell) for cell in cells]
+
+
+def architecture_of(ref: Ref) -> Architecture:
+    """The architecture of a whole model.
+
+    Raises
+    ------
+    ProtocolError
+        If the Ref is a part of a model or another value.
+    """
+    if ref.architecture is None:
+        raise ProtocolError("a whole model is needed here, not a part or another value")
+    return ref.architecture
+
+
+def require_samples(shards: Shards, node_id: int, split: str) -> None:
+    """Raise a ProtocolError if a node has no samples in one of its splits."""
+    if len(getattr(shards.rows[node_id], split, ())) == 0:
+        raise ProtocolError(
+            f"node {node_id} has no {split} samples; set [data] validation to cut some"
+        )

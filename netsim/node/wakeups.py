@@ -1,0 +1,194 @@
+"""A node's time: its wake-ups under the schedule, slots, and conditions between its processes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import simpy
+
+from netsim.clock import LAST, Clock, Event, then
+from netsim.devices.availability import Power
+from netsim.messaging.barrier import Barrier
+from netsim.recording.recorder import Recorder
+from netsim.schedules import Clock as WakeupTimes
+from netsim.schedules import Wake
+
+
+class Condition:
+    """Lets processes of one node wait for each other, as `node.condition()` gives it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: list[Event] = []
+
+    def wait(self) -> simpy.Event:
+        """Event: some process calls `notify` after now."""
+        event = self._clock.pending("a condition")
+        self._waiting.append(event)
+        return event
+
+    def notify(self) -> None:
+        """Wake every process that waits."""
+        waiting, self._waiting = self._waiting, []
+        for event in waiting:
+            event.succeed()
+
+
+class Progress:
+    """How far one process has come: the last slot and wake-up that it was given.
+
+    Parameters
+    ----------
+    slot : int
+        The slot in which the process asked first.
+    """
+
+    __slots__ = ("slot", "wake")
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+        self.wake = 0
+
+    def woke(self, event: simpy.Event) -> None:
+        """The wake-up that `event` tells of has come."""
+        self.slot = cast(Wake, event.value).slot
+
+
+class Wakeups(ABC):
+    """The time of one node.
+
+    Parameters
+    ----------
+    node_id : int
+    clock : Clock
+    slot_ns : int
+        Length of a slot [ns].
+    recorder : Recorder
+
+    Attributes
+    ----------
+    round : int
+        Number of the node's last wake-up; 0 before the first.
+    """
+
+    def __init__(self, node_id: int, clock: Clock, slot_ns: int, recorder: Recorder) -> None:
+        self._id, self._clock, self._slot_ns, self._recorder = node_id, clock, slot_ns, recorder
+        self._progress: WeakKeyDictionary[Any, Progress] = WeakKeyDictionary()
+        self.round = 0
+
+    def wakeup(self) -> simpy.Event:
+        """See `Node.wakeup`."""
+        progress = self._of_active_process()
+        return then(self._next_wakeup(progress), progress.woke)
+
+    @abstractmethod
+    def _next_wakeup(self, progress: Progress) -> simpy.Event:
+        """Event `Wake`: the next wake-up of a process that has come so far."""
+
+    def tick(self) -> simpy.Event:
+        """See `Node.tick`."""
+        progress, now, slot_ns = self._of_active_process(), self._clock.now, self._slot_ns
+        slot = progress.slot = max(progress.slot + 1, -(-now // slot_ns))
+        # What else happens at this instant, instantaneous exchanges included, comes first.
+        return self._clock.due(slot * slot_ns - now, LAST, slot)
+
+    def started(self, wake: Wake) -> None:
+        """A round of this node starts."""
+        self.round = wake.round
+        self._recorder.wake(self._clock.now, self._id, wake.round, "woke")
+
+    def _of_active_process(self) -> Progress:
+        process = self._clock.active_process
+        progress = self._progress.get(process)
+        if progress is None:
+            progress = Progress(self._clock.now // self._slot_ns)
+            self._progress[process] = progress
+        return progress
+
+
+class RoundWakeups(Wakeups):
+    """Wake-ups at the rounds of a barrier, which tells `started` of each.
+
+    Parameters
+    ----------
+    barrier : Barrier
+    """
+
+    def __init__(
+        self, node_id: int, clock: Clock, slot_ns: int, recorder: Recorder, barrier: Barrier
+    ) -> None:
+        super().__init__(node_id, clock, slot_ns, recorder)
+        self._barrier = barrier
+
+    def _next_wakeup(self, progress: Progress) -> simpy.Event:
+        return self._barrier.wakeup(self._id)
+
+
+class ClockWakeups(Wakeups):
+    """Wake-ups at times that the schedule alone decides.
+
+    Parameters
+    ----------
+    times : netsim.schedules.Clock
+        The wake-up times of all nodes.
+    interval_ns : int or None
+        Time between wake-ups where the schedule has a fixed one [ns].
+    power : Power
+        A wake-up at which the node is off is skipped.
+    counts : Counter
+        Where skipped wake-ups and exchanges that outlast the interval are counted.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        slot_ns: int,
+        recorder: Recorder,
+        times: WakeupTimes,
+        interval_ns: int | None,
+        power: Power,
+        counts: Counter[str],
+    ) -> None:
+        super().__init__(node_id, clock, slot_ns, recorder)
+        self._times, self._interval_ns = times, interval_ns
+        self._power, self._counts = power, counts
+
+    def _next_wakeup(self, progress: Progress) -> simpy.Event:
+        clock, interval_ns = self._clock, self._interval_ns
+        now = clock.now
+        if interval_ns is not None and progress.wake and now > (progress.wake + 1) * interval_ns:
+            paused = not self._power.stays_on(self._id, progress.wake * interval_ns, now)
+            self._counts["exchanges_outlasting_interval"] += not paused
+        time_ns, number = self._times.next_wakeup(self._id, progress.wake)
+        while time_ns < now:
+            self._skipped(time_ns, number)
+            time_ns, number = self._times.next_wakeup(self._id, number)
+        progress.wake = number
+        event: simpy.Event
+        if self._power.always_on:
+            event = clock.timeout(time_ns - now, Wake(number, time_ns // self._slot_ns))
+        else:
+            event = clock.pending("its next wake-up")
+            clock.after(time_ns - now, self._wake_or_skip, event, progress)
+        return then(event, self._woke)
+
+    def _wake_or_skip(self, event: Event, progress: Progress) -> None:
+        """The wake-up that `event` waits for has come; if the node is off, wait for the next."""
+        now = self._clock.now
+        if self._id not in self._power.off:
+            event.succeed(Wake(progress.wake, now // self._slot_ns))
+            return
+        self._skipped(now, progress.wake)
+        time_ns, progress.wake = self._times.next_wakeup(self._id, progress.wake)
+        self._clock.after(time_ns - now, self._wake_or_skip, event, progress)
+
+    def _skipped(self, time_ns: int, number: int) -> None:
+        self._recorder.wake(time_ns, self._id, number, "skipped")
+        self._counts["wakeups_skipped"] += 1
+
+    def _woke(self, event: simpy.Event) -> None:
+        self.started(cast(Wake, event.value))
