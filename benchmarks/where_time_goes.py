@@ -40,20 +40,21 @@ COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#F0E442", "#D55E00", "#C
 FOLDERS = {
     "simpy": SIMPY,
     "torch": TENSORS,
-    "results": RECORDING,
+    "recording": RECORDING,
     "links": LINKS,
     "channels": LINKS,
-    "exchange": LINKS,
+    "schedules": LINKS,
     "algorithms": LINKS,
     "stacked": LAYERS,
-    "compute": JOBS_PART,
+    "learning": JOBS_PART,
+    "backends": JOBS_PART,
     "models": TENSORS,
 }
 
 FILES = {
     "clock": SIMPY,
-    "engine": SIMPY,
-    "blame": SIMPY,
+    "simulation": SIMPY,
+    "process_guard": SIMPY,
     "evaluation": EVALUATION,
     "rng": JOBS_PART,
     "assembly": JOBS_PART,
