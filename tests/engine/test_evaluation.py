@@ -44,7 +44,7 @@ def measure():
             malicious=frozenset(malicious),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),
             architectures=[ref.architecture] * len(nodes),
-            link=SimpleNamespace(bits_sent=[0] * len(nodes)),
+            link=SimpleNamespace(bits_sent_by=lambda node: 0),
             meter=SimpleNamespace(spent_j=lambda node, time_ns: 0.0),
             nodes=[
                 SimpleNamespace(
