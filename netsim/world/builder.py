@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.channels.sleep import Rhythm, rhythms
+from netsim.channels.sleep import Rhythm
 from netsim.data.sets import Samples
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
@@ -28,9 +28,10 @@ from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
 from netsim.world.device import torch_device
 from netsim.world.initial_models import initial_models
-from netsim.world.link_budget import open_budget
 from netsim.world.local_data import local_data, malicious_nodes
+from netsim.world.neighbours import neighbours
 from netsim.world.placement import placed
+from netsim.world.radios import radios
 from netsim.world.wires import wires
 
 __all__ = ["SERVER", "World", "build"]
@@ -134,23 +135,11 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
 
     # what links them
     wiring = wires(scenario, roles, streams, folder)
-    budget: LinkBudget | None = None
-    threshold_db: float | None = None
-    tx_power_dbm: tuple[float, ...] = ()
-    awake: tuple[Rhythm | None, ...] = ()
-    if scenario.radio is not None:
-        if positions_m is None:
-            scenario.radio.do_without_places()
-        awake = rhythms(scenario.per_node("sleep"), streams)
-        given_dbm = scenario.nodes.of_groups("tx_power_dbm")
-        budget, threshold_db, tx_power_dbm = open_budget(
-            scenario, positions_m, given_dbm, streams, track
-        )
-    range_m = None if budget is None else budget.range_m
+    radio = radios(scenario, positions_m, streams, track)
+    range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
     site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers)
-    meetings = scenario.topology.meetings(site)
-    neighbours = scenario.topology.neighbours(site) if meetings is None else meetings.neighbours()
+    known, meetings = neighbours(scenario, site)
 
     return World(
         scenario=scenario,
@@ -159,17 +148,17 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         shards=shards,
         roles=roles,
         speed_factor=speed_factor,
-        neighbours=neighbours,
+        neighbours=known,
         meetings=meetings,
         positions_m=positions_m,
         track=track,
         architectures=architectures,
         initial=initial,
         wiring=wiring,
-        budget=budget,
-        threshold_db=threshold_db,
-        tx_power_dbm=tx_power_dbm,
-        rhythms=awake,
+        budget=radio.budget,
+        threshold_db=radio.threshold_db,
+        tx_power_dbm=radio.tx_power_dbm,
+        rhythms=radio.rhythms,
         malicious=malicious,
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
