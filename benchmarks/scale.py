@@ -53,8 +53,8 @@ def played(model: str, nodes: int, batch: int, horizon_s: float, backend: str) -
     run.to_horizon()
     summary = run.finish(None)
     wall_s, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu
-    memory = getattr(run.learning.scheduler.backend, "memory", None)
-    slab_gib = None if memory is None else memory.peak_bytes / 2**30
+    store = getattr(run.learning.scheduler.backend, "store", None)
+    slab_gib = None if store is None else store.peak_bytes / 2**30
     row_gib = 4 * built.architectures[0].num_values / 2**30
     return {
         "case": f"{model}-{nodes}",
