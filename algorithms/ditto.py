@@ -14,8 +14,16 @@ Departures: v_i starts at the node's initial model, in pFedGraph's code at one o
 `weights = "equal"` is Algorithm 1.
 """
 
-from algorithms._rounds import Mean, RoundParams, Share, round_processes
-from netsim.api import Node, NonNegative, Process
+from netsim.api import (
+    AveragedModel,
+    Mean,
+    Node,
+    NonNegative,
+    Process,
+    RoundParams,
+    Share,
+    round_processes,
+)
 
 
 class Params(RoundParams):
@@ -26,18 +34,25 @@ class Params(RoundParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal model beside."""
-    model = node.hold(node.initial())
-    v = node.initial()
+    return round_processes(node, params, Ditto(node, params))
 
-    def train() -> Process:
-        nonlocal v
-        anchor = (model.theta, params.strength)
-        v = (yield node.train(v, anchor=anchor, stream="personal", **params.how())).theta
-        node.publish(v, "trained")
-        trained = yield model.train(**params.how())
+
+class Ditto(AveragedModel[Params]):
+    """One node: `model` is w, theta_i while it is trained; v its personal model."""
+
+    def __init__(self, node: Node, params: Params) -> None:
+        super().__init__(node, params)
+        self.v = node.initial()
+
+    def train(self) -> Process:
+        """First v_i near w, then theta_i from w."""
+        node, anchor = self.node, (self.model.theta, self.params.strength)
+        personal = yield node.train(self.v, anchor=anchor, stream="personal", **self.how())
+        self.v = personal.theta
+        node.publish(self.v, "trained")
+        trained = yield self.model.train(**self.how())
         return None if trained is None else Share(trained.theta, node.train_size)
 
-    def adopt(mean: Mean) -> None:
-        model.replace(mean.theta)
-
-    return round_processes(node, params, train, adopt)
+    def adopt(self, common: Mean) -> None:
+        """Go on from the mean, without showing it."""
+        self.model.replace(common.theta)

@@ -24,24 +24,31 @@ those in reach when preprocessing starts (`candidates = "peers"`: all neighbours
 Departures: a candidate that makes the reward infinite or no number is never added. A
 candidate lost in either pass of BGGC leaves both: the passes start over without it, so that the
 result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated until they
-are acknowledged. At most B_c models are on their way or held during BGGC (`_downloads`); in a round
+are acknowledged. At most B_c models are on their way or held during BGGC (`Downloads`); in a round
 each of Omega_k has one place, which its next model takes over. What an absent candidate means:
-`_inbox.AbsenceParams`.
+`AbsenceParams`.
 """
 
-import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from algorithms._crop_flip import augmented_cross_entropy
-from algorithms._downloads import DownloadParams, Downloads
-from algorithms._subscriptions import SubscriptionParams, Subscriptions
-from netsim.api import Count, Fraction, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from netsim.api import (
+    Count,
+    DownloadParams,
+    Downloads,
+    Fraction,
+    Node,
+    Process,
+    Ref,
+    SubscriptionParams,
+    Subscriptions,
+    algorithm,
+    augmented_cross_entropy,
+    greedy_selection,
+)
 
 
 class Params(DownloadParams, SubscriptionParams):
@@ -60,6 +67,7 @@ class Params(DownloadParams, SubscriptionParams):
     decay_every: Count = 10
 
 
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1 for one node."""
     budget = budget_of(node, params)
@@ -215,17 +223,6 @@ def budget_of(node: Node, params: Params) -> int | None:
     return params.budget[node.id] if isinstance(params.budget, tuple) else params.budget
 
 
-def probability(r_x: float, r_x_with: float, r_y: float, r_y_without: float) -> float:
-    """Of adding a candidate, from the rewards of X and Y with and without it (Algorithm 2)."""
-    rewards = (r_x, r_x_with, r_y, r_y_without)
-    r_x, r_x_with, r_y, r_y_without = (-math.inf if math.isnan(r) else r for r in rewards)
-    if r_x_with == -math.inf:
-        return 0.0
-    a = max(r_x_with - r_x, 0.0)
-    b = r_y_without - r_y if r_y_without > r_y else 0.0
-    return 1.0 if a == math.inf or a + b == 0.0 else a / (a + b)
-
-
 def greedy_collaborators(
     k: int,
     candidates: Sequence[int],
@@ -233,26 +230,37 @@ def greedy_collaborators(
     reward: Callable[[list[int]], float],
     budget: int | None,
 ) -> list[int]:
-    """GGC, Algorithm 2: X in order of addition, beginning with k; at most `budget`, k counted.
+    """GGC, Algorithm 2, for any reward: what `node.select` runs, on sets in place of models.
 
-    `candidates` come shuffled, with one draw in [0, 1) each; `reward` is R of a list of ids.
+    The model of a node is a unit vector, so the entries over 0 of a sum of models are a set.
+
+    Parameters
+    ----------
+    k : int
+        The node itself.
+    candidates : sequence of int
+        Ids, shuffled.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    reward : callable
+        R of a list of ids.
+    budget : int or None
+        Largest |X|, k counted; None for no limit.
+
+    Returns
+    -------
+    list of int
+        X in order of addition, beginning with k.
     """
-    X, Y = [k], [k, *candidates]  # noqa: N806 - sets, as the paper has them
-    r_x = r_y = None
-    for j, coin in zip(candidates, coins, strict=True):
-        if budget is not None and len(X) >= budget:
-            break
-        r_x = reward(X) if r_x is None else r_x
-        r_y = reward(Y) if r_y is None else r_y
-        r_x_with = reward([*X, j])
-        r_y_without = reward([i for i in Y if i != j])
-        if coin < probability(r_x, r_x_with, r_y, r_y_without):
-            X.append(j)
-            r_x = r_x_with
-        else:
-            Y.remove(j)
-            r_y = r_y_without
-    return X
+    ids = [k, *candidates]
+
+    def members(row: Tensor) -> list[int]:
+        return [j for j, share in zip(ids, row.tolist(), strict=True) if share > 0]
+
+    units = list(torch.eye(len(ids), dtype=torch.float64))
+    ones = [1.0] * len(ids)
+    shares, _ = greedy_selection(units, ones, coins, budget, lambda row: -reward(members(row)))
+    return members(shares)
 
 
 def batched_greedy_collaborators(
@@ -264,25 +272,36 @@ def batched_greedy_collaborators(
     validation_loss: Callable[[Any], float],
     budget: int | None,
 ) -> list[int]:
-    """BGGC, Algorithm 3: the decisions of GGC from running sums, one candidate at a time.
+    """BGGC, Algorithm 3: the decisions of GGC from running sums, as `node.select` makes them.
 
-    `models` are (P,) each, `sizes` p_j, both with k; R = -`validation_loss` of a (P,) model.
+    Parameters
+    ----------
+    k : int
+        The node itself.
+    candidates : sequence of int
+        Ids, shuffled.
+    coins : sequence of float
+        One draw in [0, 1) per candidate.
+    models : mapping of int to torch.Tensor or numpy.ndarray
+        (P,) each, that of k included.
+    sizes : mapping of int to float
+        p_j, that of k included.
+    validation_loss : callable
+        Of a (P,) model, of the kind that `models` holds; R = -validation_loss.
+    budget : int or None
+        Largest |X|, k counted; None for no limit.
+
+    Returns
+    -------
+    list of int
+        X in order of addition, beginning with k.
     """
-    X = [k]  # noqa: N806
-    w_x = w_y = sizes[k] * models[k]
-    sum_x = sum_y = sizes[k]
-    for j in candidates:  # pass 1
-        w_y, sum_y = w_y + sizes[j] * models[j], sum_y + sizes[j]
-    for j, coin in zip(candidates, coins, strict=True):  # pass 2
-        if budget is not None and len(X) >= budget:
-            break
-        p_w = sizes[j] * models[j]
-        with_j, without_j = (w_x + p_w, sum_x + sizes[j]), (w_y - p_w, sum_y - sizes[j])
-        means = ((w_x, sum_x), with_j, (w_y, sum_y), without_j)
-        rewards = [-validation_loss(w / total) for w, total in means]
-        if coin < probability(*rewards):
-            X.append(j)
-            w_x, sum_x = with_j
-        else:
-            w_y, sum_y = without_j
-    return X
+    ids = [k, *candidates]
+    rows = [torch.as_tensor(models[j]) for j in ids]
+    as_given = isinstance(models[k], Tensor)
+
+    def loss(row: Tensor) -> float:
+        return float(validation_loss(row if as_given else row.numpy()))
+
+    shares, _ = greedy_selection(rows, [sizes[j] for j in ids], coins, budget, loss)
+    return [j for j, share in zip(ids, shares.tolist(), strict=True) if share > 0]

@@ -19,11 +19,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from algorithms._inbox import AbsenceParams, Inbox
-from algorithms._rounds import PlainTraining, with_statistics_of
-from netsim.api import Count, Message, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from netsim.api import (
+    AbsenceParams,
+    Count,
+    Inbox,
+    Message,
+    Node,
+    PlainTraining,
+    Process,
+    Ref,
+    algorithm,
+    with_statistics_of,
+)
 
 
 class GossipParams(PlainTraining, AbsenceParams):
@@ -50,6 +57,7 @@ class Params(GossipParams):
         return {"steps": 1} if self.local_epochs is None else super().amount()
 
 
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = Inbox(node, Model, params)

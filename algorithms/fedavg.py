@@ -2,7 +2,7 @@
 
 Source: McMahan, Moore, Ramage, Hampson and Aguera y Arcas 2017, Algorithm 1 with all clients in
 every round: local training from w, w <- sum p_i theta_i with p_i = n_i / sum n. With a server or
-without one, as `_rounds` says.
+without one, as `netsim.protocols.rounds` says.
 
 Where nodes wake by themselves and there is no server, `pace = "slots"` is the baseline of KD-PDFL
 (Jeong and Kountouris 2023): its star exchange, with the arithmetic mean over N_i and i in place of
@@ -12,17 +12,21 @@ whenever it wakes.
 Departures: no sampling of clients: the links and the schedule say who takes part.
 """
 
-from algorithms._rounds import (
-    Mean,
+from typing import Any
+
+from netsim.api import (
+    AveragedModel,
+    Heard,
+    Node,
     PaceParams,
+    Process,
+    Ref,
     RoundParams,
-    adopt_mean,
+    StarExchange,
+    StarParams,
     round_processes,
     takes_rounds,
-    trained_share,
 )
-from algorithms._star import Heard, StarParams, State, star_processes
-from netsim.api import Node, Process, Ref
 
 
 class Params(StarParams, RoundParams, PaceParams):
@@ -30,29 +34,23 @@ class Params(StarParams, RoundParams, PaceParams):
 
 
 def processes(node: Node, params: Params) -> list[Process]:
-    """Rounds, or the star exchange with the mean as its rule."""
+    """Rounds (Algorithm 1), or the star exchange with the mean as its rule."""
     if takes_rounds(node, params):
-        return in_rounds(node, params)
-    state = State(node.hold(node.initial()))
-
-    def combine(heard: Heard) -> Ref:
-        node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
-        return mean(node, state.model.theta, heard)
-
-    return star_processes(node, params, combine, state, loss=params.loss())
+        return round_processes(node, params, AveragedModel(node, params))
+    return FedAvgStar(node, params).processes()
 
 
-def in_rounds(node: Node, params: Params) -> list[Process]:
-    """Algorithm 1."""
-    model = node.hold(node.initial())  # w, theta_i while it is trained
+class FedAvgStar(StarExchange[Params]):
+    """A star that mixes by the arithmetic mean."""
 
-    def train() -> Process:
-        return trained_share(node, (yield model.train(**params.how())))
+    def how(self) -> dict[str, Any]:
+        """The loss of a local step."""
+        return {"loss": self.params.loss()}
 
-    def adopt(mean: Mean) -> None:
-        adopt_mean(node, model, mean)
-
-    return round_processes(node, params, train, adopt)
+    def combine(self, heard: Heard) -> Ref:
+        """The mean over N_i and i."""
+        self.node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
+        return mean(self.node, self.model.theta, heard)
 
 
 def share(heard: Heard) -> float:

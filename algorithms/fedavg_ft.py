@@ -10,11 +10,22 @@ are FedProx's (`fedprox` has that as an option).
 Departures: best is by validation loss, the later one at a tie; DPFL goes by accuracy.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from algorithms._rounds import Mean, RoundParams, round_processes, trained_share
-from netsim.api import Count, Node, Process, Ref
+from netsim.api import (
+    AveragedModel,
+    Count,
+    Mean,
+    Node,
+    Process,
+    Ref,
+    RoundParams,
+    round_processes,
+    trained_share,
+)
 
 
 class Params(RoundParams):
@@ -26,33 +37,41 @@ class Params(RoundParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg."""
-    return fine_tuned(node, params)
+    return round_processes(node, params, FineTuned(node, params))
 
 
-def fine_tuned(node: Node, params: Params, proximal: float = 0.0) -> list[Process]:
-    """Rounds of FedAvg, or of FedProx, whose fine-tuned models are shown."""
-    model = node.hold(node.initial())
-    best = Best(node)
-    rounds = 0
+class FineTuned(AveragedModel[Params]):
+    """One node, in rounds of FedAvg or (`proximal` > 0) of FedProx."""
 
-    def train() -> Process:
-        nonlocal rounds
-        rounds += 1
-        if params.fine_tune_after is not None and rounds > params.fine_tune_after:
-            if rounds == params.fine_tune_after + 1:
-                start = best.theta or model.theta
-                tuned = yield node.train(start, epochs=params.fine_tune_epochs)
-                trained_share(node, tuned)
-            return None
-        anchor = (model.theta, proximal) if proximal else None
-        return trained_share(node, (yield model.train(anchor=anchor, **params.how())))
+    def __init__(self, node: Node, params: Params, proximal: float = 0.0) -> None:
+        super().__init__(node, params)
+        self.proximal = proximal
+        self.best = Best(node)
+        self.rounds = 0
 
-    def adopt(mean: Mean) -> None:
-        model.replace(mean.theta)
-        if params.fine_tune_after is not None and rounds <= params.fine_tune_after:
-            best.offer(mean.theta)
+    def how(self) -> dict[str, Any]:
+        """FedProx's proximal term keeps near w."""
+        anchor = (self.model.theta, self.proximal) if self.proximal else None
+        return {"anchor": anchor, **super().how()}
 
-    return round_processes(node, params, train, adopt)
+    def train(self) -> Process:
+        """A round's training; after the last round the fine-tuning, and nothing to send."""
+        self.rounds += 1
+        last = self.params.fine_tune_after
+        if last is None or self.rounds <= last:
+            return (yield from super().train())
+        if self.rounds == last + 1:
+            start = self.best.theta or self.model.theta
+            tuned = yield self.node.train(start, epochs=self.params.fine_tune_epochs)
+            trained_share(self.node, tuned)
+        return None
+
+    def adopt(self, common: Mean) -> None:
+        """Go on from the mean, without showing it; it may be the best so far."""
+        self.model.replace(common.theta)
+        last = self.params.fine_tune_after
+        if last is not None and self.rounds <= last:
+            self.best.offer(common.theta)
 
 
 class Best:

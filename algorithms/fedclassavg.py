@@ -15,7 +15,7 @@ Readings and departures:
 - The code leaves the distance out in an epoch's first step. In a round of one epoch it has no
   gradient there anyway; in later epochs it counts here.
 - The code trains all nodes once before the first round: the first round's training here.
-- Views are SimCLR's (`_augment`), the same in both codes. Data other than images have two views
+- Views are SimCLR's (`two_views`), the same in both codes. Data other than images have two views
   that are alike.
 - Contrast is of what the head gets; in the code the head begins with a ReLU that comes after.
 - The mean is by training samples (the paper's code); `weights = "equal"` is MAPL's.
@@ -27,11 +27,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from algorithms._augment import DRAWS, Augmentation, two_views
-from algorithms._contrastive import supervised_contrastive_loss
-from algorithms._inbox import AbsenceParams
-from algorithms._rounds import LocalTraining, PartInCommon, round_processes
-from netsim.api import Batch, Node, NonNegative, Positive, Process
+from netsim.api import (
+    VIEW_DRAWS,
+    AbsenceParams,
+    Augmentation,
+    AveragedPart,
+    Batch,
+    LocalTraining,
+    Node,
+    NonNegative,
+    Positive,
+    Process,
+    loss,
+    round_processes,
+    supervised_contrastive_loss,
+    two_views,
+)
 
 
 class Params(LocalTraining, AbsenceParams):
@@ -47,31 +58,32 @@ class Params(LocalTraining, AbsenceParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
-    model = PartInCommon(node, "head")
-
-    def train() -> Process:
-        given = (model.theta.part("head"), params)
-        return (yield from model.train(loss=local_loss, given=given, **params.amount()))
-
-    return round_processes(node, params, train, model.adopt)
+    return round_processes(node, params, FedClassAvg(node, params, "head"))
 
 
+class FedClassAvg(AveragedPart[Params]):
+    """One node; what its head was when the round began goes into the loss."""
+
+    def how(self) -> dict[str, Any]:
+        """The loss of this round."""
+        given = (self.theta.part("head"), self.params)
+        return {"loss": local_loss, "given": given, **super().how()}
+
+
+@loss(uniforms=2 * VIEW_DRAWS)
 def local_loss(
     model: Any, batch: Batch, learned: dict[str, Tensor], head: Tensor, params: Params
 ) -> Tensor:
     """Cross-entropy of the first view, contrast of both, distance to `head` (H,)."""
     x, y = two_views(batch, params.augmentation), batch.y
     features = model.features(x)
-    loss = F.cross_entropy(model.head(features[: len(y)]), y)
+    value = F.cross_entropy(model.head(features[: len(y)]), y)
     if params.contrast == "mapl":
-        loss = loss + supervised_contrastive_loss(features, y.repeat(2), params.temperature)
+        value = value + supervised_contrastive_loss(features, y.repeat(2), params.temperature)
     else:
         factor = params.temperature / params.base_temperature
-        loss = loss + factor * mean_of_logs(features, y.repeat(2), params.temperature)
-    return loss + params.rho / 2 * distance(list(model.head.parameters()), head)
-
-
-local_loss.uniforms = 2 * DRAWS  # type: ignore[attr-defined]
+        value = value + factor * mean_of_logs(features, y.repeat(2), params.temperature)
+    return value + params.rho / 2 * distance(list(model.head.parameters()), head)
 
 
 def mean_of_logs(z: Tensor, y: Tensor, temperature: float) -> Tensor:

@@ -28,11 +28,22 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from algorithms._inbox import AbsenceParams, Inbox, drop_late
-from algorithms._rounds import PlainTraining
-from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref, batched
+from netsim.api import (
+    AbsenceParams,
+    Count,
+    Fraction,
+    Inbox,
+    Message,
+    Model,
+    Node,
+    NonNegative,
+    PlainTraining,
+    Process,
+    algorithm,
+    batched,
+    drop_late,
+)
 
-KNOWS_SERVERS = False
 FAR = 1e30
 """Loss of a model that has diverged."""
 
@@ -54,13 +65,7 @@ class Wish(Message):
     wanted: bool
 
 
-@dataclass(frozen=True)
-class Model(Message):
-    """theta_j."""
-
-    theta: Ref
-
-
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
     inbox = Inbox(node, Model, params)
@@ -72,7 +77,8 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     theta = node.initial()
     preference = dict.fromkeys(node.neighbours, 0.0)
     chooses = params.downloads is not None and params.downloads < len(node.neighbours)
-    wanted = takers = node.neighbours
+    wanted: Sequence[int] = node.neighbours
+    takers: Sequence[int] = node.neighbours
     rounds = 0
     while True:
         yield node.wakeup()
@@ -123,7 +129,7 @@ def gains_over_distances(
     """
     loss = torch.stack(list(losses)).nan_to_num(nan=FAR, posinf=FAR)
     changes = torch.stack(list(parameters[1:])) - parameters[0]
-    length = torch.linalg.vector_norm(changes, ord=int(norm[1]), dim=1)
+    length: Tensor = torch.linalg.vector_norm(changes, ord=int(norm[1]), dim=1)
     quotients = (loss[0] - loss[1:]) / length.clamp(min=torch.finfo(length.dtype).tiny)
     return quotients.nan_to_num(nan=0.0, posinf=FAR, neginf=-FAR)
 

@@ -19,7 +19,7 @@ Readings and departures:
 - The weights logged are those over the full set, too: what has been learned, not who was heard.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Running statistics of a model stay with its node.
-- Absent and late peers: see `_circle`.
+- Absent and late peers: see `Collaborators`.
 """
 
 from collections.abc import Sequence
@@ -28,21 +28,40 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from algorithms._circle import (
-    Circle,
-    CircleParams,
-    Heard,
-    adam_step,
-    listeners,
-    stepped,
-    zeros_like_first,
+from netsim.api import (
+    CollaboratorParams,
+    Collaborators,
+    Count,
+    Finite,
+    Message,
+    Node,
+    NonNegative,
+    Positive,
+    Process,
+    Ref,
+    UpdatesToMix,
+    algorithm,
+    batched,
+    with_statistics_of,
 )
-from netsim.api import Finite, Message, Node, Process, Ref, batched
-
-KNOWS_SERVERS = False
 
 
-class Params(CircleParams):
+class MixingParams(CollaboratorParams):
+    """What L2C and meta-L2C share; the defaults are the paper's.
+
+    Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
+    `kept_peers` neighbours with the largest weights remain (K - 1 - K_0 of K nodes). Adam with
+    `mixing_learning_rate` and `mixing_weight_decay` takes `mixing_steps` steps a round on the loss
+    over all validation samples.
+    """
+
+    local_epochs: Count = 5
+    mixing_learning_rate: Positive = 0.1
+    mixing_weight_decay: NonNegative = 0.01
+    mixing_steps: Count = 1
+
+
+class Params(MixingParams):
     """`first_logit` is where alpha starts; without weight decay it changes nothing."""
 
     first_logit: Finite = 0.0
@@ -55,13 +74,14 @@ class Update(Message):
     delta: Ref
 
 
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Circle.of(node, params)
-    return [on_round(node, params, circle), *listeners(circle, Update)]
+    circle = Collaborators(node, Update, params)
+    return [on_round(node, params, circle), *circle.listeners()]
 
 
-def on_round(node: Node, params: Params, circle: Circle) -> Process:
+def on_round(node: Node, params: Params, circle: Collaborators) -> Process:
     """Algorithm 1 for one node."""
     theta = node.initial()
     everyone = [node.id, *circle.members]  # whose logits alpha holds, the node itself first
@@ -69,11 +89,10 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
     adam = node.compute(zeros_like_first, theta, 3, len(everyone))
     while True:
         yield node.wakeup()
-        circle.rounds += 1
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         delta = node.mix([theta, half], [1.0, -1.0])
-        heard = yield from circle.swap(Update(delta))
+        heard = yield from circle.exchange(Update(delta))
         weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
         node.log_weights(everyone, weights)
         theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, half, alpha, adam)
@@ -89,7 +108,7 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
 def mix_and_learn(
     node: Node,
     params: Params,
-    heard: Heard,
+    heard: UpdatesToMix,
     everyone: list[int],
     theta: Ref,
     half: Ref,
@@ -110,6 +129,27 @@ def mix_and_learn(
             params.mixing_learning_rate, params.mixing_weight_decay, like=(alpha, adam),
         )  # fmt: skip
     return results[0], alpha, adam
+
+
+def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) -> Ref:
+    """`aggregate` of lazy values, with running statistics of the own `half`.
+
+    Parameters
+    ----------
+    node : Node
+    theta, half : Ref
+        theta_i^t and theta_i^{t+1/2}.
+    deltas : sequence of Ref
+        K updates, the node's own first.
+    w : Ref
+        (K,)
+
+    Returns
+    -------
+    Ref
+        theta_i^{t+1}.
+    """
+    return with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
 
 
 def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
@@ -146,7 +186,13 @@ def aggregate(theta: Tensor, deltas: Tensor, w: Tensor) -> Tensor:
     torch.Tensor
         (P,)
     """
-    return theta - w @ deltas
+    shares = step_shares(w)
+    return shares[0] * theta + shares[1:] @ deltas
+
+
+def step_shares(w: Tensor) -> Tensor:
+    """(1, -w): what theta and each Delta_j count in Eq. (2). w (K,) -> (1 + K,)."""
+    return torch.cat([torch.ones_like(w[:1]), -w])
 
 
 def logit_gradient(w: Tensor, grad_theta: Tensor, deltas: Tensor | Sequence[Tensor]) -> Tensor:
@@ -184,13 +230,74 @@ def logit_step(
     learning_rate: float,
     weight_decay: float,
 ) -> tuple[Tensor, Tensor]:
-    """One Adam step on the logits of those who sent an update; all others stay as they are."""
+    """One Adam step on the logits of those who sent an update; all others stay as they are.
+
+    Parameters
+    ----------
+    alpha : torch.Tensor
+        (K,) logits.
+    adam : torch.Tensor
+        (3, K), the state of `adam_step`.
+    w, grad_theta, deltas
+        Of the m members mixed in this round, as `logit_gradient` takes them.
+    places : tuple of int
+        Where in alpha these members are.
+    learns : tuple of bool
+        Which of them sent an update of their own.
+    learning_rate, weight_decay : float
+
+    Returns
+    -------
+    alpha : torch.Tensor
+        (K,)
+    adam : torch.Tensor
+        (3, K)
+    """
     heard = [k for k, own in enumerate(learns) if own]
     at = [places[k] for k in heard]
     g = logit_gradient(w, grad_theta, deltas)[heard]
     alpha, adam = alpha.clone(), adam.clone()
     alpha[at], adam[:, at] = adam_step(alpha[at], g, adam[:, at], learning_rate, weight_decay)
     return alpha, adam
+
+
+def adam_step(
+    values: Tensor,
+    gradient: Tensor,
+    state: Tensor,
+    learning_rate: float,
+    weight_decay: float,
+) -> tuple[Tensor, Tensor]:
+    """One step of Adam (Kingma and Ba 2015; torch.optim.Adam's defaults) with a state per entry.
+
+    Parameters
+    ----------
+    values, gradient : torch.Tensor
+        (n,)
+    state : torch.Tensor
+        (3, n) first moment, second moment, steps taken; zeros at first. Steps are counted an entry
+        because the weights of absent peers take none.
+    learning_rate, weight_decay : float
+
+    Returns
+    -------
+    values : torch.Tensor
+        (n,)
+    state : torch.Tensor
+        (3, n)
+    """
+    gradient = gradient + weight_decay * values
+    first = 0.9 * state[0] + 0.1 * gradient
+    second = 0.999 * state[1] + 0.001 * gradient.square()
+    steps = state[2] + 1
+    scale = (second / (1 - 0.999**steps)).sqrt() + 1e-8
+    after = values - learning_rate * first / (1 - 0.9**steps) / scale
+    return after, torch.stack([first, second, steps])
+
+
+def zeros_like_first(theta: Tensor, *shape: int) -> Tensor:
+    """Zeros of a shape, where and in the precision in which models are."""
+    return theta.new_zeros(shape)
 
 
 def only(alpha: Tensor, adam: Tensor, places: tuple[int, ...]) -> tuple[Tensor, Tensor]:

@@ -5,9 +5,15 @@ many local steps as KD-PDFL and its baselines; under `rounds`, or with `pace = "
 local training whenever it wakes, as the round baselines do.
 """
 
-from algorithms._rounds import PaceParams, PlainTraining, takes_rounds
-from algorithms._star import StarParams, trains_in
-from netsim.api import Node, Process
+from netsim.api import (
+    Node,
+    PaceParams,
+    PlainTraining,
+    Process,
+    StarParams,
+    takes_rounds,
+    trains_in,
+)
 
 
 class Params(StarParams, PlainTraining, PaceParams):

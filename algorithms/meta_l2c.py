@@ -39,16 +39,19 @@ import torch
 from torch import Tensor
 from torch.func import vjp
 
-from algorithms._circle import (
-    Circle,
-    CircleParams,
-    Heard,
-    adam_step,
-    listeners,
-    stepped,
-    zeros_like_first,
+from netsim.api import (
+    Collaborators,
+    Message,
+    Node,
+    Process,
+    Ref,
+    UpdatesToMix,
+    algorithm,
+    drop_late,
 )
-from algorithms._encoder import (
+
+from . import l2c
+from ._encoder import (
     Form,
     drawn_encoder,
     embed_all,
@@ -57,14 +60,10 @@ from algorithms._encoder import (
     saved_encoder,
     saved_mean,
 )
-from algorithms._inbox import drop_late
-from algorithms.l2c import logit_gradient
-from netsim.api import Message, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from .l2c import MixingParams, adam_step, logit_gradient, stepped, zeros_like_first
 
 
-class Params(CircleParams):
+class Params(MixingParams):
     """What the encoder starts from and how it compares."""
 
     activation: Literal["relu", "none"] = "relu"
@@ -74,10 +73,9 @@ class Params(CircleParams):
 
 
 @dataclass(frozen=True)
-class Update(Message):
+class Update(l2c.Update):
     """Delta_j, and Delta^_j for the receiver's encoder."""
 
-    delta: Ref
     change: Ref
 
 
@@ -95,13 +93,14 @@ class Encoder(Message):
     phi: Ref
 
 
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Circle.of(node, params)
-    return [on_round(node, params, circle), *listeners(circle, Update), drop_late(node, Piece)]
+    circle = Collaborators(node, Update, params)
+    return [on_round(node, params, circle), *circle.listeners(), drop_late(node, Piece)]
 
 
-def on_round(node: Node, params: Params, circle: Circle) -> Process:
+def on_round(node: Node, params: Params, circle: Collaborators) -> Process:
     """Algorithm 1 for one node, with E in place of the logits."""
     theta = first = node.initial()
     form = Form(layers_of(first), params.activation, params.normalise)
@@ -109,11 +108,10 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
     adam = node.compute(zeros_like_first, first, 3, phi.num_values)
     while True:
         yield node.wakeup()
-        circle.rounds += 1
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         update = Update(node.mix([theta, half], [1.0, -1.0]), node.mix([half, first], [1.0, -1.0]))
-        heard = known_of((yield from circle.swap(update)), circle)
+        heard = known_of((yield from circle.exchange(update)), circle)
         known = (node.id, *(j for j in circle.members if j in circle.latest))
         weights = attend(node, phi, form, changes_of(known, update, circle))
         node.log_weights(known, weights)
@@ -135,7 +133,7 @@ def mix_and_learn(
     node: Node,
     params: Params,
     form: Form,
-    heard: Heard,
+    heard: UpdatesToMix,
     changes: list[Ref],
     theta: Ref,
     half: Ref,
@@ -163,20 +161,21 @@ def mix_and_learn(
 
 def attend(node: Node, phi: Ref, form: Form, changes: list[Ref]) -> Ref:
     """w_i over the nodes whose changes these are, its own first (line 14, Eq. (5))."""
-    return node.compute(weights_of, phi, changes, form, like=(len(changes),))
+    w: Ref = node.compute(weights_of, phi, changes, form, like=(len(changes),))
+    return w
 
 
-def known_of(heard: Heard, circle: Circle) -> Heard:
+def known_of(heard: UpdatesToMix, circle: Collaborators) -> UpdatesToMix:
     """Without peers of whom nothing has ever come: they have no embedding."""
     keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in circle.latest]
-    return Heard(
+    return UpdatesToMix(
         tuple(heard.ids[k] for k in keep),
         tuple(heard.updates[k] for k in keep),
         tuple(heard.learns[k] for k in keep),
     )
 
 
-def changes_of(ids: Sequence[int], own: Update, circle: Circle) -> list[Ref]:
+def changes_of(ids: Sequence[int], own: Update, circle: Collaborators) -> list[Ref]:
     """Delta^ of the node itself, the first of `ids`, and the last known ones of its peers."""
     return [own.change, *(circle.latest[j].msg.change for j in ids[1:])]
 
@@ -227,7 +226,8 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
     size = encoder_size(form.layers)
     if params.encoder is None:
         (u,) = node.uniform("encoder", 1, common=True)
-        return node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
+        drawn: Ref = node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
+        return drawn
     if not Path(params.encoder).is_file():
         raise ValueError(f"encoder = {params.encoder!r}: there is no such file")
     found = len(saved_mean(params.encoder))
@@ -236,7 +236,8 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
             f"encoder = {params.encoder!r} has {found} parameters, but the filters of this model "
             f"need {size}"
         )
-    return node.compute(saved_encoder, theta, params.encoder, like=(size,))
+    saved: Ref = node.compute(saved_encoder, theta, params.encoder, like=(size,))
+    return saved
 
 
 def attention_weights(embeddings: Tensor) -> Tensor:
@@ -279,6 +280,6 @@ def encoder_step(
         return e @ e[0]
 
     own = torch.tensor(learns, dtype=w.dtype, device=w.device)
-    _, back = vjp(logits, phi)
+    back = vjp(logits, phi)[1]
     (g,) = back(logit_gradient(w, grad_theta, deltas) * own)
     return adam_step(phi, g, adam, learning_rate, weight_decay)
