@@ -14,30 +14,22 @@ Departures: v_i starts at the node's initial model, in pFedGraph's code at one o
 `weights = "equal"` is Algorithm 1.
 """
 
-from netsim.api import (
-    AveragedModel,
-    Mean,
-    Node,
-    NonNegative,
-    Process,
-    RoundParams,
-    Share,
-    round_processes,
-)
+from netsim import api
+from netsim.api import Node, Process
 
 
-class Params(RoundParams):
+class Params(api.RoundParams):
     """How near v_i stays to w."""
 
-    strength: NonNegative = 1.0
+    strength: api.NonNegative = 1.0
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal model beside."""
-    return round_processes(node, params, Ditto(node, params))
+    return api.round_processes(node, params, Ditto(node, params))
 
 
-class Ditto(AveragedModel[Params]):
+class Ditto(api.AveragedModel[Params]):
     """One node: `model` is w, theta_i while it is trained; v its personal model."""
 
     def __init__(self, node: Node, params: Params) -> None:
@@ -45,14 +37,12 @@ class Ditto(AveragedModel[Params]):
         self.v = node.initial()
 
     def train(self) -> Process:
-        """First v_i near w, then theta_i from w."""
         node, anchor = self.node, (self.model.theta, self.params.strength)
         personal = yield node.train(self.v, anchor=anchor, stream="personal", **self.how())
         self.v = personal.theta
         node.publish(self.v, "trained")
         trained = yield self.model.train(**self.how())
-        return None if trained is None else Share(trained.theta, node.train_size)
+        return None if trained is None else api.Share(trained.theta, node.train_size)
 
-    def adopt(self, common: Mean) -> None:
-        """Go on from the mean, without showing it."""
+    def adopt(self, common: api.Mean) -> None:
         self.model.replace(common.theta)

@@ -35,45 +35,33 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from netsim.api import (
-    Count,
-    DownloadParams,
-    Downloads,
-    Fraction,
-    Node,
-    Process,
-    Ref,
-    SubscriptionParams,
-    Subscriptions,
-    algorithm,
-    augmented_cross_entropy,
-    greedy_selection,
-)
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 
-class Params(DownloadParams, SubscriptionParams):
+class Params(api.DownloadParams, api.SubscriptionParams):
     """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""
 
-    budget: Count | tuple[Count, ...] | None = None
+    budget: api.Count | tuple[api.Count, ...] | None = None
     budget_counts_self: bool = True
-    initial_epochs: Count = 10
-    local_epochs: Count = 5
+    initial_epochs: api.Count = 10
+    local_epochs: api.Count = 5
     augment: bool = False
-    period: Count = 1
+    period: api.Count = 1
     between: Literal["mix", "silent"] = "mix"
     candidates: Literal["reachable", "peers"] = "reachable"
     optimizer: Literal["kept", "fresh"] = "kept"
-    decay: Fraction = 1.0
-    decay_every: Count = 10
+    decay: api.Fraction = 1.0
+    decay_every: api.Count = 10
 
 
-@algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1 for one node."""
     budget = budget_of(node, params)
     limit = None if budget is None else budget + (not params.budget_counts_self)  # of |X|
-    downloads = Downloads(node, budget or node.num_nodes, params)
-    subscriptions = Subscriptions(node, params)
+    downloads = api.Downloads(node, budget or node.num_nodes, params)
+    subscriptions = api.Subscriptions(node, params)
     rounds = on_round(node, params, limit, downloads, subscriptions)
     return [rounds, *subscriptions.listeners()]
 
@@ -82,11 +70,11 @@ def on_round(
     node: Node,
     params: Params,
     limit: int | None,
-    downloads: Downloads,
-    subscriptions: Subscriptions,
+    downloads: api.Downloads,
+    subscriptions: api.Subscriptions,
 ) -> Process:
     """Algorithm 1."""
-    loss = augmented_cross_entropy if params.augment else None
+    loss = api.augmented_cross_entropy if params.augment else None
     trained = yield node.train(node.initial(), epochs=params.initial_epochs, loss=loss)  # line 2
     node.publish(trained.theta, "trained")
     downloads.offer(trained.theta)
@@ -118,7 +106,7 @@ def on_round(
 
 
 def preprocess(
-    node: Node, params: Params, limit: int | None, downloads: Downloads, own: Ref
+    node: Node, params: Params, limit: int | None, downloads: api.Downloads, own: Ref
 ) -> Generator[Any, Any, tuple[dict[int, int], list[int], Ref]]:
     """Training samples p, Omega_k by BGGC, and the mean model over Omega_k and k."""
     if limit == 1:
@@ -142,7 +130,7 @@ def bggc(
     coins: Mapping[int, float],
     p: Mapping[int, int],
     limit: int | None,
-    downloads: Downloads,
+    downloads: api.Downloads,
 ) -> Generator[Any, Any, tuple[list[int], list[int], Ref]]:
     """Algorithm 3: candidates lost in the second pass (then nothing else counts), X, wX / sum_X."""
     gone: list[int] = []
@@ -259,7 +247,7 @@ def greedy_collaborators(
 
     units = list(torch.eye(len(ids), dtype=torch.float64))
     ones = [1.0] * len(ids)
-    shares, _ = greedy_selection(units, ones, coins, budget, lambda row: -reward(members(row)))
+    shares, _ = api.greedy_selection(units, ones, coins, budget, lambda row: -reward(members(row)))
     return members(shares)
 
 
@@ -303,5 +291,5 @@ def batched_greedy_collaborators(
     def loss(row: Tensor) -> float:
         return float(validation_loss(row if as_given else row.numpy()))
 
-    shares, _ = greedy_selection(rows, [sizes[j] for j in ids], coins, budget, loss)
+    shares, _ = api.greedy_selection(rows, [sizes[j] for j in ids], coins, budget, loss)
     return [j for j, share in zip(ids, shares.tolist(), strict=True) if share > 0]

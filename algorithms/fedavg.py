@@ -14,51 +14,38 @@ Departures: no sampling of clients: the links and the schedule say who takes par
 
 from typing import Any
 
-from netsim.api import (
-    AveragedModel,
-    Heard,
-    Node,
-    PaceParams,
-    Process,
-    Ref,
-    RoundParams,
-    StarExchange,
-    StarParams,
-    round_processes,
-    takes_rounds,
-)
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 
-class Params(StarParams, RoundParams, PaceParams):
+class Params(api.StarParams, api.RoundParams, api.PaceParams):
     """Of the star exchange and of rounds."""
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds (Algorithm 1), or the star exchange with the mean as its rule."""
-    if takes_rounds(node, params):
-        return round_processes(node, params, AveragedModel(node, params))
+    if api.takes_rounds(node, params):
+        return api.round_processes(node, params, api.AveragedModel(node, params))
     return FedAvgStar(node, params).processes()
 
 
-class FedAvgStar(StarExchange[Params]):
-    """A star that mixes by the arithmetic mean."""
+class FedAvgStar(api.StarExchange[Params]):
+    """A star that mixes by the arithmetic mean over N_i and i."""
 
     def how(self) -> dict[str, Any]:
-        """The loss of a local step."""
         return {"loss": self.params.loss()}
 
-    def combine(self, heard: Heard) -> Ref:
-        """The mean over N_i and i."""
+    def combine(self, heard: api.Heard) -> Ref:
         self.node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
         return mean(self.node, self.model.theta, heard)
 
 
-def share(heard: Heard) -> float:
+def share(heard: api.Heard) -> float:
     """1 / (|N_i| + 1)."""
     return 1.0 / (len(heard.peers) + len(heard.missing) + 1)
 
 
-def mean(node: Node, own: Ref, heard: Heard) -> Ref:
+def mean(node: Node, own: Ref, heard: api.Heard) -> Ref:
     """(theta_i + sum of theta_j over N_i) / (|N_i| + 1); a missing peer's share stays with i."""
     each = share(heard)
     own_share = each * (1 + len(heard.missing))

@@ -15,32 +15,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from netsim.api import (
-    AveragedModel,
-    Count,
-    Mean,
-    Node,
-    Process,
-    Ref,
-    RoundParams,
-    round_processes,
-    trained_share,
-)
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 
-class Params(RoundParams):
+class Params(api.RoundParams):
     """After how many rounds FedAvg ends, if ever, and how long to train then."""
 
-    fine_tune_after: Count | None = None
-    fine_tune_epochs: Count = 10
+    fine_tune_after: api.Count | None = None
+    fine_tune_epochs: api.Count = 10
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg."""
-    return round_processes(node, params, FineTuned(node, params))
+    return api.round_processes(node, params, FineTuned(node, params))
 
 
-class FineTuned(AveragedModel[Params]):
+class FineTuned(api.AveragedModel[Params]):
     """One node, in rounds of FedAvg or (`proximal` > 0) of FedProx."""
 
     def __init__(self, node: Node, params: Params, proximal: float = 0.0) -> None:
@@ -50,12 +41,10 @@ class FineTuned(AveragedModel[Params]):
         self.rounds = 0
 
     def how(self) -> dict[str, Any]:
-        """FedProx's proximal term keeps near w."""
         anchor = (self.model.theta, self.proximal) if self.proximal else None
         return {"anchor": anchor, **super().how()}
 
     def train(self) -> Process:
-        """A round's training; after the last round the fine-tuning, and nothing to send."""
         self.rounds += 1
         last = self.params.fine_tune_after
         if last is None or self.rounds <= last:
@@ -63,11 +52,10 @@ class FineTuned(AveragedModel[Params]):
         if self.rounds == last + 1:
             start = self.best.theta or self.model.theta
             tuned = yield self.node.train(start, epochs=self.params.fine_tune_epochs)
-            trained_share(self.node, tuned)
+            api.trained_share(self.node, tuned)
         return None
 
-    def adopt(self, common: Mean) -> None:
-        """Go on from the mean, without showing it; it may be the best so far."""
+    def adopt(self, common: api.Mean) -> None:
         self.model.replace(common.theta)
         last = self.params.fine_tune_after
         if last is not None and self.rounds <= last:

@@ -12,19 +12,8 @@ itself, from the w that it adopted last: the same where no message is lost.
 
 from typing import Any
 
-from netsim.api import (
-    AveragedModel,
-    Fraction,
-    Heard,
-    Mean,
-    Node,
-    Positive,
-    Process,
-    Ref,
-    StarExchange,
-    round_processes,
-    takes_rounds,
-)
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 from . import fedavg
 
@@ -32,19 +21,19 @@ from . import fedavg
 class Params(fedavg.Params):
     """When Reptile takes over, how far it goes and how gently nodes train from then on."""
 
-    switch_s: Positive
-    epsilon: Fraction = 0.5
-    fine_tune_learning_rate: Positive = 0.01
+    switch_s: api.Positive
+    epsilon: api.Fraction = 0.5
+    fine_tune_learning_rate: api.Positive = 0.01
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds or star exchanges with the mean, later the Reptile step, as their rule."""
-    if takes_rounds(node, params):
-        return round_processes(node, params, InRounds(node, params))
+    if api.takes_rounds(node, params):
+        return api.round_processes(node, params, InRounds(node, params))
     return AsStar(node, params).processes()
 
 
-class InRounds(AveragedModel[Params]):
+class InRounds(api.AveragedModel[Params]):
     """One node in rounds; w is the model that it adopted last."""
 
     def __init__(self, node: Node, params: Params) -> None:
@@ -52,27 +41,23 @@ class InRounds(AveragedModel[Params]):
         self.w = self.model.theta
 
     def how(self) -> dict[str, Any]:
-        """Gentler steps after the switch."""
         return {**super().how(), "learning_rate": learning_rate(self.node, self.params)}
 
-    def adopt(self, common: Mean) -> None:
-        """Go on from the mean, or from the Reptile step towards it."""
+    def adopt(self, common: api.Mean) -> None:
         self.w = step(self.node, self.params, self.w, common.theta)
         self.model.replace(self.w)
         if not personalises(self.node, self.params):
             self.node.publish(self.w, "mixed")
 
 
-class AsStar(StarExchange[Params]):
+class AsStar(api.StarExchange[Params]):
     """One node of the star exchange."""
 
     def how(self) -> dict[str, Any]:
-        """Gentler steps after the switch."""
         rate = learning_rate(self.node, self.params)
         return {"learning_rate": rate, "loss": self.params.loss()}
 
-    def combine(self, heard: Heard) -> Ref:
-        """The mean, or the Reptile step towards it."""
+    def combine(self, heard: api.Heard) -> Ref:
         own = self.model.theta
         return step(self.node, self.params, own, fedavg.mean(self.node, own, heard))
 

@@ -27,55 +27,40 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.api import (
-    VIEW_DRAWS,
-    AbsenceParams,
-    Augmentation,
-    AveragedPart,
-    Batch,
-    LocalTraining,
-    Node,
-    NonNegative,
-    Positive,
-    Process,
-    loss,
-    round_processes,
-    supervised_contrastive_loss,
-    two_views,
-)
+from netsim import api
+from netsim.api import Batch, Node, Process, supervised_contrastive_loss
 
 
-class Params(LocalTraining, AbsenceParams):
+class Params(api.LocalTraining, api.AbsenceParams):
     """What the paper's code uses."""
 
     weights: Literal["sizes", "equal"] = "sizes"
-    rho: NonNegative = 0.1
+    rho: api.NonNegative = 0.1
     contrast: Literal["code", "mapl"] = "code"
-    temperature: Positive = 100.0
-    base_temperature: Positive = 0.07
-    augmentation: Augmentation = Augmentation()
+    temperature: api.Positive = 100.0
+    base_temperature: api.Positive = 0.07
+    augmentation: api.Augmentation = api.Augmentation()
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
-    return round_processes(node, params, FedClassAvg(node, params, "head"))
+    return api.round_processes(node, params, FedClassAvg(node, params, "head"))
 
 
-class FedClassAvg(AveragedPart[Params]):
+class FedClassAvg(api.AveragedPart[Params]):
     """One node; what its head was when the round began goes into the loss."""
 
     def how(self) -> dict[str, Any]:
-        """The loss of this round."""
         given = (self.theta.part("head"), self.params)
         return {"loss": local_loss, "given": given, **super().how()}
 
 
-@loss(uniforms=2 * VIEW_DRAWS)
+@api.loss(uniforms=2 * api.VIEW_DRAWS)
 def local_loss(
     model: Any, batch: Batch, learned: dict[str, Tensor], head: Tensor, params: Params
 ) -> Tensor:
     """Cross-entropy of the first view, contrast of both, distance to `head` (H,)."""
-    x, y = two_views(batch, params.augmentation), batch.y
+    x, y = api.two_views(batch, params.augmentation), batch.y
     features = model.features(x)
     value = F.cross_entropy(model.head(features[: len(y)]), y)
     if params.contrast == "mapl":

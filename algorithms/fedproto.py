@@ -28,26 +28,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.api import (
-    CROP_FLIP_DRAWS,
-    AbsenceParams,
-    Batch,
-    Message,
-    Node,
-    NonNegative,
-    PlainTraining,
-    Process,
-    Ref,
-    crop_and_flip,
-    loss,
-    round_processes,
-)
+from netsim import api
+from netsim.api import Batch, Message, Node, Process, Ref
 
 
-class Params(PlainTraining, AbsenceParams):
+class Params(api.PlainTraining, api.AbsenceParams):
     """Ld, and what predicts."""
 
-    strength: NonNegative = 1.0
+    strength: api.NonNegative = 1.0
     predict: Literal["head", "prototype"] = "head"
 
 
@@ -67,7 +55,7 @@ class Global(Prototypes):
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which prototypes are averaged."""
     participant = FedProto(node, params)
-    return round_processes(node, params, participant, mean_over_holders, Prototypes, Global)
+    return api.round_processes(node, params, participant, mean_over_holders, Prototypes, Global)
 
 
 class FedProto:
@@ -171,7 +159,7 @@ def prototype_loss(
     return F.cross_entropy(model.head(features), batch.y) + strength * distance.square().mean()
 
 
-@loss(uniforms=CROP_FLIP_DRAWS)
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
 def augmented_prototype_loss(model: Any, batch: Batch, *rest: Any) -> Tensor:
     """The same on cropped and mirrored images."""
-    return prototype_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
+    return prototype_loss(model, replace(batch, x=api.crop_and_flip(batch)), *rest)

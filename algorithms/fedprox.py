@@ -34,5 +34,4 @@ class FedProx(AveragedModel[Params]):
     """One node, whose model keeps near w."""
 
     def how(self) -> dict[str, Any]:
-        """The proximal term."""
         return {"anchor": (self.model.theta, self.params.strength), **super().how()}

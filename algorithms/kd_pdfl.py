@@ -27,19 +27,8 @@ import torch
 from scipy.optimize import linear_sum_assignment, linprog
 from torch import Tensor
 
-from netsim.api import (
-    STAR_SCHEDULES,
-    Heard,
-    Node,
-    NonNegative,
-    Positive,
-    Process,
-    Ref,
-    StarExchange,
-    StarParams,
-    algorithm,
-    model_validator,
-)
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
 Step = Literal["elementwise", "norm"]
@@ -48,23 +37,23 @@ FAR = 1e30
 """Distance to a model that has diverged: its weight falls to 0, which keeps it out of the mix."""
 
 
-class Params(StarParams):
+class Params(api.StarParams):
     """What the paper leaves open: mu1, mu2 and c_base have no published values.
 
     `cost` is the (L, L) cost of moving mass between labels for `distance = "wasserstein1"`; absent:
     0 for staying, 1 for any move.
     """
 
-    mu1: NonNegative = 1.0
-    mu2: NonNegative = 0.5
-    c_base: Positive = 300.0
-    delta: Positive = 1e-6
+    mu1: api.NonNegative = 1.0
+    mu2: api.NonNegative = 0.5
+    c_base: api.Positive = 300.0
+    delta: api.Positive = 1e-6
     distance: Distance = "squared_l2"
-    cost: tuple[tuple[NonNegative, ...], ...] | None = None
+    cost: tuple[tuple[api.NonNegative, ...], ...] | None = None
     outputs: Literal["softmax", "logits"] = "softmax"
     step: Step = "elementwise"
 
-    @model_validator(mode="after")
+    @api.model_validator(mode="after")
     def _distance_makes_sense(self) -> Self:
         if self.distance == "wasserstein1" and self.outputs == "logits":
             raise ValueError('distance = "wasserstein1" needs distributions: outputs = "softmax"')
@@ -75,21 +64,20 @@ class Params(StarParams):
         return self
 
 
-@algorithm(schedules=STAR_SCHEDULES, knows_servers=False)
+@api.algorithm(schedules=api.STAR_SCHEDULES, knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with Eqs. (1)-(4) as its rule."""
     return KdPdfl(node, params).processes()
 
 
-class KdPdfl(StarExchange[Params]):
+class KdPdfl(api.StarExchange[Params]):
     """One node: `model` is theta_i; w_i is never sent."""
 
     def __init__(self, node: Node, params: Params) -> None:
         super().__init__(node, params)
         self.w: Ref = node.compute(first_weights, node.num_nodes, node.id)
 
-    def combine(self, heard: Heard) -> Ref:
-        """Lines 6-13 of Algorithm 1."""
+    def combine(self, heard: api.Heard) -> Ref:
         node, params, theta = self.node, self.params, self.model.theta
         peers, missing = tuple(heard.peers), tuple(heard.missing)
         if not peers:

@@ -28,25 +28,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from netsim.api import (
-    CollaboratorParams,
-    Collaborators,
-    Count,
-    Finite,
-    Message,
-    Node,
-    NonNegative,
-    Positive,
-    Process,
-    Ref,
-    UpdatesToMix,
-    algorithm,
-    batched,
-    with_statistics_of,
-)
+from netsim import api
+from netsim.api import Message, Node, Process, Ref
 
 
-class MixingParams(CollaboratorParams):
+class MixingParams(api.CollaboratorParams):
     """What L2C and meta-L2C share; the defaults are the paper's.
 
     Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
@@ -55,16 +41,16 @@ class MixingParams(CollaboratorParams):
     over all validation samples.
     """
 
-    local_epochs: Count = 5
-    mixing_learning_rate: Positive = 0.1
-    mixing_weight_decay: NonNegative = 0.01
-    mixing_steps: Count = 1
+    local_epochs: api.Count = 5
+    mixing_learning_rate: api.Positive = 0.1
+    mixing_weight_decay: api.NonNegative = 0.01
+    mixing_steps: api.Count = 1
 
 
 class Params(MixingParams):
     """`first_logit` is where alpha starts; without weight decay it changes nothing."""
 
-    first_logit: Finite = 0.0
+    first_logit: api.Finite = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,14 +60,14 @@ class Update(Message):
     delta: Ref
 
 
-@algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Collaborators(node, Update, params)
+    circle = api.Collaborators(node, Update, params)
     return [on_round(node, params, circle), *circle.listeners()]
 
 
-def on_round(node: Node, params: Params, circle: Collaborators) -> Process:
+def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
     """Algorithm 1 for one node."""
     theta = node.initial()
     everyone = [node.id, *circle.members]  # whose logits alpha holds, the node itself first
@@ -108,7 +94,7 @@ def on_round(node: Node, params: Params, circle: Collaborators) -> Process:
 def mix_and_learn(
     node: Node,
     params: Params,
-    heard: UpdatesToMix,
+    heard: api.UpdatesToMix,
     everyone: list[int],
     theta: Ref,
     half: Ref,
@@ -149,7 +135,7 @@ def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) ->
     Ref
         theta_i^{t+1}.
     """
-    return with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
+    return api.with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
 
 
 def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
@@ -157,13 +143,13 @@ def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
     return theta.new_full((count,), value)
 
 
-@batched
+@api.batched
 def mixing_weights(logits: Tensor) -> Tensor:
     """w_i = softmax(alpha_i): (K,) -> (K,), the node itself first."""
     return torch.softmax(logits, dim=0)
 
 
-@batched
+@api.batched
 def weights_of(alpha: Tensor, places: tuple[int, ...]) -> Tensor:
     """w_i over the members that are mixed in this round."""
     return mixing_weights(alpha[list(places)])
@@ -237,7 +223,7 @@ def logit_step(
     alpha : torch.Tensor
         (K,) logits.
     adam : torch.Tensor
-        (3, K), the state of `adam_step`.
+        (3, K), the state of `api.adam_step`.
     w, grad_theta, deltas
         Of the m members mixed in this round, as `logit_gradient` takes them.
     places : tuple of int
@@ -257,42 +243,8 @@ def logit_step(
     at = [places[k] for k in heard]
     g = logit_gradient(w, grad_theta, deltas)[heard]
     alpha, adam = alpha.clone(), adam.clone()
-    alpha[at], adam[:, at] = adam_step(alpha[at], g, adam[:, at], learning_rate, weight_decay)
+    alpha[at], adam[:, at] = api.adam_step(alpha[at], g, adam[:, at], learning_rate, weight_decay)
     return alpha, adam
-
-
-def adam_step(
-    values: Tensor,
-    gradient: Tensor,
-    state: Tensor,
-    learning_rate: float,
-    weight_decay: float,
-) -> tuple[Tensor, Tensor]:
-    """One step of Adam (Kingma and Ba 2015; torch.optim.Adam's defaults) with a state per entry.
-
-    Parameters
-    ----------
-    values, gradient : torch.Tensor
-        (n,)
-    state : torch.Tensor
-        (3, n) first moment, second moment, steps taken; zeros at first. Steps are counted an entry
-        because the weights of absent peers take none.
-    learning_rate, weight_decay : float
-
-    Returns
-    -------
-    values : torch.Tensor
-        (n,)
-    state : torch.Tensor
-        (3, n)
-    """
-    gradient = gradient + weight_decay * values
-    first = 0.9 * state[0] + 0.1 * gradient
-    second = 0.999 * state[1] + 0.001 * gradient.square()
-    steps = state[2] + 1
-    scale = (second / (1 - 0.999**steps)).sqrt() + 1e-8
-    after = values - learning_rate * first / (1 - 0.9**steps) / scale
-    return after, torch.stack([first, second, steps])
 
 
 def zeros_like_first(theta: Tensor, *shape: int) -> Tensor:

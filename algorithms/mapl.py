@@ -44,48 +44,36 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim import api
 from netsim.api import (
-    VIEW_DRAWS,
-    AbsenceParams,
-    Augmentation,
     Batch,
-    Count,
-    Edges,
-    Inbox,
-    Index,
     Message,
     Node,
-    NonNegative,
-    Positive,
     Process,
     Ref,
-    algorithm,
-    loss,
-    mixing_shares,
     project_to_simplex,
     prototype_loss,
     supervised_contrastive_loss,
-    two_views,
     uniformity_loss,
 )
 
 
-class Params(AbsenceParams):
+class Params(api.AbsenceParams):
     """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""
 
-    local_epochs: Count = 1
-    warmup_rounds: Index = 100
-    temperature: Positive = 100.0
-    graph_steps: Count = 1
-    lam: NonNegative = 0.5
-    mu: NonNegative = 0.1
-    beta: NonNegative = 0.5
-    graph_learning_rate: Positive = 0.1
+    local_epochs: api.Count = 1
+    warmup_rounds: api.Index = 100
+    temperature: api.Positive = 100.0
+    graph_steps: api.Count = 1
+    lam: api.NonNegative = 0.5
+    mu: api.NonNegative = 0.1
+    beta: api.NonNegative = 0.5
+    graph_learning_rate: api.Positive = 0.1
     barrier: Literal["inert", "active"] = "inert"
-    delta: Positive = 1e-6
+    delta: api.Positive = 1e-6
     heads: Literal["all", "active"] = "all"
     mix_backbones: bool = False
-    augmentation: Augmentation = Augmentation()
+    augmentation: api.Augmentation = api.Augmentation()
 
 
 @dataclass(frozen=True)
@@ -104,16 +92,18 @@ class Prototypes(Message):
     backbone: Ref | None = None
 
 
-@algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round; under `rounds` also what takes in messages that come late."""
-    heads, prototypes = Inbox(node, Head, params), Inbox(node, Prototypes, params)
-    edges = Edges(node, prototypes, params)
+    heads, prototypes = api.Inbox(node, Head, params), api.Inbox(node, Prototypes, params)
+    edges = api.Edges(node, prototypes, params)
     listeners = [*heads.listeners(), *prototypes.listeners(), *edges.listeners()]
     return [on_round(node, params, heads, prototypes, edges), *listeners]
 
 
-def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges: Edges) -> Process:
+def on_round(
+    node: Node, params: Params, heads: api.Inbox, prototypes: api.Inbox, edges: api.Edges
+) -> Process:
     """One node; its own entry comes first in w_i."""
     theta, peers = node.initial(), node.neighbours
     classes = theta.part("head.bias").num_values
@@ -139,7 +129,7 @@ def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges:
         came = yield from prototypes.exchange(Prototypes(own, backbone), edges.subscribers())
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
-        shares = mixing_shares(weights[0], of, senders, params.absent)
+        shares = api.mixing_shares(weights[0], of, senders, params.absent)
         own = node.mix([own, *(came[j].prototypes for j in senders)], shares)
         if backbone is not None:  # MAPL+
             backbones = [backbone, *(came[j].backbone for j in senders)]
@@ -159,7 +149,7 @@ def first_prototypes_of(node: Node, theta: Ref, classes: int) -> Ref:
 def learned_weights(
     node: Node,
     params: Params,
-    heads: Inbox,
+    heads: api.Inbox,
     w: Ref,
     own: Head,
     heard: Mapping[int, Head],
@@ -188,10 +178,10 @@ def first_weights(count: int) -> Tensor:
     return torch.full((count,), 1.0 / count, dtype=torch.float64)
 
 
-@loss(uniforms=2 * VIEW_DRAWS)
+@api.loss(uniforms=2 * api.VIEW_DRAWS)
 def pml_loss(model: Any, batch: Batch, learned: dict[str, Tensor], params: Params) -> Tensor:
     """L = L_supcon + L_proto + L_unif + L_CE on two views of each sample."""
-    x, y, tau = two_views(batch, params.augmentation), batch.y.repeat(2), params.temperature
+    x, y, tau = api.two_views(batch, params.augmentation), batch.y.repeat(2), params.temperature
     prototypes = learned["P"]
     z, logits = projected(model, x)
     return (

@@ -39,16 +39,8 @@ import torch
 from torch import Tensor
 from torch.func import vjp
 
-from netsim.api import (
-    Collaborators,
-    Message,
-    Node,
-    Process,
-    Ref,
-    UpdatesToMix,
-    algorithm,
-    drop_late,
-)
+from netsim import api
+from netsim.api import Message, Node, Process, Ref
 
 from . import l2c
 from ._encoder import (
@@ -60,7 +52,7 @@ from ._encoder import (
     saved_encoder,
     saved_mean,
 )
-from .l2c import MixingParams, adam_step, logit_gradient, stepped, zeros_like_first
+from .l2c import MixingParams, logit_gradient, stepped, zeros_like_first
 
 
 class Params(MixingParams):
@@ -93,14 +85,14 @@ class Encoder(Message):
     phi: Ref
 
 
-@algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Collaborators(node, Update, params)
-    return [on_round(node, params, circle), *circle.listeners(), drop_late(node, Piece)]
+    circle = api.Collaborators(node, Update, params)
+    return [on_round(node, params, circle), *circle.listeners(), api.drop_late(node, Piece)]
 
 
-def on_round(node: Node, params: Params, circle: Collaborators) -> Process:
+def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
     """Algorithm 1 for one node, with E in place of the logits."""
     theta = first = node.initial()
     form = Form(layers_of(first), params.activation, params.normalise)
@@ -133,7 +125,7 @@ def mix_and_learn(
     node: Node,
     params: Params,
     form: Form,
-    heard: UpdatesToMix,
+    heard: api.UpdatesToMix,
     changes: list[Ref],
     theta: Ref,
     half: Ref,
@@ -165,17 +157,17 @@ def attend(node: Node, phi: Ref, form: Form, changes: list[Ref]) -> Ref:
     return w
 
 
-def known_of(heard: UpdatesToMix, circle: Collaborators) -> UpdatesToMix:
+def known_of(heard: api.UpdatesToMix, circle: api.Collaborators) -> api.UpdatesToMix:
     """Without peers of whom nothing has ever come: they have no embedding."""
     keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in circle.latest]
-    return UpdatesToMix(
+    return api.UpdatesToMix(
         tuple(heard.ids[k] for k in keep),
         tuple(heard.updates[k] for k in keep),
         tuple(heard.learns[k] for k in keep),
     )
 
 
-def changes_of(ids: Sequence[int], own: Update, circle: Collaborators) -> list[Ref]:
+def changes_of(ids: Sequence[int], own: Update, circle: api.Collaborators) -> list[Ref]:
     """Delta^ of the node itself, the first of `ids`, and the last known ones of its peers."""
     return [own.change, *(circle.latest[j].msg.change for j in ids[1:])]
 
@@ -282,4 +274,4 @@ def encoder_step(
     own = torch.tensor(learns, dtype=w.dtype, device=w.device)
     back = vjp(logits, phi)[1]
     (g,) = back(logit_gradient(w, grad_theta, deltas) * own)
-    return adam_step(phi, g, adam, learning_rate, weight_decay)
+    return api.adam_step(phi, g, adam, learning_rate, weight_decay)

@@ -44,33 +44,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.api import (
-    CROP_FLIP_DRAWS,
-    AbsenceParams,
-    Batch,
-    Count,
-    Finite,
-    Held,
-    Inbox,
-    Message,
-    Node,
-    NonNegative,
-    Process,
-    Ref,
-    Update,
-    crop_and_flip,
-    loss,
-    project_to_simplex,
-)
+from netsim import api
+from netsim.api import Batch, Held, Message, Node, Process, Ref, project_to_simplex
 
 
-class Params(AbsenceParams):
+class Params(api.AbsenceParams):
     """`steps` is the paper's tau; without `alpha` it is 1 / (0.08 K)."""
 
-    steps: Count = 200
-    alpha: NonNegative | None = None
-    lam: NonNegative = 0.01
-    threshold: Finite = 0.9
+    steps: api.Count = 200
+    alpha: api.NonNegative | None = None
+    lam: api.NonNegative = 0.01
+    threshold: api.Finite = 0.9
     layers: Literal["all", "fc"] = "all"
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
@@ -95,7 +79,7 @@ class State:
 
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
-    inbox = Inbox(node, Update, params)
+    inbox = api.Inbox(node, api.Update, params)
     if node.role == "server":
         return [server(node, params, inbox), *inbox.listeners()]
     state = State(node.hold(node.initial()))
@@ -111,7 +95,7 @@ def client(node: Node, params: Params, state: State) -> Process:
         trained = yield train(params, state)
         if trained is not None:  # else an answer has taken its place (`discard_step`)
             node.publish(trained.theta, "trained")
-            update = Update(trained.theta, node.train_size)
+            update = api.Update(trained.theta, node.train_size)
             yield node.exchange(update, to=node.servers, expect=())
 
 
@@ -123,7 +107,7 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
             adopt(node, state, received.msg)
 
 
-def server(node: Node, params: Params, inbox: Inbox) -> Process:
+def server(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """W^t from all theta_i, then theta~_i and theta-_i for each client heard from."""
     answered: dict[int, float] = {}
     while True:
@@ -136,13 +120,13 @@ def server(node: Node, params: Params, inbox: Inbox) -> Process:
             answered[i] = sent_s[i]
 
 
-def peer(node: Node, params: Params, state: State, inbox: Inbox) -> Process:
+def peer(node: Node, params: Params, state: State, inbox: api.Inbox) -> Process:
     """Without a server: exchange theta_i, solve row i of Eq. (4), mix."""
     while True:
         yield node.wakeup()
         trained = yield train(params, state)
         node.publish(trained.theta, "trained")
-        mine = Update(trained.theta, node.train_size)
+        mine = api.Update(trained.theta, node.train_size)
         models = (yield from inbox.exchange(mine)) | {node.id: mine}
         for _, personal in solved(node, params, models, [node.id], len(node.neighbours) + 1):
             adopt(node, state, personal)
@@ -166,7 +150,7 @@ def adopt(node: Node, state: State, personal: Personal) -> None:
 
 
 def solved(
-    node: Node, params: Params, models: dict[int, Update], whose: Sequence[int], clients: int
+    node: Node, params: Params, models: dict[int, api.Update], whose: Sequence[int], clients: int
 ) -> Iterable[tuple[int, Personal]]:
     """Solve the rows of the nodes `whose` over the models at hand; (i, theta~_i and theta-_i).
 
@@ -278,7 +262,7 @@ def regularised_loss(
     return value + strength * alignment(theta, direction)
 
 
-@loss(uniforms=CROP_FLIP_DRAWS)
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
 def augmented_loss(model: torch.nn.Module, batch: Batch, *rest: Any) -> Tensor:
     """The same on cropped and mirrored images."""
-    return regularised_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
+    return regularised_loss(model, replace(batch, x=api.crop_and_flip(batch)), *rest)

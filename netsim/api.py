@@ -24,7 +24,7 @@ take part, whether its course depends on computed values.
 - Augmented images and losses on them: `crop_and_flip`, `augmented_cross_entropy`, `two_views`,
   `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
   `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
-- Mathematics: `project_to_simplex`, `greedy_selection` (what `node.select` runs).
+- Mathematics: `project_to_simplex`, `adam_step`, `greedy_selection` (what `node.select` runs).
 
 A whole algorithm, gossip averaging over lossy links:
 
@@ -53,6 +53,7 @@ from pydantic import model_validator
 
 from netsim.errors import ProtocolError
 from netsim.learning import project_to_simplex
+from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
@@ -143,6 +144,7 @@ __all__ = [
     "Update",
     "UpdatesToMix",
     "Wake",
+    "adam_step",
     "algorithm",
     "augmented_cross_entropy",
     "batched",
