@@ -7,7 +7,7 @@ above `processes` by `algorithm`: the schedules that it runs under, whether node
 take part, whether its course depends on computed values.
 
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
-  `BatchKey`, `Condition`, `Wake`.
+  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
   `Finite`, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
