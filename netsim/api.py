@@ -76,15 +76,13 @@ from netsim.protocols.downloads import DownloadParams, Downloads
 from netsim.protocols.edges import Edges, mixing_shares
 from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
 from netsim.protocols.local_training import LocalTraining, PlainTraining, with_statistics_of
-from netsim.protocols.messages import Model, Update
+from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.rounds import (
     AveragedModel,
     AveragedPart,
-    Mean,
     PaceParams,
     Participant,
     RoundParams,
-    Share,
     round_processes,
     takes_rounds,
     trained_share,

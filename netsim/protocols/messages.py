@@ -31,3 +31,29 @@ class Update(Message):
 
     theta: Ref
     size: int | None = None
+
+
+@dataclass(frozen=True)
+class Share(Message):
+    """What a node puts into a mean: a model or a part of it, and its training samples.
+
+    Attributes
+    ----------
+    theta : Ref
+    size : int
+    """
+
+    theta: Ref
+    size: int
+
+
+@dataclass(frozen=True)
+class Mean(Message):
+    """The mean of the shares.
+
+    Attributes
+    ----------
+    theta : Ref
+    """
+
+    theta: Ref

@@ -13,7 +13,6 @@ A client that gets no answer goes on from what it has trained.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from netsim.errors import ProtocolError
@@ -23,6 +22,7 @@ from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.protocols.inbox import AbsenceParams, Inbox
 from netsim.protocols.local_training import LocalTraining, PlainTraining
+from netsim.protocols.messages import Mean, Share
 from netsim.registry import Table
 
 
@@ -36,32 +36,6 @@ class PaceParams(Table):
     """Where nodes wake by themselves: a local step a slot (`slots`), or a round on waking."""
 
     pace: Literal["slots", "rounds"] = "slots"
-
-
-@dataclass(frozen=True)
-class Share(Message):
-    """What a node puts into a mean: a model or a part of it, and its training samples.
-
-    Attributes
-    ----------
-    theta : Ref
-    size : int
-    """
-
-    theta: Ref
-    size: int
-
-
-@dataclass(frozen=True)
-class Mean(Message):
-    """The mean of the shares.
-
-    Attributes
-    ----------
-    theta : Ref
-    """
-
-    theta: Ref
 
 
 class Participant(Protocol):
@@ -144,7 +118,17 @@ def on_client(node: Node, participant: Participant) -> Process:
 def on_common(
     node: Node, params: AbsenceParams, participant: Participant, kind: type[Message]
 ) -> Process:
-    """Process: adopt the server's answers, messages of class `kind`, as they arrive."""
+    """Process: adopt the server's answers as they arrive.
+
+    Parameters
+    ----------
+    node : Node
+    params : AbsenceParams
+        Answers older than `max_age_s` are not adopted.
+    participant : Participant
+    kind : type of Message
+        The class of the answers.
+    """
     while True:
         received = yield node.receive(kind, timeout_s=None)
         if params.max_age_s is None or received.age_s <= params.max_age_s:
@@ -152,7 +136,18 @@ def on_common(
 
 
 def on_server(node: Node, params: AbsenceParams, inbox: Inbox, combine: Combine) -> Process:
-    """Process: combine what the clients sent, and send it to all of them."""
+    """Process: combine what the clients sent, and send it to all of them.
+
+    Parameters
+    ----------
+    node : Node
+        The server.
+    params : AbsenceParams
+        Handed on to `combine`.
+    inbox : Inbox
+        Of what clients send.
+    combine : callable
+    """
     while True:
         yield node.wakeup()
         messages = yield from inbox.exchange()
@@ -165,7 +160,18 @@ def on_server(node: Node, params: AbsenceParams, inbox: Inbox, combine: Combine)
 def on_peer(
     node: Node, params: AbsenceParams, inbox: Inbox, participant: Participant, combine: Combine
 ) -> Process:
-    """Process: train, exchange, combine, adopt."""
+    """Process: train, exchange, combine, adopt.
+
+    Parameters
+    ----------
+    node : Node
+    params : AbsenceParams
+        Handed on to `combine`; what an absent neighbour means.
+    inbox : Inbox
+        Of what neighbours send.
+    participant : Participant
+    combine : callable
+    """
     while True:
         yield node.wakeup()
         mine = yield from participant.train()
