@@ -63,14 +63,14 @@ class Update(Message):
 @api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = api.Collaborators(node, Update, params)
-    return [on_round(node, params, circle), *circle.listeners()]
+    collaborators = api.Collaborators(node, Update, params)
+    return [on_round(node, params, collaborators), *collaborators.listeners()]
 
 
-def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
+def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Process:
     """Algorithm 1 for one node."""
     theta = node.initial()
-    everyone = [node.id, *circle.members]  # whose logits alpha holds, the node itself first
+    everyone = [node.id, *collaborators.members]  # whose logits alpha holds, the node itself first
     alpha = node.compute(first_logits, theta, len(everyone), params.first_logit)
     adam = node.compute(zeros_like_first, theta, 3, len(everyone))
     while True:
@@ -78,17 +78,17 @@ def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         delta = node.mix([theta, half], [1.0, -1.0])
-        heard = yield from circle.exchange(Update(delta))
+        heard = yield from collaborators.exchange(Update(delta))
         weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
         node.log_weights(everyone, weights)
         theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, half, alpha, adam)
         node.publish(theta, "mixed")
-        if circle.is_to_shrink():  # the end of round T_0
+        if collaborators.is_to_shrink():  # the end of round T_0
             ranking = yield node.value(weights, default=[0.0] * len(everyone))
-            circle.shrink(ranking[1:])
-            places = tuple(everyone.index(j) for j in (node.id, *circle.members))
+            collaborators.shrink(ranking[1:])
+            places = tuple(everyone.index(j) for j in (node.id, *collaborators.members))
             alpha, adam = node.compute(only, alpha, adam, places)
-            everyone = [node.id, *circle.members]
+            everyone = [node.id, *collaborators.members]
 
 
 def mix_and_learn(

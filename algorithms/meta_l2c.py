@@ -88,11 +88,15 @@ class Encoder(Message):
 @api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = api.Collaborators(node, Update, params)
-    return [on_round(node, params, circle), *circle.listeners(), api.drop_late(node, Piece)]
+    collaborators = api.Collaborators(node, Update, params)
+    return [
+        on_round(node, params, collaborators),
+        *collaborators.listeners(),
+        api.drop_late(node, Piece),
+    ]
 
 
-def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
+def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Process:
     """Algorithm 1 for one node, with E in place of the logits."""
     theta = first = node.initial()
     form = Form(layers_of(first), params.activation, params.normalise)
@@ -103,22 +107,22 @@ def on_round(node: Node, params: Params, circle: api.Collaborators) -> Process:
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         update = Update(node.mix([theta, half], [1.0, -1.0]), node.mix([half, first], [1.0, -1.0]))
-        heard = known_of((yield from circle.exchange(update)), circle)
-        known = (node.id, *(j for j in circle.members if j in circle.latest))
-        weights = attend(node, phi, form, changes_of(known, update, circle))
+        heard = known_of((yield from collaborators.exchange(update)), collaborators)
+        known = (node.id, *(j for j in collaborators.members if j in collaborators.latest))
+        weights = attend(node, phi, form, changes_of(known, update, collaborators))
         node.log_weights(known, weights)
         theta, phi, adam = mix_and_learn(
-            node, params, form, heard, changes_of(heard.ids, update, circle), theta, half, phi,
+            node, params, form, heard, changes_of(heard.ids, update, collaborators), theta, half, phi,
             adam, weights if heard.ids == known else None,
         )  # fmt: skip
         node.publish(theta, "mixed")
         if params.learn_encoder:
             phi = yield from all_reduce(node, params, phi)  # line 24, Eq. (6)
         node.keep("encoder", phi)
-        if circle.is_to_shrink():  # the end of round T_0
+        if collaborators.is_to_shrink():  # the end of round T_0
             found = yield node.value(weights, default=[0.0] * len(known))
             ranking = dict(zip(known, found, strict=True))
-            circle.shrink([ranking.get(j, -1.0) for j in circle.members])
+            collaborators.shrink([ranking.get(j, -1.0) for j in collaborators.members])
 
 
 def mix_and_learn(
@@ -157,9 +161,9 @@ def attend(node: Node, phi: Ref, form: Form, changes: list[Ref]) -> Ref:
     return w
 
 
-def known_of(heard: api.UpdatesToMix, circle: api.Collaborators) -> api.UpdatesToMix:
+def known_of(heard: api.UpdatesToMix, collaborators: api.Collaborators) -> api.UpdatesToMix:
     """Without peers of whom nothing has ever come: they have no embedding."""
-    keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in circle.latest]
+    keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in collaborators.latest]
     return api.UpdatesToMix(
         tuple(heard.ids[k] for k in keep),
         tuple(heard.updates[k] for k in keep),
@@ -167,9 +171,9 @@ def known_of(heard: api.UpdatesToMix, circle: api.Collaborators) -> api.UpdatesT
     )
 
 
-def changes_of(ids: Sequence[int], own: Update, circle: api.Collaborators) -> list[Ref]:
+def changes_of(ids: Sequence[int], own: Update, collaborators: api.Collaborators) -> list[Ref]:
     """Delta^ of the node itself, the first of `ids`, and the last known ones of its peers."""
-    return [own.change, *(circle.latest[j].msg.change for j in ids[1:])]
+    return [own.change, *(collaborators.latest[j].msg.change for j in ids[1:])]
 
 
 def all_reduce(node: Node, params: Params, phi: Ref) -> Process:

@@ -75,17 +75,17 @@ class Collaborators:
     Examples
     --------
     >>> def processes(node, params):
-    ...     circle = Collaborators(node, Update, params)
-    ...     return [on_round(node, circle), *circle.listeners()]
-    >>> def on_round(node, circle):
+    ...     collaborators = Collaborators(node, Update, params)
+    ...     return [on_round(node, collaborators), *collaborators.listeners()]
+    >>> def on_round(node, collaborators):
     ...     theta = node.initial()
     ...     while True:
     ...         yield node.wakeup()
-    ...         heard = yield from circle.exchange(Update(theta))
+    ...         heard = yield from collaborators.exchange(Update(theta))
     ...         share = 1 / len(heard.ids)
     ...         theta = node.mix([u.theta for u in heard.updates], [share] * len(heard.ids))
-    ...         if circle.is_to_shrink():
-    ...             circle.shrink(ranking=[-j for j in circle.members])
+    ...         if collaborators.is_to_shrink():
+    ...             collaborators.shrink(ranking=[-j for j in collaborators.members])
     """
 
     def __init__(self, node: Node, kind: type[Message], params: CollaboratorParams) -> None:
