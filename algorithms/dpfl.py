@@ -29,7 +29,7 @@ each of Omega_k has one place, which its next model takes over. What an absent c
 `AbsenceParams`.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -37,6 +37,8 @@ from torch import Tensor
 
 from netsim import api
 from netsim.api import Node, Process, Ref
+from netsim.api import batched_greedy_collaborators as batched_greedy_collaborators
+from netsim.api import greedy_collaborators as greedy_collaborators
 
 
 class Params(api.DownloadParams, api.SubscriptionParams):
@@ -167,7 +169,10 @@ def choose(
     omega: Sequence[int],
     p: Mapping[int, int],
 ) -> tuple[list[int], Ref]:
-    """C_k by GGC (Algorithm 2): whom it was offered; shares of k and of each, 0 if rejected."""
+    """C_k by GGC (Algorithm 2): whom it was offered; shares of k and of each, 0 if rejected.
+
+    `node.select` runs `greedy_collaborators` on models, many nodes at once.
+    """
     order = node.permutation("order", omega)
     coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))
     offered = [j for j in order if j in models]
@@ -209,87 +214,3 @@ def budget_of(node: Node, params: Params) -> int | None:
     if isinstance(params.budget, tuple) and len(params.budget) != node.num_nodes:
         raise ValueError(f"budget lists {len(params.budget)} nodes, there are {node.num_nodes}")
     return params.budget[node.id] if isinstance(params.budget, tuple) else params.budget
-
-
-def greedy_collaborators(
-    k: int,
-    candidates: Sequence[int],
-    coins: Sequence[float],
-    reward: Callable[[list[int]], float],
-    budget: int | None,
-) -> list[int]:
-    """GGC, Algorithm 2, for any reward: what `node.select` runs, on sets in place of models.
-
-    The model of a node is a unit vector, so the entries over 0 of a sum of models are a set.
-
-    Parameters
-    ----------
-    k : int
-        The node itself.
-    candidates : sequence of int
-        Ids, shuffled.
-    coins : sequence of float
-        One draw in [0, 1) per candidate.
-    reward : callable
-        R of a list of ids.
-    budget : int or None
-        Largest |X|, k counted; None for no limit.
-
-    Returns
-    -------
-    list of int
-        X in order of addition, beginning with k.
-    """
-    ids = [k, *candidates]
-
-    def members(row: Tensor) -> list[int]:
-        return [j for j, share in zip(ids, row.tolist(), strict=True) if share > 0]
-
-    units = list(torch.eye(len(ids), dtype=torch.float64))
-    ones = [1.0] * len(ids)
-    shares, _ = api.greedy_selection(units, ones, coins, budget, lambda row: -reward(members(row)))
-    return members(shares)
-
-
-def batched_greedy_collaborators(
-    k: int,
-    candidates: Sequence[int],
-    coins: Sequence[float],
-    models: Mapping[int, Any],
-    sizes: Mapping[int, float],
-    validation_loss: Callable[[Any], float],
-    budget: int | None,
-) -> list[int]:
-    """BGGC, Algorithm 3: the decisions of GGC from running sums, as `node.select` makes them.
-
-    Parameters
-    ----------
-    k : int
-        The node itself.
-    candidates : sequence of int
-        Ids, shuffled.
-    coins : sequence of float
-        One draw in [0, 1) per candidate.
-    models : mapping of int to torch.Tensor or numpy.ndarray
-        (P,) each, that of k included.
-    sizes : mapping of int to float
-        p_j, that of k included.
-    validation_loss : callable
-        Of a (P,) model, of the kind that `models` holds; R = -validation_loss.
-    budget : int or None
-        Largest |X|, k counted; None for no limit.
-
-    Returns
-    -------
-    list of int
-        X in order of addition, beginning with k.
-    """
-    ids = [k, *candidates]
-    rows = [torch.as_tensor(models[j]) for j in ids]
-    as_given = isinstance(models[k], Tensor)
-
-    def loss(row: Tensor) -> float:
-        return float(validation_loss(row if as_given else row.numpy()))
-
-    shares, _ = api.greedy_selection(rows, [sizes[j] for j in ids], coins, budget, loss)
-    return [j for j, share in zip(ids, shares.tolist(), strict=True) if share > 0]

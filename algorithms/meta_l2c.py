@@ -111,9 +111,10 @@ def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Pr
         known = (node.id, *(j for j in collaborators.members if j in collaborators.latest))
         weights = attend(node, phi, form, changes_of(known, update, collaborators))
         node.log_weights(known, weights)
+        changes = changes_of(heard.ids, update, collaborators)
         theta, phi, adam = mix_and_learn(
-            node, params, form, heard, changes_of(heard.ids, update, collaborators), theta, half, phi,
-            adam, weights if heard.ids == known else None,
+            node, params, form, heard, changes, theta, half, phi, adam,
+            weights if heard.ids == known else None,
         )  # fmt: skip
         node.publish(theta, "mixed")
         if params.learn_encoder:

@@ -24,7 +24,8 @@ take part, whether its course depends on computed values.
 - Augmented images and losses on them: `crop_and_flip`, `augmented_cross_entropy`, `two_views`,
   `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
   `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
-- Mathematics: `project_to_simplex`, `adam_step`, `greedy_selection` (what `node.select` runs).
+- Mathematics: `project_to_simplex`, `adam_step`, `greedy_collaborators` and
+  `batched_greedy_collaborators` (the rule of `node.select`).
 
 A whole algorithm, gossip averaging over lossy links:
 
@@ -57,7 +58,7 @@ from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
-from netsim.learning.select import greedy as greedy_selection
+from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
 from netsim.messaging.message import Message, Received
 from netsim.node.live_model import Held
@@ -146,9 +147,10 @@ __all__ = [
     "algorithm",
     "augmented_cross_entropy",
     "batched",
+    "batched_greedy_collaborators",
     "crop_and_flip",
     "drop_late",
-    "greedy_selection",
+    "greedy_collaborators",
     "loss",
     "mixing_shares",
     "model_validator",
