@@ -7,9 +7,10 @@ values of an encoder are one row phi: per layer W1 (10, d), b1 (10,), W2 (5, 10)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -38,6 +39,7 @@ class Form:
 
 def layers_of(theta: Ref) -> tuple[Layer, ...]:
     """The layers whose filters are encoded: tensors of two dimensions or more."""
+    assert theta.architecture is not None
     slices = theta.architecture.slices
     return tuple(
         Layer(s.start, s.stop, (s.stop - s.start) // s.shape[0]) for s in slices if len(s.shape) > 1
@@ -59,10 +61,11 @@ def drawn_encoder(theta: Tensor, form: Form, seed: int) -> Tensor:
     return torch.cat(parts).to(theta)
 
 
-def saved_mean(file: str) -> np.ndarray:
+def saved_mean(file: str) -> npt.NDArray[np.floating[Any]]:
     """Mean over nodes of the encoders that a run has kept: (size,)."""
     with np.load(file) as kept:
-        return np.mean([kept[name] for name in kept.files], axis=0)
+        found: npt.NDArray[np.floating[Any]] = np.mean([kept[n] for n in kept.files], axis=0)
+    return found
 
 
 def saved_encoder(theta: Tensor, file: str) -> Tensor:

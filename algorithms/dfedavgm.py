@@ -10,17 +10,16 @@ The heavy-ball step is SGD with momentum theta, its velocity zero at the start o
 Departures: none known.
 """
 
-from algorithms._inbox import Inbox
-from algorithms.dpsgd import GossipParams, Model, mixing_weights
-from netsim.api import Node, Process
+from netsim.api import Inbox, Node, Process, algorithm
 
-KNOWS_SERVERS = False
+from .dpsgd import GossipParams, Model, mixing_weights
 
 
 class Params(GossipParams):
     """K as `local_steps` or `local_epochs`."""
 
 
+@algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = Inbox(node, Model, params)

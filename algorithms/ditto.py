@@ -14,30 +14,35 @@ Departures: v_i starts at the node's initial model, in pFedGraph's code at one o
 `weights = "equal"` is Algorithm 1.
 """
 
-from algorithms._rounds import Mean, RoundParams, Share, round_processes
-from netsim.api import Node, NonNegative, Process
+from netsim import api
+from netsim.api import Node, Process
 
 
-class Params(RoundParams):
+class Params(api.RoundParams):
     """How near v_i stays to w."""
 
-    strength: NonNegative = 1.0
+    strength: api.NonNegative = 1.0
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal model beside."""
-    model = node.hold(node.initial())
-    v = node.initial()
+    return api.round_processes(node, params, Ditto(node, params))
 
-    def train() -> Process:
-        nonlocal v
-        anchor = (model.theta, params.strength)
-        v = (yield node.train(v, anchor=anchor, stream="personal", **params.how())).theta
-        node.publish(v, "trained")
-        trained = yield model.train(**params.how())
-        return None if trained is None else Share(trained.theta, node.train_size)
 
-    def adopt(mean: Mean) -> None:
-        model.replace(mean.theta)
+class Ditto(api.AveragedModel[Params]):
+    """One node: `model` is w, theta_i while it is trained; v its personal model."""
 
-    return round_processes(node, params, train, adopt)
+    def __init__(self, node: Node, params: Params) -> None:
+        super().__init__(node, params)
+        self.v = node.initial()
+
+    def train(self) -> Process:
+        node, anchor = self.node, (self.model.theta, self.params.strength)
+        personal = yield node.train(self.v, anchor=anchor, stream="personal", **self.how())
+        self.v = personal.theta
+        node.publish(self.v, "trained")
+        trained = yield self.model.train(**self.how())
+        return None if trained is None else api.Share(trained.theta, node.train_size)
+
+    def adopt(self, common: api.Mean) -> None:
+        self.model.replace(common.theta)

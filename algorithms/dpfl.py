@@ -24,48 +24,46 @@ those in reach when preprocessing starts (`candidates = "peers"`: all neighbours
 Departures: a candidate that makes the reward infinite or no number is never added. A
 candidate lost in either pass of BGGC leaves both: the passes start over without it, so that the
 result is that of GGC on those that remain. Omega_k is told by subscriptions, repeated until they
-are acknowledged. At most B_c models are on their way or held during BGGC (`_downloads`); in a round
+are acknowledged. At most B_c models are on their way or held during BGGC (`Downloads`); in a round
 each of Omega_k has one place, which its next model takes over. What an absent candidate means:
-`_inbox.AbsenceParams`.
+`AbsenceParams`.
 """
 
-import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from algorithms._crop_flip import augmented_cross_entropy
-from algorithms._downloads import DownloadParams, Downloads
-from algorithms._subscriptions import SubscriptionParams, Subscriptions
-from netsim.api import Count, Fraction, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from netsim import api
+from netsim.api import Node, Process, Ref
+from netsim.api import batched_greedy_collaborators as batched_greedy_collaborators
+from netsim.api import greedy_collaborators as greedy_collaborators
 
 
-class Params(DownloadParams, SubscriptionParams):
+class Params(api.DownloadParams, api.SubscriptionParams):
     """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""
 
-    budget: Count | tuple[Count, ...] | None = None
+    budget: api.Count | tuple[api.Count, ...] | None = None
     budget_counts_self: bool = True
-    initial_epochs: Count = 10
-    local_epochs: Count = 5
+    initial_epochs: api.Count = 10
+    local_epochs: api.Count = 5
     augment: bool = False
-    period: Count = 1
+    period: api.Count = 1
     between: Literal["mix", "silent"] = "mix"
     candidates: Literal["reachable", "peers"] = "reachable"
     optimizer: Literal["kept", "fresh"] = "kept"
-    decay: Fraction = 1.0
-    decay_every: Count = 10
+    decay: api.Fraction = 1.0
+    decay_every: api.Count = 10
 
 
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1 for one node."""
     budget = budget_of(node, params)
     limit = None if budget is None else budget + (not params.budget_counts_self)  # of |X|
-    downloads = Downloads(node, budget or node.num_nodes, params)
-    subscriptions = Subscriptions(node, params)
+    downloads = api.Downloads(node, budget or node.num_nodes, params)
+    subscriptions = api.Subscriptions(node, params)
     rounds = on_round(node, params, limit, downloads, subscriptions)
     return [rounds, *subscriptions.listeners()]
 
@@ -74,11 +72,11 @@ def on_round(
     node: Node,
     params: Params,
     limit: int | None,
-    downloads: Downloads,
-    subscriptions: Subscriptions,
+    downloads: api.Downloads,
+    subscriptions: api.Subscriptions,
 ) -> Process:
     """Algorithm 1."""
-    loss = augmented_cross_entropy if params.augment else None
+    loss = api.augmented_cross_entropy if params.augment else None
     trained = yield node.train(node.initial(), epochs=params.initial_epochs, loss=loss)  # line 2
     node.publish(trained.theta, "trained")
     downloads.offer(trained.theta)
@@ -110,7 +108,7 @@ def on_round(
 
 
 def preprocess(
-    node: Node, params: Params, limit: int | None, downloads: Downloads, own: Ref
+    node: Node, params: Params, limit: int | None, downloads: api.Downloads, own: Ref
 ) -> Generator[Any, Any, tuple[dict[int, int], list[int], Ref]]:
     """Training samples p, Omega_k by BGGC, and the mean model over Omega_k and k."""
     if limit == 1:
@@ -134,7 +132,7 @@ def bggc(
     coins: Mapping[int, float],
     p: Mapping[int, int],
     limit: int | None,
-    downloads: Downloads,
+    downloads: api.Downloads,
 ) -> Generator[Any, Any, tuple[list[int], list[int], Ref]]:
     """Algorithm 3: candidates lost in the second pass (then nothing else counts), X, wX / sum_X."""
     gone: list[int] = []
@@ -171,7 +169,10 @@ def choose(
     omega: Sequence[int],
     p: Mapping[int, int],
 ) -> tuple[list[int], Ref]:
-    """C_k by GGC (Algorithm 2): whom it was offered; shares of k and of each, 0 if rejected."""
+    """C_k by GGC (Algorithm 2): whom it was offered; shares of k and of each, 0 if rejected.
+
+    `node.select` runs `greedy_collaborators` on models, many nodes at once.
+    """
     order = node.permutation("order", omega)
     coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))
     offered = [j for j in order if j in models]
@@ -213,76 +214,3 @@ def budget_of(node: Node, params: Params) -> int | None:
     if isinstance(params.budget, tuple) and len(params.budget) != node.num_nodes:
         raise ValueError(f"budget lists {len(params.budget)} nodes, there are {node.num_nodes}")
     return params.budget[node.id] if isinstance(params.budget, tuple) else params.budget
-
-
-def probability(r_x: float, r_x_with: float, r_y: float, r_y_without: float) -> float:
-    """Of adding a candidate, from the rewards of X and Y with and without it (Algorithm 2)."""
-    rewards = (r_x, r_x_with, r_y, r_y_without)
-    r_x, r_x_with, r_y, r_y_without = (-math.inf if math.isnan(r) else r for r in rewards)
-    if r_x_with == -math.inf:
-        return 0.0
-    a = max(r_x_with - r_x, 0.0)
-    b = r_y_without - r_y if r_y_without > r_y else 0.0
-    return 1.0 if a == math.inf or a + b == 0.0 else a / (a + b)
-
-
-def greedy_collaborators(
-    k: int,
-    candidates: Sequence[int],
-    coins: Sequence[float],
-    reward: Callable[[list[int]], float],
-    budget: int | None,
-) -> list[int]:
-    """GGC, Algorithm 2: X in order of addition, beginning with k; at most `budget`, k counted.
-
-    `candidates` come shuffled, with one draw in [0, 1) each; `reward` is R of a list of ids.
-    """
-    X, Y = [k], [k, *candidates]  # noqa: N806 - sets, as the paper has them
-    r_x = r_y = None
-    for j, coin in zip(candidates, coins, strict=True):
-        if budget is not None and len(X) >= budget:
-            break
-        r_x = reward(X) if r_x is None else r_x
-        r_y = reward(Y) if r_y is None else r_y
-        r_x_with = reward([*X, j])
-        r_y_without = reward([i for i in Y if i != j])
-        if coin < probability(r_x, r_x_with, r_y, r_y_without):
-            X.append(j)
-            r_x = r_x_with
-        else:
-            Y.remove(j)
-            r_y = r_y_without
-    return X
-
-
-def batched_greedy_collaborators(
-    k: int,
-    candidates: Sequence[int],
-    coins: Sequence[float],
-    models: Mapping[int, Any],
-    sizes: Mapping[int, float],
-    validation_loss: Callable[[Any], float],
-    budget: int | None,
-) -> list[int]:
-    """BGGC, Algorithm 3: the decisions of GGC from running sums, one candidate at a time.
-
-    `models` are (P,) each, `sizes` p_j, both with k; R = -`validation_loss` of a (P,) model.
-    """
-    X = [k]  # noqa: N806
-    w_x = w_y = sizes[k] * models[k]
-    sum_x = sum_y = sizes[k]
-    for j in candidates:  # pass 1
-        w_y, sum_y = w_y + sizes[j] * models[j], sum_y + sizes[j]
-    for j, coin in zip(candidates, coins, strict=True):  # pass 2
-        if budget is not None and len(X) >= budget:
-            break
-        p_w = sizes[j] * models[j]
-        with_j, without_j = (w_x + p_w, sum_x + sizes[j]), (w_y - p_w, sum_y - sizes[j])
-        means = ((w_x, sum_x), with_j, (w_y, sum_y), without_j)
-        rewards = [-validation_loss(w / total) for w, total in means]
-        if coin < probability(*rewards):
-            X.append(j)
-            w_x, sum_x = with_j
-        else:
-            w_y, sum_y = without_j
-    return X

@@ -19,14 +19,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from algorithms._inbox import AbsenceParams, Inbox
-from algorithms._rounds import PlainTraining, with_statistics_of
-from netsim.api import Count, Message, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from netsim import api
+from netsim.api import Message, Node, Process, Ref
 
 
-class GossipParams(PlainTraining, AbsenceParams):
+class GossipParams(api.PlainTraining, api.AbsenceParams):
     """Local training, and what an absent neighbour means."""
 
     absent: Literal["self", "last"] = "self"
@@ -43,20 +40,21 @@ class Model(Message):
 class Params(GossipParams):
     """One minibatch step a round, unless epochs are given."""
 
-    local_steps: Count | None = None
+    local_steps: api.Count | None = None
 
     def amount(self) -> dict[str, int]:
         """As `node.train` takes it."""
         return {"steps": 1} if self.local_epochs is None else super().amount()
 
 
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
-    inbox = Inbox(node, Model, params)
+    inbox = api.Inbox(node, Model, params)
     return [on_round(node, params, inbox), *inbox.listeners()]
 
 
-def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
+def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """Algorithm 1 for one node."""
     x = node.initial()
     while True:
@@ -67,7 +65,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
         mixed = node.mix([stepped, x, *models], [1.0, -1.0, *w])  # lines 5-6
-        x = with_statistics_of(stepped, mixed)
+        x = api.with_statistics_of(stepped, mixed)
         node.publish(x, "mixed")
 
 

@@ -10,49 +10,56 @@ are FedProx's (`fedprox` has that as an option).
 Departures: best is by validation loss, the later one at a tie; DPFL goes by accuracy.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from algorithms._rounds import Mean, RoundParams, round_processes, trained_share
-from netsim.api import Count, Node, Process, Ref
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 
-class Params(RoundParams):
+class Params(api.RoundParams):
     """After how many rounds FedAvg ends, if ever, and how long to train then."""
 
-    fine_tune_after: Count | None = None
-    fine_tune_epochs: Count = 10
+    fine_tune_after: api.Count | None = None
+    fine_tune_epochs: api.Count = 10
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg."""
-    return fine_tuned(node, params)
+    return api.round_processes(node, params, FineTuned(node, params))
 
 
-def fine_tuned(node: Node, params: Params, proximal: float = 0.0) -> list[Process]:
-    """Rounds of FedAvg, or of FedProx, whose fine-tuned models are shown."""
-    model = node.hold(node.initial())
-    best = Best(node)
-    rounds = 0
+class FineTuned(api.AveragedModel[Params]):
+    """One node, in rounds of FedAvg or (`proximal` > 0) of FedProx."""
 
-    def train() -> Process:
-        nonlocal rounds
-        rounds += 1
-        if params.fine_tune_after is not None and rounds > params.fine_tune_after:
-            if rounds == params.fine_tune_after + 1:
-                start = best.theta or model.theta
-                tuned = yield node.train(start, epochs=params.fine_tune_epochs)
-                trained_share(node, tuned)
-            return None
-        anchor = (model.theta, proximal) if proximal else None
-        return trained_share(node, (yield model.train(anchor=anchor, **params.how())))
+    def __init__(self, node: Node, params: Params, proximal: float = 0.0) -> None:
+        super().__init__(node, params)
+        self.proximal = proximal
+        self.best = Best(node)
+        self.rounds = 0
 
-    def adopt(mean: Mean) -> None:
-        model.replace(mean.theta)
-        if params.fine_tune_after is not None and rounds <= params.fine_tune_after:
-            best.offer(mean.theta)
+    def how(self) -> dict[str, Any]:
+        anchor = (self.model.theta, self.proximal) if self.proximal else None
+        return {"anchor": anchor, **super().how()}
 
-    return round_processes(node, params, train, adopt)
+    def train(self) -> Process:
+        self.rounds += 1
+        last = self.params.fine_tune_after
+        if last is None or self.rounds <= last:
+            return (yield from super().train())
+        if self.rounds == last + 1:
+            start = self.best.theta or self.model.theta
+            tuned = yield self.node.train(start, epochs=self.params.fine_tune_epochs)
+            api.trained_share(self.node, tuned)
+        return None
+
+    def adopt(self, common: api.Mean) -> None:
+        self.model.replace(common.theta)
+        last = self.params.fine_tune_after
+        if last is not None and self.rounds <= last:
+            self.best.offer(common.theta)
 
 
 class Best:

@@ -10,51 +10,70 @@ Departures: a star's own model is the w of the step. In rounds every node takes 
 itself, from the w that it adopted last: the same where no message is lost.
 """
 
-from algorithms import fedavg
-from algorithms._rounds import Mean, round_processes, takes_rounds, trained_share
-from algorithms._star import Heard, State, star_processes
-from algorithms.fedavg import mean
-from netsim.api import Fraction, Node, Positive, Process, Ref
+from typing import Any
+
+from netsim import api
+from netsim.api import Node, Process, Ref
+
+from . import fedavg
 
 
 class Params(fedavg.Params):
     """When Reptile takes over, how far it goes and how gently nodes train from then on."""
 
-    switch_s: Positive
-    epsilon: Fraction = 0.5
-    fine_tune_learning_rate: Positive = 0.01
+    switch_s: api.Positive
+    epsilon: api.Fraction = 0.5
+    fine_tune_learning_rate: api.Positive = 0.01
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds or star exchanges with the mean, later the Reptile step, as their rule."""
-    model = node.hold(node.initial())
-    w = model.theta
+    if api.takes_rounds(node, params):
+        return api.round_processes(node, params, InRounds(node, params))
+    return AsStar(node, params).processes()
 
-    def personalises() -> bool:
-        return node.now_s >= params.switch_s
 
-    def learning_rate() -> float | None:
-        return params.fine_tune_learning_rate if personalises() else None
+class InRounds(api.AveragedModel[Params]):
+    """One node in rounds; w is the model that it adopted last."""
 
-    def stepped(w: Ref, average: Ref) -> Ref:
-        if not personalises():
-            return average
-        return node.mix([w, average], [1.0 - params.epsilon, params.epsilon])
+    def __init__(self, node: Node, params: Params) -> None:
+        super().__init__(node, params)
+        self.w = self.model.theta
 
-    def combine(heard: Heard) -> Ref:
-        return stepped(model.theta, mean(node, model.theta, heard))
+    def how(self) -> dict[str, Any]:
+        return {**super().how(), "learning_rate": learning_rate(self.node, self.params)}
 
-    def train() -> Process:
-        trained = yield model.train(learning_rate=learning_rate(), **params.how())
-        return trained_share(node, trained)
+    def adopt(self, common: api.Mean) -> None:
+        self.w = step(self.node, self.params, self.w, common.theta)
+        self.model.replace(self.w)
+        if not personalises(self.node, self.params):
+            self.node.publish(self.w, "mixed")
 
-    def adopt(average: Mean) -> None:
-        nonlocal w
-        w = stepped(w, average.theta)
-        model.replace(w)
-        if not personalises():
-            node.publish(w, "mixed")
 
-    if takes_rounds(node, params):
-        return round_processes(node, params, train, adopt)
-    return star_processes(node, params, combine, State(model), learning_rate, params.loss())
+class AsStar(api.StarExchange[Params]):
+    """One node of the star exchange."""
+
+    def how(self) -> dict[str, Any]:
+        rate = learning_rate(self.node, self.params)
+        return {"learning_rate": rate, "loss": self.params.loss()}
+
+    def combine(self, heard: api.Heard) -> Ref:
+        own = self.model.theta
+        return step(self.node, self.params, own, fedavg.mean(self.node, own, heard))
+
+
+def personalises(node: Node, params: Params) -> bool:
+    """Whether the switch is over."""
+    return node.now_s >= params.switch_s
+
+
+def learning_rate(node: Node, params: Params) -> float | None:
+    """Of local steps; None is the scenario's."""
+    return params.fine_tune_learning_rate if personalises(node, params) else None
+
+
+def step(node: Node, params: Params, w: Ref, mean: Ref) -> Ref:
+    """The mean before the switch, w + epsilon (mean - w) from then on."""
+    if not personalises(node, params):
+        return mean
+    return node.mix([w, mean], [1.0 - params.epsilon, params.epsilon])

@@ -15,7 +15,7 @@ Readings and departures:
 - The code leaves the distance out in an epoch's first step. In a round of one epoch it has no
   gradient there anyway; in later epochs it counts here.
 - The code trains all nodes once before the first round: the first round's training here.
-- Views are SimCLR's (`_augment`), the same in both codes. Data other than images have two views
+- Views are SimCLR's (`two_views`), the same in both codes. Data other than images have two views
   that are alike.
 - Contrast is of what the head gets; in the code the head begins with a ReLU that comes after.
 - The mean is by training samples (the paper's code); `weights = "equal"` is MAPL's.
@@ -27,51 +27,48 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from algorithms._augment import DRAWS, Augmentation, two_views
-from algorithms._contrastive import supervised_contrastive_loss
-from algorithms._inbox import AbsenceParams
-from algorithms._rounds import LocalTraining, PartInCommon, round_processes
-from netsim.api import Batch, Node, NonNegative, Positive, Process
+from netsim import api
+from netsim.api import Batch, Node, Process, supervised_contrastive_loss
 
 
-class Params(LocalTraining, AbsenceParams):
+class Params(api.LocalTraining, api.AbsenceParams):
     """What the paper's code uses."""
 
     weights: Literal["sizes", "equal"] = "sizes"
-    rho: NonNegative = 0.1
+    rho: api.NonNegative = 0.1
     contrast: Literal["code", "mapl"] = "code"
-    temperature: Positive = 100.0
-    base_temperature: Positive = 0.07
-    augmentation: Augmentation = Augmentation()
+    temperature: api.Positive = 100.0
+    base_temperature: api.Positive = 0.07
+    augmentation: api.Augmentation = api.Augmentation()
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
-    model = PartInCommon(node, "head")
-
-    def train() -> Process:
-        given = (model.theta.part("head"), params)
-        return (yield from model.train(loss=local_loss, given=given, **params.amount()))
-
-    return round_processes(node, params, train, model.adopt)
+    return api.round_processes(node, params, FedClassAvg(node, params, "head"))
 
 
+class FedClassAvg(api.AveragedPart[Params]):
+    """One node; what its head was when the round began goes into the loss."""
+
+    def how(self) -> dict[str, Any]:
+        given = (self.theta.part("head"), self.params)
+        return {"loss": local_loss, "given": given, **super().how()}
+
+
+@api.loss(uniforms=2 * api.VIEW_DRAWS)
 def local_loss(
     model: Any, batch: Batch, learned: dict[str, Tensor], head: Tensor, params: Params
 ) -> Tensor:
     """Cross-entropy of the first view, contrast of both, distance to `head` (H,)."""
-    x, y = two_views(batch, params.augmentation), batch.y
+    x, y = api.two_views(batch, params.augmentation), batch.y
     features = model.features(x)
-    loss = F.cross_entropy(model.head(features[: len(y)]), y)
+    value = F.cross_entropy(model.head(features[: len(y)]), y)
     if params.contrast == "mapl":
-        loss = loss + supervised_contrastive_loss(features, y.repeat(2), params.temperature)
+        value = value + supervised_contrastive_loss(features, y.repeat(2), params.temperature)
     else:
         factor = params.temperature / params.base_temperature
-        loss = loss + factor * mean_of_logs(features, y.repeat(2), params.temperature)
-    return loss + params.rho / 2 * distance(list(model.head.parameters()), head)
-
-
-local_loss.uniforms = 2 * DRAWS  # type: ignore[attr-defined]
+        value = value + factor * mean_of_logs(features, y.repeat(2), params.temperature)
+    return value + params.rho / 2 * distance(list(model.head.parameters()), head)
 
 
 def mean_of_logs(z: Tensor, y: Tensor, temperature: float) -> Tensor:

@@ -28,21 +28,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from algorithms._inbox import AbsenceParams, Inbox, drop_late
-from algorithms._rounds import PlainTraining
-from netsim.api import Count, Fraction, Message, Node, NonNegative, Process, Ref, batched
+from netsim import api
+from netsim.api import Message, Node, Process
 
-KNOWS_SERVERS = False
 FAR = 1e30
 """Loss of a model that has diverged."""
 
 
-class Params(PlainTraining, AbsenceParams):
+class Params(api.PlainTraining, api.AbsenceParams):
     """M, how often to explore, and the norm of a change of the model."""
 
-    downloads: Count | None = None
-    epsilon: Fraction = 0.3
-    epsilon_decay: NonNegative = 0.05
+    downloads: api.Count | None = None
+    epsilon: api.Fraction = 0.3
+    epsilon_decay: api.NonNegative = 0.05
     norm: Literal["l1", "l2"] = "l2"
     absent: Literal["renormalise", "last"] = "renormalise"
 
@@ -54,25 +52,20 @@ class Wish(Message):
     wanted: bool
 
 
-@dataclass(frozen=True)
-class Model(Message):
-    """theta_j."""
-
-    theta: Ref
-
-
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
-    inbox = Inbox(node, Model, params)
-    return [on_round(node, params, inbox), *inbox.listeners(), drop_late(node, Wish)]
+    inbox = api.Inbox(node, api.Model, params)
+    return [on_round(node, params, inbox), *inbox.listeners(), api.drop_late(node, Wish)]
 
 
-def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
+def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """Train, choose, download, weigh."""
     theta = node.initial()
     preference = dict.fromkeys(node.neighbours, 0.0)
     chooses = params.downloads is not None and params.downloads < len(node.neighbours)
-    wanted = takers = node.neighbours
+    wanted: Sequence[int] = node.neighbours
+    takers: Sequence[int] = node.neighbours
     rounds = 0
     while True:
         yield node.wakeup()
@@ -83,7 +76,7 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
             wanted = choose(node, params, preference, rounds)
             wishes = yield node.exchange({j: Wish(j in wanted) for j in node.neighbours})
             takers = [j for j, wish in wishes.items() if wish.msg.wanted]
-        heard = yield from inbox.exchange(Model(trained), to=takers, expect=wanted)
+        heard = yield from inbox.exchange(api.Model(trained), to=takers, expect=wanted)
         ids = [node.id, *sorted(heard)]
         thetas = [trained, *(heard[j].theta for j in ids[1:])]
         losses = [node.loss(t, "validation") for t in (previous, *thetas)]
@@ -123,12 +116,12 @@ def gains_over_distances(
     """
     loss = torch.stack(list(losses)).nan_to_num(nan=FAR, posinf=FAR)
     changes = torch.stack(list(parameters[1:])) - parameters[0]
-    length = torch.linalg.vector_norm(changes, ord=int(norm[1]), dim=1)
+    length: Tensor = torch.linalg.vector_norm(changes, ord=int(norm[1]), dim=1)
     quotients = (loss[0] - loss[1:]) / length.clamp(min=torch.finfo(length.dtype).tiny)
     return quotients.nan_to_num(nan=0.0, posinf=FAR, neginf=-FAR)
 
 
-@batched
+@api.batched
 def shares(quotients: Tensor) -> Tensor:
     """What theta^prev and each theta_j count: (1 + m,), 1 - sum of w and w_j of Eq. (4)."""
     positive = quotients.clamp(min=0)
@@ -137,13 +130,13 @@ def shares(quotients: Tensor) -> Tensor:
     return torch.cat([(total <= 0).to(w)[None], w])
 
 
-@batched
+@api.batched
 def own_and_peers(w: Tensor) -> Tensor:
     """The weights to show: the node's own are theta^prev's and its trained model's."""
     return torch.cat([w[:1] + w[1:2], w[2:]])
 
 
-@batched
+@api.batched
 def normalised(quotients: Tensor) -> Tensor:
     """The quotients over their |sum|: what preferences grow by."""
     total = quotients.sum().abs()

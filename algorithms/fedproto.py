@@ -28,16 +28,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from algorithms._crop_flip import DRAWS, crop_and_flip
-from algorithms._inbox import AbsenceParams
-from algorithms._rounds import PlainTraining, round_processes
-from netsim.api import Batch, Message, Node, NonNegative, Process, Ref
+from netsim import api
+from netsim.api import Batch, Message, Node, Process, Ref
 
 
-class Params(PlainTraining, AbsenceParams):
+class Params(api.PlainTraining, api.AbsenceParams):
     """Ld, and what predicts."""
 
-    strength: NonNegative = 1.0
+    strength: api.NonNegative = 1.0
     predict: Literal["head", "prototype"] = "head"
 
 
@@ -56,45 +54,59 @@ class Global(Prototypes):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which prototypes are averaged."""
-    theta = node.initial()
-    common: Prototypes | None = None
+    participant = FedProto(node, params)
+    return api.round_processes(node, params, participant, mean_over_holders, Prototypes, Global)
 
-    def train() -> Process:
-        nonlocal theta
-        loss, given = params.loss(), ()
-        if common is not None:
-            loss = augmented_prototype_loss if params.augment else prototype_loss
-            given = (common.values, common.classes, params.strength)
-        theta = (yield node.train(theta, loss=loss, given=given, **params.amount())).theta
-        show()
-        like = (len(node.classes), num_features(theta))
-        values = node.measure(class_means, theta, "train", (node.classes,), like)
+
+class FedProto:
+    """One node: its model, and the C^j that it adopted last."""
+
+    def __init__(self, node: Node, params: Params) -> None:
+        self.node, self.params = node, params
+        self.theta = node.initial()
+        self.common: Prototypes | None = None
+
+    def train(self) -> Process:
+        """Local training by Eq. (7), then C_i^j."""
+        node = self.node
+        self.theta = (yield node.train(self.theta, **self.how())).theta
+        self.show()
+        like = (len(node.classes), num_features(self.theta))
+        values = node.measure(class_means, self.theta, "train", (node.classes,), like)
         return Prototypes(node.classes, values)
 
-    def adopt(message: Prototypes) -> None:
-        nonlocal common
-        common = message
-        show()
+    def how(self) -> dict[str, Any]:
+        """Keywords of `node.train`: plain training until there are prototypes."""
+        if self.common is None:
+            return self.params.how()
+        loss_of = augmented_prototype_loss if self.params.augment else prototype_loss
+        given = (self.common.values, self.common.classes, self.params.strength)
+        return {**self.params.amount(), "loss": loss_of, "given": given}
 
-    def show() -> None:
-        if common is None or params.predict == "head":
-            node.publish(theta, "trained")
-        else:
-            own = tuple(c in node.classes for c in common.classes)
-            given = (common.values, common.classes, own)
-            node.publish(theta, "trained", predict=by_nearest, given=given)
+    def adopt(self, common: Prototypes) -> None:
+        """Train towards the new C^j from now on."""
+        self.common = common
+        self.show()
 
-    return round_processes(node, params, train, adopt, mean_over_holders, Prototypes, Global)
+    def show(self) -> None:
+        """Publish the model, with what predicts."""
+        if self.common is None or self.params.predict == "head":
+            self.node.publish(self.theta, "trained")
+            return
+        own = tuple(c in self.node.classes for c in self.common.classes)
+        given = (self.common.values, self.common.classes, own)
+        self.node.publish(self.theta, "trained", predict=by_nearest, given=given)
 
 
 def num_features(theta: Ref) -> int:
     """F: what the head takes."""
+    assert theta.architecture is not None
     return next(s.shape[1] for s in theta.architecture.slices if s.name == "head.weight")
 
 
 def class_means(model: Any, batch: Batch, classes: tuple[int, ...]) -> Tensor:
     """C_i^j of each class, Eq. (3): (k, F)."""
-    features = model.features(batch.x)
+    features: Tensor = model.features(batch.x)
     of_class = (batch.y == batch.y.new_tensor(classes)[:, None]).to(features)
     return of_class @ features / of_class.sum(1, keepdim=True)
 
@@ -140,16 +152,14 @@ def prototype_loss(
     strength: float,
 ) -> Tensor:
     """Eq. (7): cross-entropy + ld MSE(feature, prototype of its class)."""
-    features = model.features(batch.x)
+    features: Tensor = model.features(batch.x)
     of_class = (batch.y[:, None] == batch.y.new_tensor(classes)).to(features)  # (n, classes)
     known = of_class.sum(1, keepdim=True)  # 1, or 0 for a class without a prototype
     distance = known * (features - of_class @ prototypes)
     return F.cross_entropy(model.head(features), batch.y) + strength * distance.square().mean()
 
 
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
 def augmented_prototype_loss(model: Any, batch: Batch, *rest: Any) -> Tensor:
     """The same on cropped and mirrored images."""
-    return prototype_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
-
-
-augmented_prototype_loss.uniforms = DRAWS  # type: ignore[attr-defined]
+    return prototype_loss(model, replace(batch, x=api.crop_and_flip(batch)), *rest)

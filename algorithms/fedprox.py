@@ -9,9 +9,11 @@ averaged. `strength` is 0.01 as a baseline of pFedGraph, 0.1 of DPFL.
 Departures: the norm is over trained parameters, not over running statistics.
 """
 
-from algorithms import fedavg_ft
-from algorithms._rounds import Mean, adopt_mean, round_processes, trained_share
-from netsim.api import Node, NonNegative, Process
+from typing import Any
+
+from netsim.api import AveragedModel, Node, NonNegative, Process, round_processes
+
+from . import fedavg_ft
 
 
 class Params(fedavg_ft.Params):
@@ -24,14 +26,12 @@ class Params(fedavg_ft.Params):
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedProx, with or without fine-tuning."""
     if params.fine_tune:
-        return fedavg_ft.fine_tuned(node, params, params.strength)
-    model = node.hold(node.initial())
+        return round_processes(node, params, fedavg_ft.FineTuned(node, params, params.strength))
+    return round_processes(node, params, FedProx(node, params))
 
-    def train() -> Process:
-        anchor = (model.theta, params.strength)
-        return trained_share(node, (yield model.train(anchor=anchor, **params.how())))
 
-    def adopt(mean: Mean) -> None:
-        adopt_mean(node, model, mean)
+class FedProx(AveragedModel[Params]):
+    """One node, whose model keeps near w."""
 
-    return round_processes(node, params, train, adopt)
+    def how(self) -> dict[str, Any]:
+        return {"anchor": (self.model.theta, self.params.strength), **super().how()}

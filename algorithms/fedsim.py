@@ -11,8 +11,7 @@ Departures: none known; the mean is plain as in MAPL, `weights = "sizes"` is Fed
 
 from typing import Literal
 
-from algorithms._rounds import PartInCommon, RoundParams, round_processes
-from netsim.api import Node, Process
+from netsim.api import AveragedPart, Node, Process, RoundParams, round_processes
 
 
 class Params(RoundParams):
@@ -23,9 +22,4 @@ class Params(RoundParams):
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
-    model = PartInCommon(node, "head")
-
-    def train() -> Process:
-        return (yield from model.train(**params.how()))
-
-    return round_processes(node, params, train, model.adopt)
+    return round_processes(node, params, AveragedPart(node, params, "head"))

@@ -16,7 +16,7 @@ Readings where the paper is silent or contradicts itself (each an option where o
 - theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j with w^ = w / sum of w over N_i; the
   printed c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
 - All nodes start from a common random model; the printed theta = 0 would only train a bias.
-- Who trains in exchange slots, what a peer does with the star's model: see `_star.StarParams`.
+- Who trains in exchange slots, what a peer does with the star's model: see `StarParams`.
 """
 
 from collections.abc import Sequence
@@ -27,35 +27,33 @@ import torch
 from scipy.optimize import linear_sum_assignment, linprog
 from torch import Tensor
 
-from algorithms._star import SCHEDULES as SCHEDULES
-from algorithms._star import Heard, StarParams, State, star_processes
-from netsim.api import Node, NonNegative, Positive, Process, Ref, model_validator
+from netsim import api
+from netsim.api import Node, Process, Ref
 
 Distance = Literal["squared_l2", "wasserstein1", "wasserstein2"]
 Step = Literal["elementwise", "norm"]
 
-KNOWS_SERVERS = False
 FAR = 1e30
 """Distance to a model that has diverged: its weight falls to 0, which keeps it out of the mix."""
 
 
-class Params(StarParams):
+class Params(api.StarParams):
     """What the paper leaves open: mu1, mu2 and c_base have no published values.
 
     `cost` is the (L, L) cost of moving mass between labels for `distance = "wasserstein1"`; absent:
     0 for staying, 1 for any move.
     """
 
-    mu1: NonNegative = 1.0
-    mu2: NonNegative = 0.5
-    c_base: Positive = 300.0
-    delta: Positive = 1e-6
+    mu1: api.NonNegative = 1.0
+    mu2: api.NonNegative = 0.5
+    c_base: api.Positive = 300.0
+    delta: api.Positive = 1e-6
     distance: Distance = "squared_l2"
-    cost: tuple[tuple[NonNegative, ...], ...] | None = None
+    cost: tuple[tuple[api.NonNegative, ...], ...] | None = None
     outputs: Literal["softmax", "logits"] = "softmax"
     step: Step = "elementwise"
 
-    @model_validator(mode="after")
+    @api.model_validator(mode="after")
     def _distance_makes_sense(self) -> Self:
         if self.distance == "wasserstein1" and self.outputs == "logits":
             raise ValueError('distance = "wasserstein1" needs distributions: outputs = "softmax"')
@@ -66,25 +64,35 @@ class Params(StarParams):
         return self
 
 
+@api.algorithm(schedules=api.STAR_SCHEDULES, knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with Eqs. (1)-(4) as its rule."""
-    state = State(node.hold(node.initial()))
-    w = node.compute(first_weights, node.num_nodes, node.id)  # w_i, never sent
+    return KdPdfl(node, params).processes()
 
-    def combine(heard: Heard) -> Ref:
-        nonlocal w
-        theta, peers, missing = state.model.theta, tuple(heard.peers), tuple(heard.missing)
+
+class KdPdfl(api.StarExchange[Params]):
+    """One node: `model` is theta_i; w_i is never sent."""
+
+    def __init__(self, node: Node, params: Params) -> None:
+        super().__init__(node, params)
+        self.w: Ref = node.compute(first_weights, node.num_nodes, node.id)
+
+    def combine(self, heard: api.Heard) -> Ref:
+        node, params, theta = self.node, self.params, self.model.theta
+        peers, missing = tuple(heard.peers), tuple(heard.missing)
         if not peers:
             return theta
         outputs = node.outputs([theta, *heard.thetas], node.batch())  # line 6
         d = node.compute(distances, outputs, params, like=(len(peers),))  # line 7, Eq. (3)
-        w = node.compute(step_on_heard, w, d, peers, params, like=w)  # lines 8-11, Eq. (2)
+        self.w = node.compute(
+            step_on_heard, self.w, d, peers, params, like=self.w
+        )  # lines 8-11, Eq. (2)
         c = confidence(node.train_size, params.c_base, len(peers) + len(missing))  # 12, Eq. (4)
-        shares = node.compute(own_and_peer_shares, w, peers, missing, c, like=(1 + len(peers),))
-        node.log_weights(range(node.num_nodes), w)
+        shares = node.compute(
+            own_and_peer_shares, self.w, peers, missing, c, like=(1 + len(peers),)
+        )
+        node.log_weights(range(node.num_nodes), self.w)
         return node.mix([theta, *heard.thetas], shares)  # line 13
-
-    return star_processes(node, params, combine, state)
 
 
 def first_weights(num_nodes: int, node: int) -> Tensor:
@@ -191,7 +199,7 @@ def connectivity_step(
     h = mu1 * d - mu2 / (w.sum() + delta)
     if step == "elementwise":
         return (w - h.sign()).clamp(min=0)
-    norm = h.norm()
+    norm: Tensor = h.norm()
     return (w - h / norm.clamp(min=torch.finfo(h.dtype).tiny)).clamp(min=0)
 
 

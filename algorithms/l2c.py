@@ -19,7 +19,7 @@ Readings and departures:
 - The weights logged are those over the full set, too: what has been learned, not who was heard.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Running statistics of a model stay with its node.
-- Absent and late peers: see `_circle`.
+- Absent and late peers: see `Collaborators`.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,29 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from algorithms._circle import (
-    Circle,
-    CircleParams,
-    Heard,
-    adam_step,
-    listeners,
-    stepped,
-    zeros_like_first,
-)
-from netsim.api import Finite, Message, Node, Process, Ref, batched
-
-KNOWS_SERVERS = False
+from netsim import api
+from netsim.api import Message, Node, Process, Ref
 
 
-class Params(CircleParams):
+class MixingParams(api.CollaboratorParams):
+    """What L2C and meta-L2C share; the defaults are the paper's.
+
+    Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
+    `kept_peers` neighbours with the largest weights remain (K - 1 - K_0 of K nodes). Adam with
+    `mixing_learning_rate` and `mixing_weight_decay` takes `mixing_steps` steps a round on the loss
+    over all validation samples.
+    """
+
+    local_epochs: api.Count = 5
+    mixing_learning_rate: api.Positive = 0.1
+    mixing_weight_decay: api.NonNegative = 0.01
+    mixing_steps: api.Count = 1
+
+
+class Params(MixingParams):
     """`first_logit` is where alpha starts; without weight decay it changes nothing."""
 
-    first_logit: Finite = 0.0
+    first_logit: api.Finite = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,41 +60,41 @@ class Update(Message):
     delta: Ref
 
 
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Circle.of(node, params)
-    return [on_round(node, params, circle), *listeners(circle, Update)]
+    collaborators = api.Collaborators(node, Update, params)
+    return [on_round(node, params, collaborators), *collaborators.listeners()]
 
 
-def on_round(node: Node, params: Params, circle: Circle) -> Process:
+def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Process:
     """Algorithm 1 for one node."""
     theta = node.initial()
-    everyone = [node.id, *circle.members]  # whose logits alpha holds, the node itself first
+    everyone = [node.id, *collaborators.members]  # whose logits alpha holds, the node itself first
     alpha = node.compute(first_logits, theta, len(everyone), params.first_logit)
     adam = node.compute(zeros_like_first, theta, 3, len(everyone))
     while True:
         yield node.wakeup()
-        circle.rounds += 1
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         delta = node.mix([theta, half], [1.0, -1.0])
-        heard = yield from circle.swap(Update(delta))
+        heard = yield from collaborators.exchange(Update(delta))
         weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
         node.log_weights(everyone, weights)
         theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, half, alpha, adam)
         node.publish(theta, "mixed")
-        if circle.is_to_shrink():  # the end of round T_0
+        if collaborators.is_to_shrink():  # the end of round T_0
             ranking = yield node.value(weights, default=[0.0] * len(everyone))
-            circle.shrink(ranking[1:])
-            places = tuple(everyone.index(j) for j in (node.id, *circle.members))
+            collaborators.shrink(ranking[1:])
+            places = tuple(everyone.index(j) for j in (node.id, *collaborators.members))
             alpha, adam = node.compute(only, alpha, adam, places)
-            everyone = [node.id, *circle.members]
+            everyone = [node.id, *collaborators.members]
 
 
 def mix_and_learn(
     node: Node,
     params: Params,
-    heard: Heard,
+    heard: api.UpdatesToMix,
     everyone: list[int],
     theta: Ref,
     half: Ref,
@@ -112,18 +117,39 @@ def mix_and_learn(
     return results[0], alpha, adam
 
 
+def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) -> Ref:
+    """`aggregate` of lazy values, with running statistics of the own `half`.
+
+    Parameters
+    ----------
+    node : Node
+    theta, half : Ref
+        theta_i^t and theta_i^{t+1/2}.
+    deltas : sequence of Ref
+        K updates, the node's own first.
+    w : Ref
+        (K,)
+
+    Returns
+    -------
+    Ref
+        theta_i^{t+1}.
+    """
+    return api.with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
+
+
 def first_logits(theta: Tensor, count: int, value: float) -> Tensor:
     """Alpha at the start: (count,), in the models' precision."""
     return theta.new_full((count,), value)
 
 
-@batched
+@api.batched
 def mixing_weights(logits: Tensor) -> Tensor:
     """w_i = softmax(alpha_i): (K,) -> (K,), the node itself first."""
     return torch.softmax(logits, dim=0)
 
 
-@batched
+@api.batched
 def weights_of(alpha: Tensor, places: tuple[int, ...]) -> Tensor:
     """w_i over the members that are mixed in this round."""
     return mixing_weights(alpha[list(places)])
@@ -146,7 +172,13 @@ def aggregate(theta: Tensor, deltas: Tensor, w: Tensor) -> Tensor:
     torch.Tensor
         (P,)
     """
-    return theta - w @ deltas
+    shares = step_shares(w)
+    return shares[0] * theta + shares[1:] @ deltas
+
+
+def step_shares(w: Tensor) -> Tensor:
+    """(1, -w): what theta and each Delta_j count in Eq. (2). w (K,) -> (1 + K,)."""
+    return torch.cat([torch.ones_like(w[:1]), -w])
 
 
 def logit_gradient(w: Tensor, grad_theta: Tensor, deltas: Tensor | Sequence[Tensor]) -> Tensor:
@@ -184,13 +216,40 @@ def logit_step(
     learning_rate: float,
     weight_decay: float,
 ) -> tuple[Tensor, Tensor]:
-    """One Adam step on the logits of those who sent an update; all others stay as they are."""
+    """One Adam step on the logits of those who sent an update; all others stay as they are.
+
+    Parameters
+    ----------
+    alpha : torch.Tensor
+        (K,) logits.
+    adam : torch.Tensor
+        (3, K), the state of `api.adam_step`.
+    w, grad_theta, deltas
+        Of the m members mixed in this round, as `logit_gradient` takes them.
+    places : tuple of int
+        Where in alpha these members are.
+    learns : tuple of bool
+        Which of them sent an update of their own.
+    learning_rate, weight_decay : float
+
+    Returns
+    -------
+    alpha : torch.Tensor
+        (K,)
+    adam : torch.Tensor
+        (3, K)
+    """
     heard = [k for k, own in enumerate(learns) if own]
     at = [places[k] for k in heard]
     g = logit_gradient(w, grad_theta, deltas)[heard]
     alpha, adam = alpha.clone(), adam.clone()
-    alpha[at], adam[:, at] = adam_step(alpha[at], g, adam[:, at], learning_rate, weight_decay)
+    alpha[at], adam[:, at] = api.adam_step(alpha[at], g, adam[:, at], learning_rate, weight_decay)
     return alpha, adam
+
+
+def zeros_like_first(theta: Tensor, *shape: int) -> Tensor:
+    """Zeros of a shape, where and in the precision in which models are."""
+    return theta.new_zeros(shape)
 
 
 def only(alpha: Tensor, adam: Tensor, places: tuple[int, ...]) -> tuple[Tensor, Tensor]:

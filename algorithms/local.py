@@ -5,12 +5,11 @@ many local steps as KD-PDFL and its baselines; under `rounds`, or with `pace = "
 local training whenever it wakes, as the round baselines do.
 """
 
-from algorithms._rounds import PaceParams, PlainTraining, takes_rounds
-from algorithms._star import StarParams, trains_in
+from netsim import api
 from netsim.api import Node, Process
 
 
-class Params(StarParams, PlainTraining, PaceParams):
+class Params(api.StarParams, api.PlainTraining, api.PaceParams):
     """How much to train in a round."""
 
 
@@ -18,7 +17,7 @@ def processes(node: Node, params: Params) -> list[Process]:
     """One process a node; a server has nothing to do."""
     if node.role == "server":
         return []
-    return [on_round(node, params) if takes_rounds(node, params) else on_slot(node, params)]
+    return [on_round(node, params) if api.takes_rounds(node, params) else on_slot(node, params)]
 
 
 def on_slot(node: Node, params: Params) -> Process:
@@ -26,7 +25,7 @@ def on_slot(node: Node, params: Params) -> Process:
     theta = node.initial()
     while True:
         slot = yield node.tick()
-        if trains_in(node, params, slot):
+        if api.trains_in(node, params, slot):
             theta = (yield node.train(theta, steps=1, loss=params.loss())).theta
             node.publish(theta, "trained")
 

@@ -30,59 +30,50 @@ Readings and departures (paper against code; taken is what the published tables 
 - The last, smaller batch of an epoch is trained on; the code drops it.
 - `mix_backbones` is MAPL+, for equal architectures: parameters of the backbones with the same
   weights and in the same messages; running statistics stay at home. The code never calls it.
-- Absent and late peers: see `_inbox`. One without a head at hand keeps its weight out of the graph
-  step. Rounds are a node's own.
+- Absent and late peers: see `AbsenceParams`. One without a head at hand keeps its weight out of
+  the graph step. Rounds are a node's own.
 """
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from algorithms._augment import DRAWS, Augmentation, two_views
-from algorithms._contrastive import (
+from netsim import api
+from netsim.api import (
+    Batch,
+    Message,
+    Node,
+    Process,
+    Ref,
+    project_to_simplex,
     prototype_loss,
     supervised_contrastive_loss,
     uniformity_loss,
 )
-from algorithms._edges import Edges, mixing_shares
-from algorithms._inbox import AbsenceParams, Inbox
-from netsim.api import (
-    Batch,
-    Count,
-    Index,
-    Message,
-    Node,
-    NonNegative,
-    Positive,
-    Process,
-    Ref,
-    project_to_simplex,
-)
-
-KNOWS_SERVERS = False
 
 
-class Params(AbsenceParams):
+class Params(api.AbsenceParams):
     """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""
 
-    local_epochs: Count = 1
-    warmup_rounds: Index = 100
-    temperature: Positive = 100.0
-    graph_steps: Count = 1
-    lam: NonNegative = 0.5
-    mu: NonNegative = 0.1
-    beta: NonNegative = 0.5
-    graph_learning_rate: Positive = 0.1
+    local_epochs: api.Count = 1
+    warmup_rounds: api.Index = 100
+    temperature: api.Positive = 100.0
+    graph_steps: api.Count = 1
+    lam: api.NonNegative = 0.5
+    mu: api.NonNegative = 0.1
+    beta: api.NonNegative = 0.5
+    graph_learning_rate: api.Positive = 0.1
     barrier: Literal["inert", "active"] = "inert"
-    delta: Positive = 1e-6
+    delta: api.Positive = 1e-6
     heads: Literal["all", "active"] = "all"
     mix_backbones: bool = False
-    augmentation: Augmentation = Augmentation()
+    augmentation: api.Augmentation = api.Augmentation()
 
 
 @dataclass(frozen=True)
@@ -101,15 +92,18 @@ class Prototypes(Message):
     backbone: Ref | None = None
 
 
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round; under `rounds` also what takes in messages that come late."""
-    heads, prototypes = Inbox(node, Head, params), Inbox(node, Prototypes, params)
-    edges = Edges(node, prototypes, params)
+    heads, prototypes = api.Inbox(node, Head, params), api.Inbox(node, Prototypes, params)
+    edges = api.Edges(node, prototypes, params)
     listeners = [*heads.listeners(), *prototypes.listeners(), *edges.listeners()]
     return [on_round(node, params, heads, prototypes, edges), *listeners]
 
 
-def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges: Edges) -> Process:
+def on_round(
+    node: Node, params: Params, heads: api.Inbox, prototypes: api.Inbox, edges: api.Edges
+) -> Process:
     """One node; its own entry comes first in w_i."""
     theta, peers = node.initial(), node.neighbours
     classes = theta.part("head.bias").num_values
@@ -135,7 +129,7 @@ def on_round(node: Node, params: Params, heads: Inbox, prototypes: Inbox, edges:
         came = yield from prototypes.exchange(Prototypes(own, backbone), edges.subscribers())
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
-        shares = mixing_shares(weights[0], of, senders, params.absent)
+        shares = api.mixing_shares(weights[0], of, senders, params.absent)
         own = node.mix([own, *(came[j].prototypes for j in senders)], shares)
         if backbone is not None:  # MAPL+
             backbones = [backbone, *(came[j].backbone for j in senders)]
@@ -148,13 +142,14 @@ def first_prototypes_of(node: Node, theta: Ref, classes: int) -> Ref:
     like = theta.part("head.weight")
     shape = (classes, like.num_values // classes)
     draws = tuple(node.uniform("prototypes", like.num_values))
-    return node.compute(first_prototypes, like, draws, shape, like=shape)
+    prototypes: Ref = node.compute(first_prototypes, like, draws, shape, like=shape)
+    return prototypes
 
 
 def learned_weights(
     node: Node,
     params: Params,
-    heads: Inbox,
+    heads: api.Inbox,
     w: Ref,
     own: Head,
     heard: Mapping[int, Head],
@@ -168,12 +163,14 @@ def learned_weights(
     confidence = tuple(size / total for size in (own.size, *sizes))
     places = (0, *(1 + node.neighbours.index(j) for j in heard))
     known = [own.weight, *(head.weight for head in heard.values())]
-    return node.compute(graph_row, w, known, places, confidence, classes, params, like=w)
+    after: Ref = node.compute(graph_row, w, known, places, confidence, classes, params, like=w)
+    return after
 
 
 def first_prototypes(like: Tensor, draws: tuple[float, ...], shape: tuple[int, int]) -> Tensor:
     """P_i ~ U(-1/sqrt(D), 1/sqrt(D)): (C, D), in the models' precision."""
-    return (like.new_tensor(draws).view(shape) * 2.0 - 1.0) / shape[1] ** 0.5
+    draws_in = like.new_tensor(draws).view(shape)
+    return (draws_in * 2.0 - 1.0) / math.sqrt(shape[1])
 
 
 def first_weights(count: int) -> Tensor:
@@ -181,9 +178,10 @@ def first_weights(count: int) -> Tensor:
     return torch.full((count,), 1.0 / count, dtype=torch.float64)
 
 
-def pml_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor], params: Params) -> Tensor:
+@api.loss(uniforms=2 * api.VIEW_DRAWS)
+def pml_loss(model: Any, batch: Batch, learned: dict[str, Tensor], params: Params) -> Tensor:
     """L = L_supcon + L_proto + L_unif + L_CE on two views of each sample."""
-    x, y, tau = two_views(batch, params.augmentation), batch.y.repeat(2), params.temperature
+    x, y, tau = api.two_views(batch, params.augmentation), batch.y.repeat(2), params.temperature
     prototypes = learned["P"]
     z, logits = projected(model, x)
     return (
@@ -194,13 +192,11 @@ def pml_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor], params:
     )
 
 
-pml_loss.uniforms = 2 * DRAWS
-
-
-def projected(model: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
+def projected(model: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """Projections (B, D) and logits (B, C)."""
     if hasattr(model, "projection"):
-        return model.project(x)
+        z, logits = model.project(x)
+        return z, logits
     features = model.features(x)
     return features, model.head(features)
 
@@ -285,7 +281,7 @@ def graph_step(
         norm = w.norm()
         gradient = -lam * similarity * confidence + mu * beta * torch.where(norm > 0, w / norm, 0.0)
         if barrier_of is not None:
-            push = torch.full_like(w, mu / (w.sum() - w[barrier_of] + delta))
+            push = torch.ones_like(w) * (mu / (w.sum() - w[barrier_of] + delta))
             push[barrier_of] = 0.0
             gradient = gradient - push
         first = ADAM_BETAS[0] * first + (1.0 - ADAM_BETAS[0]) * gradient

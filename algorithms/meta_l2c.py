@@ -39,16 +39,11 @@ import torch
 from torch import Tensor
 from torch.func import vjp
 
-from algorithms._circle import (
-    Circle,
-    CircleParams,
-    Heard,
-    adam_step,
-    listeners,
-    stepped,
-    zeros_like_first,
-)
-from algorithms._encoder import (
+from netsim import api
+from netsim.api import Message, Node, Process, Ref
+
+from . import l2c
+from ._encoder import (
     Form,
     drawn_encoder,
     embed_all,
@@ -57,14 +52,10 @@ from algorithms._encoder import (
     saved_encoder,
     saved_mean,
 )
-from algorithms._inbox import drop_late
-from algorithms.l2c import logit_gradient
-from netsim.api import Message, Node, Process, Ref
-
-KNOWS_SERVERS = False
+from .l2c import MixingParams, logit_gradient, stepped, zeros_like_first
 
 
-class Params(CircleParams):
+class Params(MixingParams):
     """What the encoder starts from and how it compares."""
 
     activation: Literal["relu", "none"] = "relu"
@@ -74,10 +65,9 @@ class Params(CircleParams):
 
 
 @dataclass(frozen=True)
-class Update(Message):
+class Update(l2c.Update):
     """Delta_j, and Delta^_j for the receiver's encoder."""
 
-    delta: Ref
     change: Ref
 
 
@@ -95,13 +85,18 @@ class Encoder(Message):
     phi: Ref
 
 
+@api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
-    circle = Circle.of(node, params)
-    return [on_round(node, params, circle), *listeners(circle, Update), drop_late(node, Piece)]
+    collaborators = api.Collaborators(node, Update, params)
+    return [
+        on_round(node, params, collaborators),
+        *collaborators.listeners(),
+        api.drop_late(node, Piece),
+    ]
 
 
-def on_round(node: Node, params: Params, circle: Circle) -> Process:
+def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Process:
     """Algorithm 1 for one node, with E in place of the logits."""
     theta = first = node.initial()
     form = Form(layers_of(first), params.activation, params.normalise)
@@ -109,33 +104,33 @@ def on_round(node: Node, params: Params, circle: Circle) -> Process:
     adam = node.compute(zeros_like_first, first, 3, phi.num_values)
     while True:
         yield node.wakeup()
-        circle.rounds += 1
         half = (yield node.train(theta, epochs=params.local_epochs)).theta  # S local steps
         node.publish(half, "trained")
         update = Update(node.mix([theta, half], [1.0, -1.0]), node.mix([half, first], [1.0, -1.0]))
-        heard = known_of((yield from circle.swap(update)), circle)
-        known = (node.id, *(j for j in circle.members if j in circle.latest))
-        weights = attend(node, phi, form, changes_of(known, update, circle))
+        heard = known_of((yield from collaborators.exchange(update)), collaborators)
+        known = (node.id, *(j for j in collaborators.members if j in collaborators.latest))
+        weights = attend(node, phi, form, changes_of(known, update, collaborators))
         node.log_weights(known, weights)
+        changes = changes_of(heard.ids, update, collaborators)
         theta, phi, adam = mix_and_learn(
-            node, params, form, heard, changes_of(heard.ids, update, circle), theta, half, phi,
-            adam, weights if heard.ids == known else None,
+            node, params, form, heard, changes, theta, half, phi, adam,
+            weights if heard.ids == known else None,
         )  # fmt: skip
         node.publish(theta, "mixed")
         if params.learn_encoder:
             phi = yield from all_reduce(node, params, phi)  # line 24, Eq. (6)
         node.keep("encoder", phi)
-        if circle.is_to_shrink():  # the end of round T_0
+        if collaborators.is_to_shrink():  # the end of round T_0
             found = yield node.value(weights, default=[0.0] * len(known))
             ranking = dict(zip(known, found, strict=True))
-            circle.shrink([ranking.get(j, -1.0) for j in circle.members])
+            collaborators.shrink([ranking.get(j, -1.0) for j in collaborators.members])
 
 
 def mix_and_learn(
     node: Node,
     params: Params,
     form: Form,
-    heard: Heard,
+    heard: api.UpdatesToMix,
     changes: list[Ref],
     theta: Ref,
     half: Ref,
@@ -163,22 +158,23 @@ def mix_and_learn(
 
 def attend(node: Node, phi: Ref, form: Form, changes: list[Ref]) -> Ref:
     """w_i over the nodes whose changes these are, its own first (line 14, Eq. (5))."""
-    return node.compute(weights_of, phi, changes, form, like=(len(changes),))
+    w: Ref = node.compute(weights_of, phi, changes, form, like=(len(changes),))
+    return w
 
 
-def known_of(heard: Heard, circle: Circle) -> Heard:
+def known_of(heard: api.UpdatesToMix, collaborators: api.Collaborators) -> api.UpdatesToMix:
     """Without peers of whom nothing has ever come: they have no embedding."""
-    keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in circle.latest]
-    return Heard(
+    keep = [k for k, j in enumerate(heard.ids) if k == 0 or j in collaborators.latest]
+    return api.UpdatesToMix(
         tuple(heard.ids[k] for k in keep),
         tuple(heard.updates[k] for k in keep),
         tuple(heard.learns[k] for k in keep),
     )
 
 
-def changes_of(ids: Sequence[int], own: Update, circle: Circle) -> list[Ref]:
+def changes_of(ids: Sequence[int], own: Update, collaborators: api.Collaborators) -> list[Ref]:
     """Delta^ of the node itself, the first of `ids`, and the last known ones of its peers."""
-    return [own.change, *(circle.latest[j].msg.change for j in ids[1:])]
+    return [own.change, *(collaborators.latest[j].msg.change for j in ids[1:])]
 
 
 def all_reduce(node: Node, params: Params, phi: Ref) -> Process:
@@ -227,7 +223,8 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
     size = encoder_size(form.layers)
     if params.encoder is None:
         (u,) = node.uniform("encoder", 1, common=True)
-        return node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
+        drawn: Ref = node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
+        return drawn
     if not Path(params.encoder).is_file():
         raise ValueError(f"encoder = {params.encoder!r}: there is no such file")
     found = len(saved_mean(params.encoder))
@@ -236,7 +233,8 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
             f"encoder = {params.encoder!r} has {found} parameters, but the filters of this model "
             f"need {size}"
         )
-    return node.compute(saved_encoder, theta, params.encoder, like=(size,))
+    saved: Ref = node.compute(saved_encoder, theta, params.encoder, like=(size,))
+    return saved
 
 
 def attention_weights(embeddings: Tensor) -> Tensor:
@@ -279,6 +277,6 @@ def encoder_step(
         return e @ e[0]
 
     own = torch.tensor(learns, dtype=w.dtype, device=w.device)
-    _, back = vjp(logits, phi)
+    back = vjp(logits, phi)[1]
     (g,) = back(logit_gradient(w, grad_theta, deltas) * own)
-    return adam_step(phi, g, adam, learning_rate, weight_decay)
+    return api.adam_step(phi, g, adam, learning_rate, weight_decay)

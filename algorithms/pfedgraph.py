@@ -30,7 +30,7 @@ Readings and departures:
 - n_i counts training samples; the code's counts those cut off for validation too.
 - W^0 is never used: no regulariser before the first answer.
 - A model with values that are not finite gets weight 0; the code's solver would fail.
-- Over lossy links (`_inbox.AbsenceParams`) the graph is solved over those heard, as the code does
+- Over lossy links (`AbsenceParams`) the graph is solved over those heard, as the code does
   with sampled clients; under `absent = "self"` as large a part of the weight as the others that are
   missing stays with the node's own model.
 """
@@ -44,13 +44,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from algorithms._crop_flip import DRAWS, crop_and_flip
-from algorithms._inbox import AbsenceParams, Inbox
 from netsim import api
 from netsim.api import Batch, Held, Message, Node, Process, Ref, project_to_simplex
 
 
-class Params(AbsenceParams):
+class Params(api.AbsenceParams):
     """`steps` is the paper's tau; without `alpha` it is 1 / (0.08 K)."""
 
     steps: api.Count = 200
@@ -61,14 +59,6 @@ class Params(AbsenceParams):
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
     augment: bool = False
-
-
-@dataclass(frozen=True)
-class Update(Message):
-    """theta_i and n_i."""
-
-    theta: Ref
-    size: int
 
 
 @dataclass(frozen=True)
@@ -89,7 +79,7 @@ class State:
 
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
-    inbox = Inbox(node, Update, params)
+    inbox = api.Inbox(node, api.Update, params)
     if node.role == "server":
         return [server(node, params, inbox), *inbox.listeners()]
     state = State(node.hold(node.initial()))
@@ -105,7 +95,7 @@ def client(node: Node, params: Params, state: State) -> Process:
         trained = yield train(params, state)
         if trained is not None:  # else an answer has taken its place (`discard_step`)
             node.publish(trained.theta, "trained")
-            update = Update(trained.theta, node.train_size)
+            update = api.Update(trained.theta, node.train_size)
             yield node.exchange(update, to=node.servers, expect=())
 
 
@@ -117,7 +107,7 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
             adopt(node, state, received.msg)
 
 
-def server(node: Node, params: Params, inbox: Inbox) -> Process:
+def server(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """W^t from all theta_i, then theta~_i and theta-_i for each client heard from."""
     answered: dict[int, float] = {}
     while True:
@@ -130,13 +120,13 @@ def server(node: Node, params: Params, inbox: Inbox) -> Process:
             answered[i] = sent_s[i]
 
 
-def peer(node: Node, params: Params, state: State, inbox: Inbox) -> Process:
+def peer(node: Node, params: Params, state: State, inbox: api.Inbox) -> Process:
     """Without a server: exchange theta_i, solve row i of Eq. (4), mix."""
     while True:
         yield node.wakeup()
         trained = yield train(params, state)
         node.publish(trained.theta, "trained")
-        mine = Update(trained.theta, node.train_size)
+        mine = api.Update(trained.theta, node.train_size)
         models = (yield from inbox.exchange(mine)) | {node.id: mine}
         for _, personal in solved(node, params, models, [node.id], len(node.neighbours) + 1):
             adopt(node, state, personal)
@@ -146,8 +136,8 @@ def train(params: Params, state: State) -> Any:
     """Local steps on H_i, Eq. (3), from theta~_i; on F_i alone while there is no theta-_i."""
     strength = -params.lam / 2 if params.sign == "paper" else params.lam
     direction = state.direction if params.lam else None
-    loss = augmented_loss if params.augment else regularised_loss
-    return state.model.train(steps=params.steps, loss=loss, given=(direction, strength))
+    loss_of = augmented_loss if params.augment else regularised_loss
+    return state.model.train(steps=params.steps, loss=loss_of, given=(direction, strength))
 
 
 def adopt(node: Node, state: State, personal: Personal) -> None:
@@ -160,7 +150,7 @@ def adopt(node: Node, state: State, personal: Personal) -> None:
 
 
 def solved(
-    node: Node, params: Params, models: dict[int, Update], whose: Sequence[int], clients: int
+    node: Node, params: Params, models: dict[int, api.Update], whose: Sequence[int], clients: int
 ) -> Iterable[tuple[int, Personal]]:
     """Solve the rows of the nodes `whose` over the models at hand; (i, theta~_i and theta-_i).
 
@@ -198,7 +188,8 @@ def similarity_to(own: Tensor, updates: Tensor, threshold: float) -> Tensor:
     """Rows of S: (m, K) from (m, P) and (K, P)."""
 
     def directions(x: Tensor) -> Tensor:
-        return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp(min=1e-8)
+        length: Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x / length.clamp(min=1e-8)
 
     cosines = (directions(own) @ directions(updates).T).nan_to_num(nan=0.0)
     s = torch.where(cosines > threshold, torch.ones_like(cosines), cosines)
@@ -247,7 +238,8 @@ def over_norms(w: Tensor, thetas: Sequence[Tensor] | Tensor) -> Tensor:
 
 def alignment(theta: Tensor, direction: Tensor) -> Tensor:
     """The inner product of theta / ||theta|| and a direction: a scalar."""
-    return torch.dot(theta, direction) / torch.linalg.vector_norm(theta)
+    length: Tensor = torch.linalg.vector_norm(theta)
+    return torch.dot(theta, direction) / length
 
 
 def cosine_regularizer(theta: Tensor, thetas: Tensor, w: Tensor, lam: float) -> Tensor:
@@ -263,16 +255,14 @@ def regularised_loss(
     strength: float,
 ) -> Tensor:
     """H_i of Eq. (3): cross-entropy, and strength (-lam/2) times the alignment with theta-_i."""
-    loss = F.cross_entropy(model(batch.x), batch.y)
+    value = F.cross_entropy(model(batch.x), batch.y)
     if direction is None:
-        return loss
+        return value
     theta = torch.cat([parameter.reshape(-1) for parameter in model.parameters()])
-    return loss + strength * alignment(theta, direction)
+    return value + strength * alignment(theta, direction)
 
 
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
 def augmented_loss(model: torch.nn.Module, batch: Batch, *rest: Any) -> Tensor:
     """The same on cropped and mirrored images."""
-    return regularised_loss(model, replace(batch, x=crop_and_flip(batch)), *rest)
-
-
-augmented_loss.uniforms = DRAWS  # type: ignore[attr-defined]
+    return regularised_loss(model, replace(batch, x=api.crop_and_flip(batch)), *rest)

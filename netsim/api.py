@@ -1,50 +1,169 @@
 """All that an algorithm may import of netsim.
 
 An algorithm module exports frozen `Params`, its message classes, and
-`processes(node, params) -> list of generators`; `SCHEDULES` names the schedules it runs under if
-it does not run under all of them, and `KNOWS_SERVERS = False` says that nodes of role `server` take
-no part in it. `yield` is the only way virtual time passes; nobody touches
-another node's tensors except through a message.
+`processes(node, params) -> list of generators`. `yield` is the only way virtual time passes; nobody
+touches another node's tensors except through a message. What it needs of a scenario is declared
+above `processes` by `algorithm`: the schedules that it runs under, whether nodes of role `server`
+take part, whether its course depends on computed values.
+
+- The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
+  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises.
+- Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
+  `Finite`, `model_validator`.
+- Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
+  `batched` above a function of values that may run for many nodes at once.
+- Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send.
+- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
+- Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
+  and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
+  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`.
+- The star exchange: `StarExchange`, `StarParams`, `STAR_SCHEDULES`, `Heard`, `trains_in`.
+- Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
+  and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
+  most so many at once), with their Params; `mixing_shares`, `UpdatesToMix`.
+- Augmented images and losses on them: `crop_and_flip`, `augmented_cross_entropy`, `two_views`,
+  `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
+  `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
+- Mathematics: `project_to_simplex`, `adam_step`, `greedy_collaborators` and
+  `batched_greedy_collaborators` (the rule of `node.select`).
+
+A whole algorithm, gossip averaging over lossy links:
+
+    from netsim.api import AbsenceParams, Inbox, Model, Node, Process, algorithm
+
+    class Params(AbsenceParams):
+        pass
+
+    @algorithm(knows_servers=False)
+    def processes(node: Node, params: Params) -> list[Process]:
+        inbox = Inbox(node, Model, params)
+        return [on_round(node, inbox), *inbox.listeners()]
+
+    def on_round(node: Node, inbox: Inbox) -> Process:
+        theta = node.initial()
+        while True:
+            yield node.wakeup()
+            theta = (yield node.train(theta, epochs=1)).theta
+            models = yield from inbox.exchange(Model(theta))
+            thetas = [theta, *(model.theta for model in models.values())]
+            theta = node.mix(thetas, [1 / len(thetas)] * len(thetas))
+            node.publish(theta, "mixed")
 """
 
 from pydantic import model_validator
 
 from netsim.errors import ProtocolError
 from netsim.learning import project_to_simplex
-from netsim.learning.functions import batched
+from netsim.learning.adam import adam_step
+from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
+from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
 from netsim.messaging.message import Message, Received
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
+from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
+from netsim.protocols.collaborators import CollaboratorParams, Collaborators, UpdatesToMix
+from netsim.protocols.contrastive import (
+    prototype_loss,
+    supervised_contrastive_loss,
+    uniformity_loss,
+)
+from netsim.protocols.crop_flip import CROP_FLIP_DRAWS, augmented_cross_entropy, crop_and_flip
+from netsim.protocols.declaration import algorithm
+from netsim.protocols.downloads import DownloadParams, Downloads
+from netsim.protocols.edges import Edges, mixing_shares
+from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
+from netsim.protocols.local_training import LocalTraining, PlainTraining, with_statistics_of
+from netsim.protocols.messages import Mean, Model, Share, Update
+from netsim.protocols.rounds import (
+    AveragedModel,
+    AveragedPart,
+    PaceParams,
+    Participant,
+    RoundParams,
+    round_processes,
+    takes_rounds,
+    trained_share,
+    weighted_mean,
+)
+from netsim.protocols.star import STAR_SCHEDULES, Heard, StarExchange, StarParams, trains_in
+from netsim.protocols.subscriptions import SubscriptionParams, Subscriptions
 from netsim.registry import Count, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
 from netsim.schedules import Wake
 
 __all__ = [
+    "CROP_FLIP_DRAWS",
+    "STAR_SCHEDULES",
+    "VIEW_DRAWS",
+    "AbsenceParams",
+    "Augmentation",
+    "AveragedModel",
+    "AveragedPart",
     "Batch",
     "BatchKey",
+    "CollaboratorParams",
+    "Collaborators",
     "Condition",
     "Count",
+    "DownloadParams",
+    "Downloads",
+    "Edges",
     "Finite",
     "Fraction",
+    "Heard",
     "Held",
+    "Inbox",
     "Index",
+    "LocalTraining",
+    "Mean",
     "Message",
+    "Model",
     "Node",
     "NonNegative",
+    "PaceParams",
     "Params",
+    "Participant",
+    "PlainTraining",
     "Positive",
     "Process",
     "ProtocolError",
     "Received",
     "Ref",
+    "RoundParams",
+    "Share",
+    "StarExchange",
+    "StarParams",
+    "SubscriptionParams",
+    "Subscriptions",
     "Trained",
+    "Update",
+    "UpdatesToMix",
     "Wake",
+    "adam_step",
+    "algorithm",
+    "augmented_cross_entropy",
     "batched",
+    "batched_greedy_collaborators",
+    "crop_and_flip",
+    "drop_late",
+    "greedy_collaborators",
+    "loss",
+    "mixing_shares",
     "model_validator",
     "project_to_simplex",
+    "prototype_loss",
+    "round_processes",
+    "supervised_contrastive_loss",
+    "takes_rounds",
+    "trained_share",
+    "trains_in",
+    "two_views",
+    "uniformity_loss",
+    "weighted_mean",
+    "with_statistics_of",
 ]

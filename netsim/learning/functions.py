@@ -11,6 +11,7 @@ import torch
 from netsim.errors import ProtocolError
 from netsim.learning.jobs import Slot
 from netsim.learning.refs import Ref
+from netsim.registry import did_you_mean
 
 
 def require_module_level(fn: Callable[..., Any]) -> None:
@@ -19,7 +20,8 @@ def require_module_level(fn: Callable[..., Any]) -> None:
     Raises
     ------
     ProtocolError
-        For a lambda, a closure, a bound method or a partial; names file and line.
+        For a lambda, a closure, a bound method or a partial; names file and line. For a loss that
+        states its draws by an attribute instead of `@loss(uniforms=...)`.
     """
     name = getattr(fn, "__qualname__", "")
     bad = None
@@ -38,6 +40,11 @@ def require_module_level(fn: Callable[..., Any]) -> None:
             f"{name or fn!r}{where} is {bad}; what is computed later must be a module-level "
             "function, so that it sees its arguments and nothing else"
         )
+    by_hand = getattr(fn, "uniforms", None)
+    if by_hand is not None:
+        raise ProtocolError(
+            f"{name}.uniforms is not read: write @netsim.api.loss(uniforms={by_hand!r}) above it"
+        )
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +57,49 @@ def batched(fn: F) -> F:
     """
     fn.is_batched = True  # type: ignore[attr-defined]
     return fn
+
+
+def loss(*, uniforms: int = 0, **unknown: object) -> Callable[[F], F]:
+    """Declare what a loss needs; written above the function that `node.train` is given.
+
+    Parameters
+    ----------
+    uniforms : int
+        Draws in [0, 1) per sample of a batch; they come as `batch.uniforms` (n, uniforms).
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Raises
+    ------
+    ProtocolError
+        If a keyword is not known, or `uniforms` is no whole number of at least 0.
+
+    Examples
+    --------
+    >>> @loss(uniforms=1)
+    ... def noisy_loss(model, batch, learned):
+    ...     return F.cross_entropy(model(batch.x + batch.uniforms), batch.y)
+    """
+    for key in unknown:
+        raise ProtocolError(f"@loss: {key}: must be uniforms" + did_you_mean(key, ["uniforms"]))
+    if isinstance(uniforms, bool) or not isinstance(uniforms, int) or uniforms < 0:
+        raise ProtocolError(
+            f"@loss: uniforms = {uniforms!r}: must be a whole number, how many draws a sample needs"
+        )
+
+    def declare(fn: F) -> F:
+        fn.uniforms_per_sample = uniforms  # type: ignore[attr-defined]
+        return fn
+
+    return declare
+
+
+def uniforms_of(fn: Callable[..., Any] | None) -> int:
+    """Draws per sample that a loss has declared; None is the plain cross-entropy: 0."""
+    return int(getattr(fn, "uniforms_per_sample", 0))
 
 
 def to_slots(value: Any, found: list[Ref]) -> Any:

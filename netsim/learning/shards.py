@@ -29,7 +29,7 @@ class Batch:
     y : torch.Tensor
         (n,) labels, int64.
     uniforms : torch.Tensor or None
-        (n, k) draws in [0, 1) for a loss that declares `loss.uniforms = k` (augmented views).
+        (n, k) draws in [0, 1) for a loss declared `@loss(uniforms=k)` (augmented views).
     scale : (means, deviations) or None
         Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
     """

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 
-def project_to_simplex(v: Tensor, total: float = 1.0) -> Tensor:
+def project_to_simplex(v: Tensor, total: float | Tensor = 1.0) -> Tensor:
     """Nearest point with entries >= 0 that sum to `total`, row by row.
 
     Sorting algorithm of Held, Wolfe and Crowder (1974), as in Duchi et al. (ICML 2008), Fig. 1.
@@ -13,7 +13,7 @@ def project_to_simplex(v: Tensor, total: float = 1.0) -> Tensor:
     ----------
     v : torch.Tensor
         (..., N)
-    total : float
+    total : float or torch.Tensor
         What each row sums to.
 
     Returns

@@ -518,7 +518,7 @@ class Node:
             One of the two: minibatch steps, or passes over the node's training samples.
         loss : callable
             `loss(model, batch, learned, *given) -> scalar`, a module-level function; None is the
-            mean cross-entropy. `loss.uniforms = k` asks for k draws per sample in `batch`.
+            mean cross-entropy. `@loss(uniforms=k)` above it asks for k draws a sample in `batch`.
         given : sequence of Ref or number
             Held fixed, handed to the loss; Params and tuples too, as in `compute`.
         learn : mapping of str to Ref

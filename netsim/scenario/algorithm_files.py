@@ -15,12 +15,20 @@ from pathlib import Path
 from types import ModuleType
 
 from netsim.errors import ScenarioError
+from netsim.protocols.declaration import declaration_of
 from netsim.registry import Table
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
 
 RESERVED_PARAMS = ("kind", "name", "training")
 """Keys of an [algorithm] table that are not Params: file name, label, training of its own."""
 
+
+OLD_CONSTANTS = {
+    "SCHEDULES": "schedules",
+    "KNOWS_SERVERS": "knows_servers",
+    "NEEDS_VALUES": "needs_values",
+}
+"""Constants of a module that `@netsim.api.algorithm` has replaced, and its keywords."""
 
 PREFIX = "netsim_algorithms_"
 """What the private packages of users' folders are called."""
@@ -75,17 +83,17 @@ def algorithms(folder: Path | None = None) -> dict[str, ModuleType]:
 
 def schedules(module: ModuleType) -> tuple[str, ...] | None:
     """The schedules an algorithm runs under; None: all of them."""
-    return getattr(module, "SCHEDULES", None)
+    return declaration_of(module.processes).schedules
 
 
 def needs_values(module: ModuleType) -> bool:
     """Whether the algorithm's course depends on computed values (so not with --timing-only)."""
-    return bool(getattr(module, "NEEDS_VALUES", False))
+    return declaration_of(module.processes).needs_values
 
 
 def knows_servers(module: ModuleType) -> bool:
     """Whether nodes of role `server` take part; if not, the others play without them."""
-    return bool(getattr(module, "KNOWS_SERVERS", True))
+    return declaration_of(module.processes).knows_servers
 
 
 def author_line(error: BaseException | None) -> str:
@@ -153,4 +161,23 @@ def _contract_problems(where: str, module: ModuleType) -> list[str]:
             problems.append(f"{where}: Params.{clash[0]} is taken by the scenario; rename it")
     if not callable(getattr(module, "processes", None)):
         problems.append(f"{where}: has no function processes(node, params)")
+    return problems + _old_declarations(where, module)
+
+
+def _old_declarations(where: str, module: ModuleType) -> list[str]:
+    """What a module states in a way that nobody reads: it would play by the defaults."""
+    problems = []
+    for name, keyword in OLD_CONSTANTS.items():
+        if name in vars(module):
+            written = f"{keyword}={vars(module)[name]!r}"
+            problems.append(
+                f"{where}: {name} is not read: write @netsim.api.algorithm({written}) above "
+                "processes"
+            )
+    for name, value in vars(module).items():
+        if inspect.isfunction(value) and "uniforms" in vars(value):
+            problems.append(
+                f"{where}: {name}.uniforms is not read: write "
+                f"@netsim.api.loss(uniforms={vars(value)['uniforms']!r}) above it"
+            )
     return problems

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from algorithms._downloads import Downloads
 from netsim import engine, world
+from netsim.api import Downloads
 from netsim.learning.jobs import BatchKey
 from netsim.scenario import from_dict
 

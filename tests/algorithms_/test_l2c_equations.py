@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from algorithms._circle import adam_step
 from algorithms._encoder import Form, Layer, drawn_encoder, embed, encoder_size, layers_of
 from algorithms.l2c import aggregate, logit_gradient, mixing_weights
 from algorithms.meta_l2c import attention_weights, encoder_step, joined_mean, split, weights_of
+from netsim.api import adam_step
 from netsim.learning.architecture import build_architecture
 from netsim.models.l2c_cifar_cnn import L2cCifarCnn
 from netsim.models.l2c_miniimagenet_cnn import L2cMiniimagenetCnn

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from algorithms._circle import Circle
 from netsim import engine
+from netsim.api import Collaborators
 from netsim.errors import NetsimError
 
 NODES, ROUNDS, PRUNED_AFTER, KEPT = 5, 6, 3, 2
@@ -42,14 +42,14 @@ def encoders(run):
 @pytest.fixture
 def mixed(monkeypatch):
     """(node, ids of those whose updates it mixes), round after round of all nodes."""
-    seen, swap = [], Circle.swap
+    seen, exchange = [], Collaborators.exchange
 
     def watched(circle, update):
-        heard = yield from swap(circle, update)
+        heard = yield from exchange(circle, update)
         seen.append((circle.node.id, heard.ids))
         return heard
 
-    monkeypatch.setattr(Circle, "swap", watched)
+    monkeypatch.setattr(Collaborators, "exchange", watched)
     return seen
 
 

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from algorithms._augment import DRAWS, Augmentation, two_views
 from netsim import engine, world
+from netsim.api import VIEW_DRAWS, Augmentation, two_views
 from netsim.learning.jobs import BatchKey
 from netsim.learning.shards import Batch
 from netsim.scenario import from_dict
@@ -212,7 +212,7 @@ def given(run, how=None):
         y = torch.tensor(world.samples.y[rows])
         if how is None:
             return torch.cat([x, x]), y.repeat(2)
-        counters = np.arange(len(rows) * 2 * DRAWS)
+        counters = np.arange(len(rows) * 2 * VIEW_DRAWS)
         u = streams.uniforms("augment/train", i, number, counters=counters)
         u = torch.from_numpy(u.reshape(len(rows), -1))
         return two_views(Batch(x, y, u, world.samples.scale), how), y.repeat(2)

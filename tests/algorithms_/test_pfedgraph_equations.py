@@ -7,7 +7,6 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from algorithms._crop_flip import crop_and_flip
 from algorithms.pfedgraph import (
     augmented_loss,
     collaboration_weights,
@@ -16,8 +15,9 @@ from algorithms.pfedgraph import (
     rows,
     update_similarity,
 )
-from netsim.api import Batch
+from netsim.api import Batch, crop_and_flip
 from netsim.learning.architecture import build_architecture
+from netsim.learning.functions import uniforms_of
 from netsim.models.lenet import LeNet
 
 F64 = torch.float64
@@ -202,4 +202,4 @@ def test_what_a_crop_adds_is_black():
 
 
 def test_the_augmented_loss_asks_for_its_draws():
-    assert augmented_loss.uniforms == 3
+    assert uniforms_of(augmented_loss) == 3

@@ -12,10 +12,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from algorithms._crop_flip import crop_and_flip
 from algorithms.fedavg_ft import lower
 from algorithms.fedproto import by_nearest, prototype_loss
-from netsim.api import Batch
+from netsim.api import Batch, crop_and_flip
 from netsim.errors import NetsimError
 from netsim.learning.jobs import BatchKey
 

@@ -3,8 +3,8 @@ from typing import NamedTuple
 import pandas as pd
 import pytest
 
-from algorithms._star import Model, StarParams, State, choose, on_wakeup
-from netsim.api import Received
+from netsim.api import Model, Received, StarExchange, StarParams
+from netsim.protocols.star import models_to_mix
 
 IN_REACH = [1, 2, 3]
 
@@ -41,7 +41,7 @@ FOOTPRINTS = {
     ],
 )
 def test_what_a_star_mixes(params, models, missing):
-    heard = choose(StarParams(**params), FOOTPRINTS, IN_REACH, ANSWERS, now_s=100.0)
+    heard = models_to_mix(StarParams(**params), FOOTPRINTS, IN_REACH, ANSWERS, now_s=100.0)
     assert [theta.name for theta in heard.thetas] == models
     assert heard.peers == [int(name.split()[1]) for name in models]
     assert heard.missing == missing
@@ -97,6 +97,9 @@ class ScriptedNode:
     def __init__(self):
         self.sent = []
 
+    def hold(self, theta):
+        return ScriptedModel()
+
     def broadcast(self, msg, to):
         self.sent.append((msg.theta.name, to))
         return "broadcast"
@@ -115,14 +118,20 @@ class ScriptedModel:
         self.theta = theta
 
 
+class ScriptedStar(StarExchange):
+    def combine(self, heard):
+        return Named("mixed")
+
+
 def test_a_star_broadcasts_what_it_mixed_even_if_another_stars_model_has_come_meanwhile():
     """Exchanges overlap where one lasts longer than the interval between them."""
-    node, state = ScriptedNode(), State(ScriptedModel())
-    star = on_wakeup(node, StarParams(), lambda heard: Named("mixed"), state)
+    node = ScriptedNode()
+    exchange = ScriptedStar(node, StarParams())
+    star = exchange.on_wakeup()
     script = [(None, "wakeup"), (None, "settled"), (None, "reachable"), ([1, 3], "ask")]
     for answer, verb in script:
         assert star.send(answer) == verb
     assert star.send(ANSWERS) == "tick"
-    state.model.replace(Named("another star's"))  # what `on_model` does
+    exchange.model.replace(Named("another star's"))  # what `on_model` does
     assert star.send(9) == "broadcast"
     assert node.sent == [("mixed", [3, 1])]

@@ -64,11 +64,10 @@ def test_a_dropout_model_draws_its_masks_from_the_scenario(play_source):
     dropping = (
         NOISY.replace("steps=2", "steps=2, loss=dropping")
         + """
+@api.loss(uniforms=10)
 def dropping(model, batch, learned):
     kept = (batch.uniforms > 0.5).float()
     return torch.nn.functional.cross_entropy(model(batch.x) * kept, batch.y)
-
-dropping.uniforms = 10
 """
     )
     quiet = play_source(dropping.format(noise="pass"), "rounds")

@@ -51,8 +51,10 @@ def on_wakeup(node, params):
         node.publish(theta, "trained")
 '''
 
-PICKY = ALONE.replace("Alone: trains", "Picky: trains") + (
-    'SCHEDULES = ("rounds",)\nNEEDS_VALUES = True\n'
+PICKY = (
+    ALONE.replace("Alone: trains", "Picky: trains")
+    .replace("import Count", "import algorithm, Count")
+    .replace("def processes", '@algorithm(schedules=("rounds",), needs_values=True)\ndef processes')
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from netsim.api import BatchKey
+from netsim.api import BatchKey, loss
 from netsim.errors import ComputeError, NetsimError
 
 OPTIMIZERS = {
@@ -236,12 +236,10 @@ def test_a_loss_that_fails_is_told_with_node_and_time(learn):
         learn(process)
 
 
+@loss(uniforms=64)
 def augmented(model, batch, learned):
     noise = batch.uniforms[:, :64].reshape(batch.x.shape)
     return F.cross_entropy(model(batch.x + 0.1 * noise), batch.y)
-
-
-augmented.uniforms = 64
 
 
 def test_draws_for_a_loss_are_uniform_and_belong_to_their_batch(learn, build):

@@ -33,7 +33,11 @@ def processes(node, params):
     return []
 '''
 
-PICKY = PLAIN.replace("Plain: runs anywhere.", "Picky: rounds only.") + 'SCHEDULES = ("rounds",)\n'
+PICKY = (
+    PLAIN.replace("Plain: runs anywhere.", "Picky: rounds only.")
+    .replace("from netsim", "from netsim.api import algorithm\nfrom netsim")
+    .replace("def processes", '@algorithm(schedules=("rounds",))\ndef processes')
+)
 
 
 @pytest.fixture(scope="session")

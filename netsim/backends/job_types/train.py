@@ -15,7 +15,7 @@ from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
-from netsim.learning.functions import fill, frozen
+from netsim.learning.functions import fill, frozen, uniforms_of
 from netsim.learning.jobs import Batches, Job, Optimizer
 
 
@@ -96,7 +96,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
     loss_of = work.loss or cross_entropy
     keys = list(work.batches.keys())
-    batches = plain.shards.batches(keys, getattr(work.loss, "uniforms", 0))
+    batches = plain.shards.batches(keys, uniforms_of(work.loss))
     for key, batch in zip(keys, batches, strict=True):
         with plain.masks(architecture.is_random, key):
             loss = loss_of(model, batch, learned, *given)

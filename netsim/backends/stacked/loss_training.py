@@ -26,7 +26,7 @@ from netsim.backends.stacked.workspace import LocalSteps
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
-from netsim.learning.functions import fill
+from netsim.learning.functions import fill, uniforms_of
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.shards import Batch, Shards
 
@@ -159,7 +159,7 @@ class LossTraining:
         index : (W, n) int64
             Row numbers of the samples.
         """
-        shards, count = self._shards, getattr(works[0].loss, "uniforms", 0)
+        shards, count = self._shards, uniforms_of(works[0].loss)
         where = torch.from_numpy(index).to(shards.x.device)
         uniforms = None
         if count:
@@ -214,7 +214,7 @@ class LossTraining:
             return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
-        has_draws = getattr(work.loss, "uniforms", 0)
+        has_draws = uniforms_of(work.loss)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
 
         def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:

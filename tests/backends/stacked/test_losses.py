@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from netsim.api import loss
 from netsim.backends.stacked import loss_training
 from netsim.errors import ComputeError
 
@@ -20,18 +21,16 @@ TOLERANCE = {"sgd": 1e-12, "adam": 1e-9}
 def steered_loss(model, batch, learned, direction, strength, pair):
     """Depends on a Ref, a number, a pair of both, and two values that are learned beside."""
     theta = torch.cat([p.reshape(-1) for p in model.parameters()])
-    loss = F.cross_entropy(model(batch.x) * learned["scale"] + learned["shift"], batch.y)
+    value = F.cross_entropy(model(batch.x) * learned["scale"] + learned["shift"], batch.y)
     (other, factor), extra = pair["of"], pair["extra"]
-    return loss + strength * torch.dot(theta, direction) + factor * (theta * other).sum() * extra
+    return value + strength * torch.dot(theta, direction) + factor * (theta * other).sum() * extra
 
 
+@loss(uniforms=1 + 10)
 def noisy_loss(model, batch, learned):
     """Sees draws that ride along with the minibatch."""
     a, b = batch.uniforms[:, :1], batch.uniforms[:, 1:]
     return F.cross_entropy(model(batch.x * (1 + a.view(-1, 1, 1, 1))) + b, batch.y)
-
-
-noisy_loss.uniforms = 1 + 10
 
 
 def unlearned_loss(model, batch, learned):

@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from algorithms import _crop_flip, fedclassavg, fedproto, mapl, pfedgraph
+from algorithms import fedclassavg, fedproto, mapl, pfedgraph
+from netsim.api import augmented_cross_entropy
 
 MAPL = {"kind": "mapl", "backbone": {"kind": "mlp", "hidden": [12]}, "projection": 16}
 PLAIN = {"kind": "mlp", "hidden": [12]}
@@ -45,7 +46,7 @@ LOSSES = {
     "pfedgraph": (PLAIN, lambda n: directed(n, pfedgraph.regularised_loss)),
     "pfedgraph at first": (PLAIN, lambda n: undirected(n, pfedgraph.regularised_loss)),
     "pfedgraph augmented": (PLAIN, lambda n: directed(n, pfedgraph.augmented_loss)),
-    "dpfl augmented": (PLAIN, lambda n: {"loss": _crop_flip.augmented_cross_entropy}),
+    "dpfl augmented": (PLAIN, lambda n: {"loss": augmented_cross_entropy}),
     "mapl": (MAPL, lambda n: with_learned_prototypes(n, mapl.pml_loss)),
     "fedproto": (PLAIN, lambda n: with_prototypes(n, fedproto.prototype_loss)),
     "fedproto augmented": (PLAIN, lambda n: with_prototypes(n, fedproto.augmented_prototype_loss)),

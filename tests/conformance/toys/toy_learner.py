@@ -3,11 +3,12 @@
 from torch import Tensor, zeros
 from torch.nn.functional import cross_entropy
 
-from netsim.api import Node, Params, Process
+from netsim.api import Node, Params, Process, loss
 
 from ._seen import saw
 
 
+@loss(uniforms=2)
 def joint_loss(model, batch, learned, teacher):
     pull = (model.features(batch.x).mean(0) - learned["prototype"]).square().sum()
     noise = batch.uniforms.mean() * teacher.square().mean()
@@ -20,9 +21,6 @@ def shares(outputs: Tensor, gradient: Tensor, sharpness: float) -> Tensor:
 
 def center(model, batch, scale: float) -> Tensor:
     return scale * model.features(batch.x).mean(0)
-
-
-joint_loss.uniforms = 2
 
 
 def processes(node: Node, params: Params) -> list[Process]:

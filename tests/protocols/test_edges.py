@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from algorithms._edges import Edge, Edges, mixing_shares
-from algorithms._inbox import AbsenceParams, Inbox
-from netsim.api import Message, Received
+from netsim.api import AbsenceParams, Edges, Inbox, Message, Received, mixing_shares
+from netsim.protocols.edges import Edge
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsim.api import Count, Message, Node, Params, Positive, Received, Ref
+from netsim.learning.refs import Ref
+from netsim.messaging.message import Message, Received
+from netsim.node.node import Node
+from netsim.protocols.messages import Model
+from netsim.registry import Count, Positive, Table
 
 
-class DownloadParams(Params):
+class DownloadParams(Table):
     """How long to wait for answers.
 
     A request unanswered after `timeout_s` is repeated, `tries` times in all; a model lost on its
@@ -51,13 +55,6 @@ class Fetch(Message):
 
 
 @dataclass(frozen=True)
-class Model(Message):
-    """A whole model."""
-
-    theta: Ref
-
-
-@dataclass(frozen=True)
 class Ended(Message):
     """The transmission that was asked for is over."""
 
@@ -67,13 +64,25 @@ class Downloads:
 
     Parameters
     ----------
+    node : Node
     slots : int
         Most models on their way or held at once.
+    params : DownloadParams
 
     Attributes
     ----------
     stuck : dict of int to None
         Peers given up whose last transmission may still be under way; each keeps a slot.
+
+    Examples
+    --------
+    >>> def on_start(node, params):
+    ...     downloads = Downloads(node, 4, params)
+    ...     downloads.offer(node.initial())
+    ...     sizes = yield from downloads.sizes(node.neighbours)
+    ...     rest = sorted(sizes)
+    ...     while rest:
+    ...         models, lost, rest = yield from downloads.batch(rest)  # at most 4 at a time
     """
 
     def __init__(self, node: Node, slots: int, params: DownloadParams) -> None:
@@ -123,7 +132,7 @@ class Downloads:
     def batch(
         self, peers: Sequence[int]
     ) -> Generator[Any, Any, tuple[dict[int, Ref], Sequence[int], Sequence[int]]]:
-        """Models of the first of `peers`, as many as there are slots; the last ones are dropped.
+        """Models of the first of `peers`, as many as there are slots; the last batch is dropped.
 
         Returns
         -------
@@ -160,7 +169,7 @@ class Downloads:
         for ask in asks:
             over += yield ask
         senders = dict.fromkeys([*peers, *self.stuck])
-        arrived = yield self._node.gather(Model, senders, timeout_s=0.0)
+        arrived: dict[int, Received[Model]] = yield self._node.gather(Model, senders, timeout_s=0.0)
         for j in senders:
             if j in over or j in arrived:  # nothing is under way from it any more
                 self._number[j] += 1

@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from algorithms._augment import (
-    DRAWS,
+from netsim.learning.shards import Batch
+from netsim.protocols.augmentation import (
     TRIES,
+    VIEW_DRAWS,
     Augmentation,
     colours_jittered,
     crop_boxes,
@@ -20,13 +21,12 @@ from algorithms._augment import (
     two_views,
     view,
 )
-from netsim.learning.shards import Batch
 
 NEUTRAL = Augmentation(crop_min=1.0, crop_ratio=1.0, flip=0.0, jitter=0.0, grayscale=0.0)
 GREY = (0.2989, 0.587, 0.114)
 
 
-def uniforms(n, k=DRAWS, seed=0):
+def uniforms(n, k=VIEW_DRAWS, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).random((n, k)))
 
 
@@ -225,10 +225,10 @@ def test_images_of_one_channel_change_in_brightness_and_contrast_only():
 
 
 def test_two_views_come_from_their_own_halves_of_the_uniforms():
-    x, u = images(), uniforms(6, 2 * DRAWS)
+    x, u = images(), uniforms(6, 2 * VIEW_DRAWS)
     both = two_views(Batch(x, torch.zeros(6), u), Augmentation())
-    assert torch.equal(both[:6], view(x, u[:, :DRAWS], Augmentation()))
-    assert torch.equal(both[6:], view(x, u[:, DRAWS:], Augmentation()))
+    assert torch.equal(both[:6], view(x, u[:, :VIEW_DRAWS], Augmentation()))
+    assert torch.equal(both[6:], view(x, u[:, VIEW_DRAWS:], Augmentation()))
     assert not torch.allclose(both[:6], both[6:])
 
 

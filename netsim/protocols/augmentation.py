@@ -5,7 +5,7 @@ representations" (SimCLR), ICML 2020, Appendix A, with the numbers of MAPL's cod
 SayakMukherjee/MAPL): random resized crop, horizontal flip, colour jitter, grayscale. Each step does
 what torchvision's transform of that name does, tries of crops and order of jitters included.
 
-All randomness comes in as uniforms, `DRAWS` a sample, which the engine draws; so a view is a
+All randomness comes in as uniforms, `VIEW_DRAWS` a sample, which the engine draws; so a view is a
 function of its arguments. Departures: no blur (SimCLR has it, MAPL's code gives it probability 0);
 a crop that fits in none of ten tries is the whole image (torchvision narrows it where an image is
 more oblong than `crop_ratio`). Images without three channels have brightness and contrast only.
@@ -17,19 +17,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.api import Batch, Fraction, Params, Positive
+from netsim.learning.shards import Batch
+from netsim.registry import Fraction, Positive, Table
 
 TRIES = 10
 """Of a crop's size."""
 
-DRAWS = 2 * TRIES + 2 + 1 + 1 + 4 + 4 + 1
+VIEW_DRAWS = 2 * TRIES + 2 + 1 + 1 + 4 + 4 + 1
 """Uniforms of one view of one sample: crop sizes, corner; flip; jitter, order, strengths; grey."""
 
 LUMA = (0.2989, 0.587, 0.114)
 """Weights of red, green and blue in grey."""
 
 
-class Augmentation(Params):
+class Augmentation(Table):
     """How far views may differ; `jitter` and `grayscale` are probabilities.
 
     A crop has `crop_min` to 1 of the area and sides in a ratio of at most `crop_ratio`. Factors of
@@ -51,7 +52,7 @@ class Augmentation(Params):
 def two_views(batch: Batch, how: Augmentation) -> Tensor:
     """First views, then second ones: (2n, C, H, W). What is no image is its own view, twice.
 
-    For a loss with `loss.uniforms = 2 * DRAWS`.
+    For a loss declared `@loss(uniforms=2 * VIEW_DRAWS)`; its labels are `batch.y.repeat(2)`.
     """
     if batch.x.dim() != 4:
         return torch.cat([batch.x, batch.x])
@@ -74,7 +75,7 @@ def view(
     x : torch.Tensor
         (n, C, H, W)
     uniforms : torch.Tensor
-        (n, DRAWS) in [0, 1).
+        (n, VIEW_DRAWS) in [0, 1).
     how : Augmentation
     scale : (means, deviations) per channel, optional
         How pixels in [0, 1] became x; colours are changed in pixels.
@@ -84,12 +85,12 @@ def view(
     torch.Tensor
         (n, C, H, W), scaled like x.
     """
-    sizes, corner, flip, jitter, order, strengths, grey = uniforms.split(
-        [2 * TRIES, 2, 1, 1, 4, 4, 1], dim=1
+    sizes, corner, flip, jitter, order, strengths, grey = torch.split(
+        uniforms, [2 * TRIES, 2, 1, 1, 4, 4, 1], dim=1
     )
     mean, deviation = (x.new_tensor(s).view(-1, 1, 1) for s in scale or ((0.0,), (1.0,)))
     pixels = x * deviation + mean
-    pixels = cropped(pixels, *crop_boxes(sizes, corner, x.shape[-2:], how))
+    pixels = cropped(pixels, *crop_boxes(sizes, corner, (x.shape[-2], x.shape[-1]), how))
     pixels = torch.where(_column(flip < how.flip), pixels.flip(-1), pixels)
     jittered = colours_jittered(pixels, order, 2.0 * strengths - 1.0, how)
     pixels = torch.where(_column(jitter < how.jitter), jittered, pixels)
@@ -109,6 +110,7 @@ def crop_boxes(
     corner : torch.Tensor
         (n, 2) in [0, 1): from the top, from the left.
     image : (H, W)
+    how : Augmentation
 
     Returns
     -------
@@ -130,7 +132,20 @@ def crop_boxes(
 
 
 def cropped(x: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor) -> Tensor:
-    """Each image's own crop, stretched bilinearly to the image's size: (n, C, H, W)."""
+    """Each image's own crop, stretched bilinearly to the image's size.
+
+    Parameters
+    ----------
+    x : torch.Tensor
+        (n, C, H, W)
+    top, left, height, width : torch.Tensor
+        (n,) each, in pixels.
+
+    Returns
+    -------
+    torch.Tensor
+        (n, C, H, W)
+    """
     rows = _sampled(top, height, x.shape[-2])
     columns = _sampled(left, width, x.shape[-1])
     shape = (len(x), x.shape[-2], x.shape[-1])
@@ -159,6 +174,7 @@ def colours_jittered(x: Tensor, order: Tensor, strengths: Tensor, how: Augmentat
         (n, 4): the change with the smallest number comes first.
     strengths : torch.Tensor
         (n, 4) in [-1, 1): of brightness, contrast, saturation and hue.
+    how : Augmentation
 
     Returns
     -------
@@ -201,8 +217,8 @@ def hue_turned(x: Tensor, turn: Tensor) -> Tensor:
     """
     value, low = x.amax(1, keepdim=True), x.amin(1, keepdim=True)
     chroma = value - low
-    red, green, blue = ((value - x) / torch.where(chroma > 0, chroma, 1.0)).split(1, dim=1)
-    r, g, _ = x.split(1, dim=1)
+    red, green, blue = ((value - x) / torch.where(chroma > 0, chroma, 1.0)).chunk(3, dim=1)
+    r, g, _ = x.chunk(3, dim=1)
     sixths = torch.where(g == value, 2.0 + red - blue, 4.0 + green - red)
     sixths = torch.where(r == value, blue - green, sixths) + 6.0 * turn
     # Smith, "Color gamut transform pairs", 1978, the way back in closed form

@@ -9,8 +9,9 @@ from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms._inbox import AbsenceParams, Inbox
-from netsim.api import Message, Node, Process
+from netsim.messaging.message import Message
+from netsim.node.node import Node, Process
+from netsim.protocols.inbox import AbsenceParams, Inbox
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,23 @@ class Edges:
 
     Parameters
     ----------
+    node : Node
     payload : Inbox
-        What goes over active edges.
+        What goes over active edges; its `last` shows whether a peer knows what it was told.
+    params : AbsenceParams
+
+    Examples
+    --------
+    >>> def processes(node, params):
+    ...     models = Inbox(node, Model, params)
+    ...     edges = Edges(node, models, params)
+    ...     return [on_round(node, models, edges), *models.listeners(), *edges.listeners()]
+    >>> def on_round(node, models, edges):
+    ...     theta = node.initial()
+    ...     while True:
+    ...         yield node.wakeup()
+    ...         yield from edges.settle({j: j != 3 for j in node.neighbours})  # node 3 is to stop
+    ...         came = yield from models.exchange(Model(theta), edges.subscribers())
     """
 
     def __init__(self, node: Node, payload: Inbox, params: AbsenceParams) -> None:
@@ -40,7 +56,10 @@ class Edges:
         return [j for j in self._node.neighbours if j not in last or last[j].msg.active]
 
     def settle(self, active: Mapping[int, bool]) -> Generator[Any, Any, None]:
-        """Tell peers whose edge to this node has changed, or who seem not to know; hear theirs."""
+        """Tell peers whose edge to this node has changed, or who seem not to know; hear theirs.
+
+        Run it by `yield from`, once a round. `active` says of each peer whether it is to send.
+        """
         news = {}
         for j, wanted in active.items():
             known, told_s = self._told.get(j, (True, -1.0))
@@ -55,7 +74,7 @@ class Edges:
         return last_s < told_s if wanted else last_s > told_s
 
     def listeners(self) -> list[Process]:
-        """What takes in word that comes late."""
+        """What takes in word that comes late; add it to `processes`."""
         return self._inbox.listeners()
 
 
@@ -74,6 +93,11 @@ def mixing_shares(
         Peers whose message is at hand.
     absent : str
         `"self"` gives the others' weight to the node's own; else it is spread over all at hand.
+
+    Returns
+    -------
+    list of float
+        The node's own share, then one for each of `senders`.
     """
     present = [of[j] for j in senders]
     if absent == "self":

@@ -1,4 +1,4 @@
-"""Models of a round, sent to the nodes that subscribed to them.
+"""Models of a round, sent to the nodes that have subscribed to them.
 
 "Send me yours" is asked before each round until it is acknowledged. A model that comes after the
 deadline of its round is of use only as a peer's last known one.
@@ -8,8 +8,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms._inbox import AbsenceParams, Inbox
-from netsim.api import Count, Message, Node, Positive, Process, Received, Ref
+from netsim.learning.refs import Ref
+from netsim.messaging.message import Message, Received
+from netsim.node.node import Node, Process
+from netsim.protocols.inbox import AbsenceParams, Inbox
+from netsim.protocols.messages import Update
+from netsim.registry import Count, Positive
 
 
 class SubscriptionParams(AbsenceParams):
@@ -29,20 +33,32 @@ class Subscribed(Message):
     """I will."""
 
 
-@dataclass(frozen=True)
-class Update(Message):
-    """A model of a round."""
-
-    theta: Ref
-
-
 class Subscriptions:
     """One node's subscriptions and subscribers.
+
+    Parameters
+    ----------
+    node : Node
+    params : SubscriptionParams
 
     Attributes
     ----------
     publishers : sequence of int
         Whom this node wants models from.
+
+    Examples
+    --------
+    >>> def processes(node, params):
+    ...     subscriptions = Subscriptions(node, params)
+    ...     return [on_round(node, subscriptions), *subscriptions.listeners()]
+    >>> def on_round(node, subscriptions):
+    ...     theta = node.initial()
+    ...     subscriptions.to(node.neighbours[:3])
+    ...     while True:
+    ...         yield node.wakeup()
+    ...         yield from subscriptions.confirm()
+    ...         theta = (yield node.train(theta, epochs=1)).theta
+    ...         models = yield from subscriptions.exchange(theta)  # {publisher: Ref}
     """
 
     def __init__(self, node: Node, params: SubscriptionParams) -> None:
@@ -58,20 +74,24 @@ class Subscriptions:
         return Subscribed()
 
     def to(self, publishers: Sequence[int]) -> None:
-        """Want models from these, no more and no less."""
+        """Want models from these peers, no more and no less; `confirm` tells them."""
         self.publishers, self._unconfirmed = publishers, list(publishers)
 
     def confirm(self) -> Generator[Any, Any, None]:
-        """Ask those that have not acknowledged yet."""
+        """Subscribe with those that have not acknowledged yet; run it by `yield from`."""
         answers = yield self._node.ask(
             self._unconfirmed, Subscribe(), Subscribed, self._params.timeout_s, self._params.tries
         )
         self._unconfirmed = [j for j in self._unconfirmed if j not in answers]
 
     def exchange(self, theta: Ref) -> Generator[Any, Any, dict[int, Ref]]:
-        """Send `theta` to the subscribers; {publisher: model}, stand-ins of absent ones included.
+        """Send `theta` to the subscribers and collect from the publishers; run it by `yield from`.
 
-        A copy of the own model is `theta` itself.
+        Returns
+        -------
+        dict of int to Ref
+            The publishers' models, stand-ins of absent ones included; what stands in as a copy of
+            the own model is `theta` itself.
         """
         updates = yield from self._inbox.exchange(
             Update(theta), to=self._subscribers, expect=self.publishers
@@ -81,5 +101,5 @@ class Subscriptions:
         return own | models
 
     def listeners(self) -> list[Process]:
-        """What takes in models that come too late."""
+        """What takes in models that come too late; add it to `processes`."""
         return self._inbox.listeners()

@@ -2,7 +2,8 @@
 
 Each image is padded by 4 black pixels a side, cropped to its size again and flipped with
 probability 1/2 (He et al. 2016, Section 4.2; pFedGraph, DPFL and the baselines of MAPL use it, in
-training only). Draws come with the batch, so a loss that uses this states `loss.uniforms = DRAWS`.
+training only). Draws come with the batch: a loss that uses this is declared
+`@loss(uniforms=CROP_FLIP_DRAWS)`.
 """
 
 from typing import Any
@@ -11,14 +12,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.api import Batch
+from netsim.learning.functions import loss
+from netsim.learning.shards import Batch
 
-DRAWS = 3
+CROP_FLIP_DRAWS = 3
 """Per image: row and column of the crop, flip."""
 
 
 def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     """Images (n, C, H, W), each moved by up to `pad` pixels and perhaps mirrored.
+
+    Examples
+    --------
+    >>> @loss(uniforms=CROP_FLIP_DRAWS)
+    ... def my_loss(model, batch, learned):
+    ...     return F.cross_entropy(model(crop_and_flip(batch)), batch.y, label_smoothing=0.1)
 
     Raises
     ------
@@ -28,7 +36,7 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     x, draws = batch.x, batch.uniforms
     if x.dim() != 4:
         raise ValueError(f"augment = true is for images, samples of shape {tuple(x.shape[1:])}")
-    assert draws is not None, "the loss needs .uniforms = DRAWS"
+    assert draws is not None, "the loss needs @loss(uniforms=CROP_FLIP_DRAWS)"
     n, _, height, width = x.shape
     black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
     if batch.scale is not None:
@@ -43,9 +51,21 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     return padded[image, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
 
+@loss(uniforms=CROP_FLIP_DRAWS)
 def augmented_cross_entropy(model: Any, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
-    """The loss of local training, on images moved and mirrored at random."""
+    """Cross-entropy on images cropped and mirrored at random, a loss for `node.train`.
+
+    Parameters
+    ----------
+    model : callable
+        (n, C, H, W) -> logits (n, L).
+    batch : Batch
+    learned : dict
+        Not used.
+
+    Returns
+    -------
+    torch.Tensor
+        Scalar.
+    """
     return F.cross_entropy(model(crop_and_flip(batch)), batch.y)
-
-
-augmented_cross_entropy.uniforms = DRAWS  # type: ignore[attr-defined]

@@ -1,16 +1,18 @@
 """What a node has from its peers in a round: what came in time, and what stands for the rest.
 
-Links lose messages and deliver them late, nodes wake when others do not. Every algorithm that mixes
+Links lose messages and deliver them late, nodes wake when others do not. Every method that mixes
 what it hears says by `AbsenceParams` what a peer means that is not heard.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from netsim.api import Message, Node, Params, Positive, Process, Received
+from netsim.messaging.message import Message, Received
+from netsim.node.node import Node, Process
+from netsim.registry import Positive, Table
 
 
-class AbsenceParams(Params):
+class AbsenceParams(Table):
     """What a peer means whose message did not come or is older than `max_age_s`.
 
     Nothing, so that the others share its weight (`renormalise`); a copy of the node's own message,
@@ -25,12 +27,34 @@ class AbsenceParams(Params):
 class Inbox:
     """One kind of message, exchanged round by round.
 
+    Parameters
+    ----------
+    node : Node
+    kind : type of Message
+        What is exchanged.
+    params : AbsenceParams
+
     Attributes
     ----------
     last : dict of int to Received
         The latest message of each peer, whatever its age.
     news : bool
         Whether the exchange gave anything that the one before had not given.
+
+    Examples
+    --------
+    >>> def processes(node, params):
+    ...     inbox = Inbox(node, Model, params)
+    ...     return [on_round(node, inbox), *inbox.listeners()]
+    >>> def on_round(node, inbox):
+    ...     theta = node.initial()
+    ...     while True:
+    ...         yield node.wakeup()
+    ...         theta = (yield node.train(theta, epochs=1)).theta
+    ...         models = yield from inbox.exchange(Model(theta))
+    ...         thetas = [theta, *(model.theta for model in models.values())]
+    ...         theta = node.mix(thetas, [1 / len(thetas)] * len(thetas))
+    ...         node.publish(theta, "mixed")
     """
 
     def __init__(self, node: Node, kind: type[Message], params: AbsenceParams) -> None:
@@ -45,10 +69,23 @@ class Inbox:
         to: Iterable[int] | None = None,
         expect: Iterable[int] | None = None,
     ) -> Process:
-        """Send (arguments of `node.exchange`); {sender: message} of those of use, ids ascending.
+        """Send, and collect as `node.exchange` does; run it by `yield from`.
 
-        Last messages of absent peers are among them; what stands for a peer under
-        `absent = "self"` is for the caller to add.
+        Parameters
+        ----------
+        msg : Message or mapping of int to Message, optional
+            The same for all, or one for each receiver; None sends nothing.
+        to : iterable of int, optional
+            The receivers; None: all neighbours.
+        expect : iterable of int, optional
+            The senders to wait for; None: all neighbours.
+
+        Returns
+        -------
+        dict of int to Message
+            {sender: message} of those of use, ids ascending. Last messages of absent peers are
+            among them under `absent = "last"`; what stands for a peer under `absent = "self"` is
+            for the caller to add.
         """
         node, params = self._node, self._params
         senders = node.neighbours if expect is None else tuple(expect)
@@ -65,7 +102,7 @@ class Inbox:
         return {j: chosen[j].msg for j in of_use}
 
     def listeners(self) -> list[Process]:
-        """What takes in messages that come when their exchange is over."""
+        """What takes in messages that come when their exchange is over; add it to `processes`."""
         return [self._on_late()] if self._node.schedule == "rounds" else []
 
     def _on_late(self) -> Process:
@@ -77,6 +114,6 @@ class Inbox:
 
 
 def drop_late(node: Node, kind: type[Message]) -> Process:
-    """What comes when its exchange is over was for a round that is over, too."""
+    """Process: receive late messages of a kind and drop them, for their round is over, too."""
     while True:
         yield node.receive(kind, timeout_s=None)

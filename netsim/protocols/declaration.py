@@ -1,0 +1,101 @@
+"""What an algorithm states about itself, above its `processes`."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from netsim.errors import ProtocolError
+from netsim.registry import did_you_mean, family
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What an algorithm needs of a scenario.
+
+    Attributes
+    ----------
+    schedules : tuple of str, optional
+        The schedules that it runs under; None: all of them.
+    knows_servers : bool
+        Whether nodes of role `server` take part; if not, the others play without them.
+    needs_values : bool
+        Whether its course depends on computed values, so that it can't be played `--timing-only`.
+    """
+
+    schedules: tuple[str, ...] | None = None
+    knows_servers: bool = True
+    needs_values: bool = False
+
+
+def algorithm(
+    *,
+    schedules: Sequence[str] | None = None,
+    knows_servers: bool = True,
+    needs_values: bool = False,
+    **unknown: object,
+) -> Callable[[F], F]:
+    """Declare what an algorithm needs; written above its function `processes`.
+
+    Parameters
+    ----------
+    schedules : sequence of str, optional
+        The schedules that it runs under; None: all of them.
+    knows_servers : bool
+        Whether nodes of role `server` take part in it.
+    needs_values : bool
+        Whether its course depends on computed values (then not with `--timing-only`).
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Raises
+    ------
+    ProtocolError
+        If a keyword or the name of a schedule is not known, or it is not above a function
+        `processes`.
+
+    Examples
+    --------
+    >>> @algorithm(schedules=("rounds",), knows_servers=False)
+    ... def processes(node, params):
+    ...     return []
+    """
+    for key in unknown:
+        raise ProtocolError(
+            f"@algorithm: {key}: must be one of {', '.join(Declaration.__annotations__)}"
+            + did_you_mean(key, Declaration.__annotations__)
+        )
+    if isinstance(schedules, str):
+        raise ProtocolError(f'@algorithm: schedules must be a tuple: ("{schedules}",)')
+    known = family("netsim.schedules", "schedule")
+    for name in schedules or ():
+        if name not in known:
+            raise ProtocolError(
+                f'@algorithm: schedules = "{name}": must be one of {", ".join(known)}'
+                + did_you_mean(str(name), known)
+            )
+    for key, value in (("knows_servers", knows_servers), ("needs_values", needs_values)):
+        if not isinstance(value, bool):
+            raise ProtocolError(f"@algorithm: {key} must be True or False, not {value!r}")
+    declared = Declaration(
+        None if schedules is None else tuple(schedules), knows_servers, needs_values
+    )
+
+    def declare(processes: F) -> F:
+        if not inspect.isfunction(processes) or processes.__name__ != "processes":
+            raise ProtocolError("@algorithm(...) belongs above the function `processes`")
+        processes.declaration = declared  # type: ignore[attr-defined]
+        return processes
+
+    return declare
+
+
+def declaration_of(processes: Callable[..., Any]) -> Declaration:
+    """What is declared above `processes`; where nothing is, the defaults."""
+    found = getattr(processes, "declaration", None)
+    return found if isinstance(found, Declaration) else Declaration()

@@ -1,0 +1,56 @@
+"""A round's local training: how long, by which loss, and what becomes of running statistics."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from netsim.learning.refs import Ref
+from netsim.protocols.crop_flip import augmented_cross_entropy
+from netsim.registry import Count, Table
+
+
+class LocalTraining(Table):
+    """A round's local training: `local_epochs` passes (1 if nothing is said), or `local_steps`."""
+
+    local_epochs: Count | None = None
+    local_steps: Count | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.local_epochs is not None and self.local_steps is not None:
+            raise ValueError("give local_epochs or local_steps, not both")
+        return self
+
+    def amount(self) -> dict[str, int]:
+        """How much to train: `steps` or `epochs`, as `node.train` takes it."""
+        if self.local_steps is not None:
+            return {"steps": self.local_steps}
+        return {"epochs": self.local_epochs or 1}
+
+    def how(self) -> dict[str, Any]:
+        """Keywords of `node.train`."""
+        return dict(self.amount())
+
+
+class PlainTraining(LocalTraining):
+    """Local training by cross-entropy; `augment` crops and mirrors its images at random."""
+
+    augment: bool = False
+
+    def loss(self) -> Callable[..., Any] | None:
+        """The loss, as `node.train` takes it."""
+        return augmented_cross_entropy if self.augment else None
+
+    def how(self) -> dict[str, Any]:
+        """Keywords of `node.train`: how much and by which loss."""
+        return {**self.amount(), "loss": self.loss()}
+
+
+def with_statistics_of(trained: Ref, theta: Ref) -> Ref:
+    """`theta` with the running statistics (BatchNorm) that local training left in `trained`.
+
+    For models made by adding changes: a variance plus changes of variances may be below 0.
+    """
+    statistics = trained.part("buffers")
+    return theta.with_part("buffers", statistics) if statistics.num_values else theta

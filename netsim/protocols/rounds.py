@@ -1,0 +1,286 @@
+"""Rounds of training and combining, with a server or without: what synchronous baselines share.
+
+A node trains and sends something of its own (a model, a part of one, prototypes). What all have
+sent makes one common value, such as their mean, and every node adopts it.
+
+With a node of role `server` this is federated learning as published: clients send to the server,
+which sends the common value to all of them. Without one, nodes send to their neighbours, and each
+combines its own with what it has received: over a complete topology that loses nothing, the
+server's value. Under `rounds` a round is a round of the paper; under other schedules a node takes
+what has come by its own wake-up, a server by its own clock sends the common value of the freshest
+messages when there is news; `[training] on_arrival` says what that does to a client at work.
+A client that gets no answer goes on from what it has trained.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from netsim.errors import ProtocolError
+from netsim.learning.refs import Ref
+from netsim.messaging.message import Message
+from netsim.node.node import Node, Process
+from netsim.node.training_verbs import Trained
+from netsim.protocols.inbox import AbsenceParams, Inbox
+from netsim.protocols.local_training import LocalTraining, PlainTraining
+from netsim.protocols.messages import Mean, Share
+from netsim.registry import Table
+
+
+class RoundParams(PlainTraining, AbsenceParams):
+    """What a node counts in a mean: its training samples (`sizes`), or as much as any (`equal`)."""
+
+    weights: Literal["sizes", "equal"] = "sizes"
+
+
+class PaceParams(Table):
+    """Where nodes wake by themselves: a local step a slot (`slots`), or a round on waking."""
+
+    pace: Literal["slots", "rounds"] = "slots"
+
+
+class Participant(Protocol):
+    """One node's part in the rounds, with the state that it keeps from round to round."""
+
+    def train(self) -> Process:
+        """Train for a round and return the message to send, or None to send nothing."""
+
+    def adopt(self, common: Any) -> None:
+        """Take over the common value, a message."""
+
+
+Combine = Callable[[Node, Any, Mapping[int, Any]], Message]
+"""(node, params, {node id: message}) -> the common value."""
+
+
+def takes_rounds(node: Node, params: PaceParams) -> bool:
+    """Whether a node works in rounds rather than slots."""
+    with_server = node.role == "server" or bool(node.servers)
+    return node.schedule == "rounds" or params.pace == "rounds" or with_server
+
+
+def round_processes(
+    node: Node,
+    params: AbsenceParams,
+    participant: Participant,
+    combine: Combine | None = None,
+    sent: type[Message] = Share,
+    common: type[Message] = Mean,
+) -> list[Process]:
+    """The processes of a server, of a client of it, or of a node among peers.
+
+    Parameters
+    ----------
+    node : Node
+    params : AbsenceParams
+        Handed on to `combine`; `weighted_mean` also reads `weights` (`RoundParams`).
+    participant : Participant
+        Trains and adopts; a server's is not asked.
+    combine : callable, optional
+        Makes the common value of all messages; None: `weighted_mean`.
+    sent, common : type of Message
+        What a participant sends, what `combine` makes.
+
+    Returns
+    -------
+    list of Process
+        To be returned by an algorithm's `processes`.
+
+    Raises
+    ------
+    ProtocolError
+        If there is more than one server.
+
+    Examples
+    --------
+    >>> def processes(node, params):
+    ...     return round_processes(node, params, AveragedModel(node, params))
+    """
+    combine = combine or weighted_mean
+    if len(node.servers) + (node.role == "server") > 1:
+        raise ProtocolError("there is more than one node of role server")
+    inbox = Inbox(node, sent, params)
+    if node.role == "server":
+        return [on_server(node, params, inbox, combine), *inbox.listeners()]
+    if node.servers:
+        return [on_client(node, participant), on_common(node, params, participant, common)]
+    return [on_peer(node, params, inbox, participant, combine), *inbox.listeners()]
+
+
+def on_client(node: Node, participant: Participant) -> Process:
+    """Process: train and send to the server."""
+    while True:
+        yield node.wakeup()
+        mine = yield from participant.train()
+        if mine is not None:
+            yield node.exchange(mine, to=node.servers, expect=())
+
+
+def on_common(
+    node: Node, params: AbsenceParams, participant: Participant, kind: type[Message]
+) -> Process:
+    """Process: adopt the server's answers as they arrive.
+
+    Parameters
+    ----------
+    node : Node
+    params : AbsenceParams
+        Answers older than `max_age_s` are not adopted.
+    participant : Participant
+    kind : type of Message
+        The class of the answers.
+    """
+    while True:
+        received = yield node.receive(kind, timeout_s=None)
+        if params.max_age_s is None or received.age_s <= params.max_age_s:
+            participant.adopt(received.msg)
+
+
+def on_server(node: Node, params: AbsenceParams, inbox: Inbox, combine: Combine) -> Process:
+    """Process: combine what the clients sent, and send it to all of them.
+
+    Parameters
+    ----------
+    node : Node
+        The server.
+    params : AbsenceParams
+        Handed on to `combine`.
+    inbox : Inbox
+        Of what clients send.
+    combine : callable
+    """
+    while True:
+        yield node.wakeup()
+        messages = yield from inbox.exchange()
+        if inbox.news:
+            value = combine(node, params, messages)
+            for i in node.neighbours:
+                node.send(i, value)
+
+
+def on_peer(
+    node: Node, params: AbsenceParams, inbox: Inbox, participant: Participant, combine: Combine
+) -> Process:
+    """Process: train, exchange, combine, adopt.
+
+    Parameters
+    ----------
+    node : Node
+    params : AbsenceParams
+        Handed on to `combine`; what an absent neighbour means.
+    inbox : Inbox
+        Of what neighbours send.
+    participant : Participant
+    combine : callable
+    """
+    while True:
+        yield node.wakeup()
+        mine = yield from participant.train()
+        if mine is not None:
+            messages = yield from inbox.exchange(mine)
+            stand_ins = dict.fromkeys(node.neighbours, mine) if params.absent == "self" else {}
+            participant.adopt(combine(node, params, {**stand_ins, **messages, node.id: mine}))
+
+
+def weighted_mean(node: Node, params: Any, shares: Mapping[int, Share]) -> Mean:
+    """sum_j p_j theta_j with p_j = n_j / sum of n, or equal; logs the p_j.
+
+    Parameters
+    ----------
+    node : Node
+    params : Params
+        Has `weights`, as `RoundParams` does.
+    shares : mapping of int to Share
+        By node id.
+
+    Returns
+    -------
+    Mean
+    """
+    ids = sorted(shares)
+    sizes = [shares[j].size if params.weights == "sizes" else 1 for j in ids]
+    p = [size / sum(sizes) for size in sizes]
+    for i in node.neighbours if node.role == "server" else (node.id,):
+        node.log_weights(ids, p, node=i)
+    return Mean(node.mix([shares[j].theta for j in ids], p))
+
+
+def trained_share(node: Node, trained: Trained | None) -> Share | None:
+    """Publish a trained model and make it a message; None if an arrival has taken its place."""
+    if trained is None:
+        return None
+    node.publish(trained.theta, "trained")
+    return Share(trained.theta, node.train_size)
+
+
+Plain = TypeVar("Plain", bound=PlainTraining)
+Local = TypeVar("Local", bound=LocalTraining)
+
+
+class AveragedModel(Generic[Plain]):
+    """FedAvg's participant: train the whole model, adopt the mean of all.
+
+    Attributes
+    ----------
+    node : Node
+    params : PlainTraining
+    model : Held
+        What the node goes on from.
+    """
+
+    def __init__(self, node: Node, params: Plain) -> None:
+        self.node, self.params = node, params
+        self.model = node.hold(node.initial())
+
+    def how(self) -> dict[str, Any]:
+        """Keywords of `node.train` for the round that begins."""
+        return self.params.how()
+
+    def train(self) -> Process:
+        """Train the model; its `Share`."""
+        return trained_share(self.node, (yield self.model.train(**self.how())))
+
+    def adopt(self, common: Mean) -> None:
+        """Go on from the mean of all models."""
+        self.model.replace(common.theta)
+        self.node.publish(common.theta, "mixed")
+
+
+class AveragedPart(Generic[Local]):
+    """A participant whose model has one part that is averaged; the rest stays with its node.
+
+    Attributes
+    ----------
+    node : Node
+    params : LocalTraining
+    part : str
+        The name of the part, `"head"` for example.
+    theta : Ref
+        The model, with the newest mean of the part.
+    """
+
+    def __init__(self, node: Node, params: Local, part: str) -> None:
+        self.node, self.params, self.part = node, params, part
+        self.theta = node.initial()
+        self._mean: Ref | None = None
+
+    def how(self) -> dict[str, Any]:
+        """Keywords of `node.train` for the round that begins."""
+        return self.params.how()
+
+    def train(self) -> Process:
+        """Train the whole model; the `Share` of the part."""
+        self._mean = None
+        trained = yield self.node.train(self.theta, **self.how())
+        self.theta = trained.theta
+        if self._mean is None:
+            self.node.publish(self.theta, "trained")
+        else:  # a mean that came meanwhile is newer than what was trained of the part
+            self.theta = self.theta.with_part(self.part, self._mean)
+            self.node.publish(self.theta, "mixed")
+        return Share(trained.theta.part(self.part), self.node.train_size)
+
+    def adopt(self, common: Mean) -> None:
+        """The mean of all nodes' parts takes the place of the own one."""
+        self._mean = common.theta
+        self.theta = self.theta.with_part(self.part, common.theta)
+        self.node.publish(self.theta, "mixed")
