@@ -40,12 +40,14 @@ class Event(simpy.Event):
 class _Due(Event):
     """An event that is certain to happen, `delay_ns` from its creation, at a rank."""
 
+    what = "an instant"
+    listener = False
+
     def __init__(
         self, env: simpy.Environment, delay_ns: int, rank: EventPriority, value: Any
     ) -> None:
         self.env = env
         self.callbacks = []
-        self.what, self.listener = "an instant", False
         self._ok, self._value = True, value
         env.schedule(self, priority=rank, delay=delay_ns)
 
