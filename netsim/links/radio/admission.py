@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from netsim.links.link import Transmission
 
@@ -60,9 +59,9 @@ class RadioQueue:
         self._limit = limit
 
     def can_start(self, message: QueuedMessage) -> bool:
-        """Whether a message has not left the queue and its radios are free."""
+        """Whether the radios of a message are free."""
         one, other = message.radios
-        return self.free[one] and self.free[other] and not message.left_queue
+        return self.free[one] and self.free[other]
 
     def is_full(self, sender: int) -> bool:
         """Whether as many messages of a sender wait as may."""
@@ -89,14 +88,16 @@ class RadioQueue:
 
     def take_oldest(self, radios: Sequence[int]) -> QueuedMessage | None:
         """Take the oldest message that waits for one of some radios and can start; None: none."""
-        oldest = [
-            next(filter(self.can_start, self._waiting[radio]), None)
-            for radio in radios
-            if self.free[radio]
-        ]
-        ready = [message for message in oldest if message is not None]
-        if not ready:
-            return None
-        first = min(ready, key=attrgetter("order"))
-        first.left_queue = True
+        free, first = self.free, None
+        for radio in radios:
+            if not free[radio]:
+                continue
+            for message in self._waiting[radio]:
+                one, other = message.radios
+                if free[one] and free[other] and not message.left_queue:
+                    if first is None or message.order < first.order:
+                        first = message
+                    break
+        if first is not None:
+            first.left_queue = True
         return first

@@ -173,7 +173,9 @@ class RadioLink(PhysicalLink):
         group = message.group
         first, now = group[0], self.env.now
         src = first.src
-        deadline_ns = None if self.ttl_ns is None else max(now, first.sent_ns + self.ttl_ns)
+        deadline_ns = None if self.ttl_ns is None else first.sent_ns + self.ttl_ns
+        if deadline_ns is not None and deadline_ns < now:
+            deadline_ns = now
         packets, packet_bits = self._packets(first.bits)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
@@ -231,7 +233,8 @@ class RadioLink(PhysicalLink):
         del self._flights[flight]
         self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
-        self._accounting.bits(flight, reports)
+        if self._accounting.by_bits:
+            self._accounting.bits(flight, reports)
         if self._interference is not None:
             self._change(self._interference.leave(flight, self._flights))
         flight.leg += 1
