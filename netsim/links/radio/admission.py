@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netsim.links.link import Transmission
@@ -78,16 +78,22 @@ class RadioQueue:
         """The messages of a sender that wait, oldest first."""
         return [q for q in self._waiting[sender] if q.radios[0] == sender and not q.left_queue]
 
-    def release(self, radios: Sequence[int]) -> None:
-        """Free the radios of some nodes."""
+    def release(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
+        """Free the radios of some nodes; yield the messages that can start now, oldest first.
+
+        Each one has to take its radios before the next one is asked for.
+        """
         for radio in radios:
             self.free[radio] = True
             line = self._waiting[radio]
             while line and line[0].left_queue:
                 line.popleft()
+        while (message := self._oldest_ready(radios)) is not None:
+            message.left_queue = True
+            yield message
 
-    def take_oldest(self, radios: Sequence[int]) -> QueuedMessage | None:
-        """Take the oldest message that waits for one of some radios and can start; None: none."""
+    def _oldest_ready(self, radios: Sequence[int]) -> QueuedMessage | None:
+        """The oldest message that waits for one of some radios and can start; None: none can."""
         free, first = self.free, None
         for radio in radios:
             if not free[radio]:
@@ -98,6 +104,4 @@ class RadioQueue:
                     if first is None or message.order < first.order:
                         first = message
                     break
-        if first is not None:
-            first.left_queue = True
         return first

@@ -125,8 +125,8 @@ class RadioLink(PhysicalLink):
 
     def unicast(self, tx: Transmission) -> None:
         self._in_flight += 1
-        group = self.in_contact((tx,))
-        if group:
+        group: Sequence[Transmission] = (tx,)
+        if self.meetings is None or (group := self.in_contact(group)):
             other = tx.dst if self._exclusive else tx.src
             self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
 
@@ -162,8 +162,7 @@ class RadioLink(PhysicalLink):
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
-        self._queue.release(radios)
-        while (message := self._queue.take_oldest(radios)) is not None:
+        for message in self._queue.release(radios):
             self._start(message)
 
     # -- 2. flight -------------------------------------------------------------------------------
