@@ -22,7 +22,7 @@ class ChannelBlock:
     erasure : float
         Part of `per`: probability that an attempt fails whatever the SNR (collisions, bursts).
     asleep : bool
-        Whether the receiver's radio sleeps, so that it gets no signal.
+        Whether the receiver's radio sleeps, so that its decoder gets no signal.
     """
 
     attempts: int | None
@@ -32,8 +32,3 @@ class ChannelBlock:
     length_ns: int | None = None
     erasure: float = 0.0
     asleep: bool = False
-
-    @property
-    def decoder_snr(self) -> float:
-        """SNR of what reaches the receiver's decoder, linear; 0 while its radio sleeps."""
-        return 0.0 if self.asleep else self.snr

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from netsim.links.link import Transmission
 
@@ -60,9 +59,9 @@ class RadioQueue:
         self._limit = limit
 
     def can_start(self, message: QueuedMessage) -> bool:
-        """Whether a message has not left the queue and its radios are free."""
+        """Whether the radios of a message are free."""
         one, other = message.radios
-        return self.free[one] and self.free[other] and not message.left_queue
+        return self.free[one] and self.free[other]
 
     def is_full(self, sender: int) -> bool:
         """Whether as many messages of a sender wait as may."""
@@ -79,24 +78,30 @@ class RadioQueue:
         """The messages of a sender that wait, oldest first."""
         return [q for q in self._waiting[sender] if q.radios[0] == sender and not q.left_queue]
 
-    def release(self, radios: Sequence[int]) -> None:
-        """Free the radios of some nodes."""
+    def release(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
+        """Free the radios of some nodes; yield the messages that can start now, oldest first.
+
+        Each one has to take its radios before the next one is asked for.
+        """
         for radio in radios:
             self.free[radio] = True
             line = self._waiting[radio]
             while line and line[0].left_queue:
                 line.popleft()
+        while (message := self._oldest_ready(radios)) is not None:
+            message.left_queue = True
+            yield message
 
-    def take_oldest(self, radios: Sequence[int]) -> QueuedMessage | None:
-        """Take the oldest message that waits for one of some radios and can start; None: none."""
-        oldest = [
-            next(filter(self.can_start, self._waiting[radio]), None)
-            for radio in radios
-            if self.free[radio]
-        ]
-        ready = [message for message in oldest if message is not None]
-        if not ready:
-            return None
-        first = min(ready, key=attrgetter("order"))
-        first.left_queue = True
+    def _oldest_ready(self, radios: Sequence[int]) -> QueuedMessage | None:
+        """The oldest message that waits for one of some radios and can start; None: none can."""
+        free, first = self.free, None
+        for radio in radios:
+            if not free[radio]:
+                continue
+            for message in self._waiting[radio]:
+                one, other = message.radios
+                if free[one] and free[other] and not message.left_queue:
+                    if first is None or message.order < first.order:
+                        first = message
+                    break
         return first

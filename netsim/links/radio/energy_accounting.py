@@ -42,11 +42,16 @@ class EnergyAccounting:
     ----------
     recorder : Recorder
     meter : EnergyMeter
+
+    Attributes
+    ----------
+    by_bits : bool
+        Whether `bits` has to be called.
     """
 
     def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
         self._recorder, self._meter = recorder, meter
-        self._by_bits = meter.by_bits
+        self.by_bits = meter.by_bits
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
@@ -87,8 +92,6 @@ class EnergyAccounting:
         reports : sequence of Report
             What became of it at each of its receptions.
         """
-        if not self._by_bits:
-            return
         if flight.broadcast:
             attempts = flight.packets if flight.rate_bps else 0
             attempts = max((report[2] for report in reports if report[2]), default=attempts)

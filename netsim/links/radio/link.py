@@ -125,8 +125,8 @@ class RadioLink(PhysicalLink):
 
     def unicast(self, tx: Transmission) -> None:
         self._in_flight += 1
-        group = self.in_contact((tx,))
-        if group:
+        group: Sequence[Transmission] = (tx,)
+        if self.meetings is None or (group := self.in_contact(group)):
             other = tx.dst if self._exclusive else tx.src
             self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
 
@@ -162,8 +162,7 @@ class RadioLink(PhysicalLink):
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
-        self._queue.release(radios)
-        while (message := self._queue.take_oldest(radios)) is not None:
+        for message in self._queue.release(radios):
             self._start(message)
 
     # -- 2. flight -------------------------------------------------------------------------------
@@ -173,7 +172,9 @@ class RadioLink(PhysicalLink):
         group = message.group
         first, now = group[0], self.env.now
         src = first.src
-        deadline_ns = None if self.ttl_ns is None else max(now, first.sent_ns + self.ttl_ns)
+        deadline_ns = None if self.ttl_ns is None else first.sent_ns + self.ttl_ns
+        if deadline_ns is not None and deadline_ns < now:
+            deadline_ns = now
         packets, packet_bits = self._packets(first.bits)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
@@ -231,7 +232,8 @@ class RadioLink(PhysicalLink):
         del self._flights[flight]
         self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
-        self._accounting.bits(flight, reports)
+        if self._accounting.by_bits:
+            self._accounting.bits(flight, reports)
         if self._interference is not None:
             self._change(self._interference.leave(flight, self._flights))
         flight.leg += 1

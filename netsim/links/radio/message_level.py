@@ -65,7 +65,7 @@ class MessageLevelSampler:
         streams: Streams,
         ended: Callable[[Flight, int], None],
     ) -> None:
-        self._radio, self._channel = radio, channel
+        self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
@@ -142,8 +142,7 @@ class MessageLevelSampler:
         assert reception.rng is not None
         if reception.tx.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
-        limit = self._radio.arq.limit
-        return reception.report(flight, under_way, sending, arrived, self._channel, limit)
+        return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
     # -- sampling ----------------------------------------------------------------------------------
 
@@ -273,7 +272,8 @@ def _met_worse(flight: Flight) -> bool:
 
 def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
     """Sample the attempts of a message in a block; how many it makes."""
-    return sending.attempt(rng, block.attempts, block.per, block.decoder_snr, block.erasure)
+    decoder_snr = 0.0 if block.asleep else block.snr
+    return sending.attempt(rng, block.attempts, block.per, decoder_snr, block.erasure)
 
 
 def _bound(block: ChannelBlock, left_ns: int) -> None:

@@ -199,11 +199,12 @@ class PacketLevelSampler:
             assert reception.rng is not None
             reception.block_attempts = [1]
             reception.close_leg()
-            through = bool(reception.rng.random() >= self._failing(flight, counts, block))
+            snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
+            through = bool(reception.rng.random() >= self._failing(flight, counts, block, snr))
             if flight.broadcast:
                 counts.settled.append(through)
             else:
-                over = self._count_attempt(counts, through, block.decoder_snr)
+                over = self._count_attempt(counts, through, snr)
                 over = over or len(counts.settled) == flight.packets
         if over:
             self._ended(flight, flight.leg)
@@ -221,15 +222,14 @@ class PacketLevelSampler:
         counts.tried, counts.combined_snr = 0, 0.0
         return bool(arq.gives_up and not through)
 
-    def _failing(self, flight: Flight, counts: _PacketCounts, block: ChannelBlock) -> float:
+    def _failing(
+        self, flight: Flight, counts: _PacketCounts, block: ChannelBlock, snr: float
+    ) -> float:
         """Probability that an attempt fails, given that those that it is combined with failed."""
         if not self._radio.arq.combines or flight.broadcast:
             return block.per
-        before = (
-            self._channel.error(counts.combined_snr, flight.packet_bits)
-            if counts.combined_snr
-            else 1.0
-        )
-        after = self._channel.error(counts.combined_snr + block.decoder_snr, flight.packet_bits)
+        bits, earlier_snr = flight.packet_bits, counts.combined_snr
+        before = self._channel.error(earlier_snr, bits) if earlier_snr else 1.0
+        after = self._channel.error(earlier_snr + snr, bits)
         given = after / before if before > 0.0 else 0.0
         return block.erasure + (1.0 - block.erasure) * given
