@@ -53,4 +53,4 @@ def test_the_algorithm_added_by_one_file_gossips(
 
 def test_the_two_set_up_commands_are_there_word_for_word():
     assert "    pip install . && netsim run quickstart\n" in README
-    assert "    pip install '.[test]' && pytest\n" in README
+    assert "    pip install -e '.[test]' && pytest\n" in README
