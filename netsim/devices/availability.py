@@ -17,7 +17,7 @@ from netsim.topology.churn import Timeline
 from netsim.units import to_s
 
 
-class Power:
+class Availability:
     """Switches nodes on and off during one run.
 
     Parameters

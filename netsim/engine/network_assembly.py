@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from netsim.clock import Clock
-from netsim.devices.availability import Power
-from netsim.devices.energy.meter import Meter
+from netsim.devices.availability import Availability
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
 from netsim.learning.flops import step_flops
 from netsim.links.hybrid import HybridLink
@@ -38,16 +38,16 @@ class Devices:
         How much faster than the reference device each node is.
     slot_ns : int
         Length of a slot [ns]: the schedule's, or one local step.
-    power : Power
+    availability : Availability
         Which nodes are on.
-    meter : Meter
+    meter : EnergyMeter
     """
 
     speed: Speed
     speed_factor: tuple[float, ...]
     slot_ns: int
-    power: Power
-    meter: Meter
+    availability: Availability
+    meter: EnergyMeter
 
 
 def open_network(
@@ -72,12 +72,12 @@ def open_network(
     scenario, num_nodes = world.scenario, world.scenario.nodes.count
     batch_size = scenario.training_of(entry).batch_size
     mortal = any(joules is not None for joules in world.batteries_j)
-    power = Power(clock, recorder, num_nodes, world.churn, mortal)
+    availability = Availability(clock, recorder, num_nodes, world.churn, mortal)
     distance_m = distances(world.positions_m, world.track)
-    meter = Meter(
+    meter = EnergyMeter(
         clock,
         scenario.energy,
-        power,
+        availability,
         [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
         distance_m,
         world.batteries_j,
@@ -86,11 +86,11 @@ def open_network(
     )
     speed, speed_factor = _speeds(world, batch_size)
     slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0
-    devices = Devices(speed, speed_factor, to_ns(slot_s), power, meter)
+    devices = Devices(speed, speed_factor, to_ns(slot_s), availability, meter)
     link = _open_link(world, clock, recorder, devices, last_wakeup)
     # The link first: it takes back from the meter what a switch cuts short.
-    power.tell(link.switched)
-    power.tell(meter.switched)
+    availability.tell(link.switched)
+    availability.tell(meter.switched)
     return link, devices
 
 
@@ -113,7 +113,7 @@ def open_barrier(
     in_flight, idle, started, skipped : callable
         As in `Barrier`.
     """
-    schedule, power = world.scenario.exchange, devices.power
+    schedule, availability = world.scenario.exchange, devices.availability
     assert isinstance(schedule, Rounds)
     barrier = Barrier(
         clock,
@@ -121,13 +121,13 @@ def open_barrier(
         to_ns(schedule.interval_s),
         None if schedule.deadline_s is None else to_ns(schedule.deadline_s),
         devices.slot_ns,
-        power.off,
+        availability.off,
         in_flight,
         idle,
         started,
         skipped,
     )
-    power.tell(lambda _node, _on: barrier.recheck())
+    availability.tell(lambda _node, _on: barrier.recheck())
     return barrier
 
 
@@ -168,7 +168,7 @@ def _open_wires(
     always_on = world.churn is None and not any(world.batteries_j)
     if wiring.plain and world.meetings is None and always_on:  # else a message may be cut short
         return WiredLink(wiring.wire, nodes, clock, recorder, streams)
-    off = devices.power.off
+    off = devices.availability.off
     return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)
 
 
@@ -190,7 +190,7 @@ def _open_radio(
         recorder,
         world.streams,
         meter=devices.meter,
-        off=devices.power.off,
+        off=devices.availability.off,
         meetings=world.meetings,
         distance_m=distances(world.positions_m, world.track),
         rhythms=world.rhythms,

@@ -93,7 +93,7 @@ class NodeAssembly:
 
     def _parts(self, i: int) -> NodeParts:
         world, clock, link, counts = self._world, self._clock, self._link, self._counts
-        learning, power = self._learning, self._devices.power
+        learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
 
         submission = Submission(i, scheduler)
@@ -102,7 +102,7 @@ class NodeAssembly:
             clock,
             self._devices.speed,
             self._devices.speed_factor[i],
-            power,
+            availability,
             world.streams,
             self._recorder,
             self._devices.meter,
@@ -123,7 +123,7 @@ class NodeAssembly:
             len(world.roles),
             adversary,
         )
-        requests = RequestReply(i, role, clock, link, outbox, power, counts)
+        requests = RequestReply(i, role, clock, link, outbox, availability, counts)
         neighbourhood = self._neighbourhood(i, requests)
         mailbox, latest = Mailbox(clock), LatestMessages()
         inbox = Inbox(
@@ -182,8 +182,10 @@ class NodeAssembly:
         assert self._times is not None
         interval_s = getattr(self._world.scenario.exchange, "interval_s", None)
         interval_ns = to_ns(interval_s) if interval_s else None
-        power, counts = self._devices.power, self._counts
-        return ClockWakeups(i, clock, slot_ns, recorder, self._times, interval_ns, power, counts)
+        availability, counts = self._devices.availability, self._counts
+        return ClockWakeups(
+            i, clock, slot_ns, recorder, self._times, interval_ns, availability, counts
+        )
 
     def _adversary(self, i: int, values: ValueVerbs) -> Adversary | None:
         attack = self._world.scenario.attack

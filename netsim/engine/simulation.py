@@ -137,9 +137,9 @@ class Simulation:
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
         if node.id in self.membership.left_out:
             return []
-        power, params = self.devices.power, self.entry.params
+        availability, params = self.devices.availability, self.entry.params
         make = partial(algorithm.processes, node, params)
-        return start_processes(node.id, make, self.clock, power)
+        return start_processes(node.id, make, self.clock, availability)
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -189,9 +189,9 @@ class Simulation:
                 self.events = events
                 self._tell()
         self.events = events
-        power, meter = self.devices.power, self.devices.meter
-        if clock.waiting == power.planned + meter.planned:
-            deadlock.require_no_deadlock(self._processes, power.off, clock.now)
+        availability, meter = self.devices.availability, self.devices.meter
+        if clock.waiting == availability.planned + meter.planned:
+            deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
         self._evaluate(horizon_ns, last=True)
         self._tell()
 
@@ -252,7 +252,11 @@ class Simulation:
     def _summary_fields(self) -> dict[str, Any]:
         """What the summary says beside what is read from the metrics."""
         world, scenario = self.world, self.world.scenario
-        power, meter, scheduler = self.devices.power, self.devices.meter, self.learning.scheduler
+        availability, meter, scheduler = (
+            self.devices.availability,
+            self.devices.meter,
+            self.learning.scheduler,
+        )
         wall_s = time.perf_counter() - self.started_s
         totals, end_ns = self.recorder.close(), to_ns(scenario.horizon_s)
         found = {
@@ -286,8 +290,8 @@ class Simulation:
         }
         if world.positions_m is not None and world.budget is not None:
             found["links"] = world.budget.described()
-        if not power.always_on:
-            found["power"] = power.summary(end_ns)
+        if not availability.always_on:
+            found["power"] = availability.summary(end_ns)
         if scenario.energy != Energy() or any(world.batteries_j):
             found["energy"] = meter.summary(end_ns)
         if scenario.attack is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import simpy
 
 from netsim.clock import Clock
-from netsim.devices.availability import Power
+from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError
 from netsim.units import to_s
 
@@ -35,7 +35,10 @@ def located_error(error: Exception, now_ns: int, node: int, process: str) -> Net
 
 
 def guarded_process(
-    power: Power, node: int, generator: Generator[simpy.Event, Any, Any], name: str | None = None
+    availability: Availability,
+    node: int,
+    generator: Generator[simpy.Event, Any, Any],
+    name: str | None = None,
 ) -> Generator[simpy.Event, Any, Any]:
     """An algorithm's process, to be run by the clock.
 
@@ -44,7 +47,7 @@ def guarded_process(
 
     Parameters
     ----------
-    power : Power
+    availability : Availability
         Knows which nodes are off.
     node : int
         Whose process it is.
@@ -58,16 +61,16 @@ def guarded_process(
     NetsimError
         What the generator raised, located; also if it yields anything but an event.
     """
-    off = power.off
+    off = availability.off
     try:
         while node in off:
-            yield power.back(node)
+            yield availability.back(node)
         event = next(generator)
         while True:
             if isinstance(event, simpy.Event):
                 value = yield event
                 while node in off:
-                    yield power.back(node)
+                    yield availability.back(node)
                 event = generator.send(value)
             else:  # thrown where the mistake is, so that the traceback shows the line
                 event = generator.throw(
@@ -80,7 +83,7 @@ def guarded_process(
         return end.value
     except Exception as error:
         name = name or process_name(generator)
-        raise located_error(error, power.env.now, node, name) from error
+        raise located_error(error, availability.env.now, node, name) from error
 
 
 def process_name(generator: Any) -> str:
@@ -92,7 +95,7 @@ def start_processes(
     node: int,
     processes: Callable[[], Iterable[Generator[simpy.Event, Any, Any]]],
     clock: Clock,
-    power: Power,
+    availability: Availability,
 ) -> list[tuple[str, simpy.Process]]:
     """Start the processes of a node at this instant.
 
@@ -102,7 +105,7 @@ def start_processes(
     processes : callable
         Makes them: the algorithm's `processes` with its arguments.
     clock : Clock
-    power : Power
+    availability : Availability
         Knows which nodes are off.
 
     Returns
@@ -119,4 +122,6 @@ def start_processes(
         generators = list(processes())
     except Exception as error:
         raise located_error(error, clock.now, node, "processes") from error
-    return [(process_name(g), clock.process(guarded_process(power, node, g))) for g in generators]
+    return [
+        (process_name(g), clock.process(guarded_process(availability, node, g))) for g in generators
+    ]

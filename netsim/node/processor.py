@@ -3,8 +3,8 @@
 import simpy
 
 from netsim.clock import FIRST, Clock
-from netsim.devices.availability import Power
-from netsim.devices.energy.meter import Meter
+from netsim.devices.availability import Availability
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -22,13 +22,13 @@ class Processor:
         How long local steps take.
     speed_factor : float
         How much faster than the reference device this one is.
-    power : Power
+    availability : Availability
         Work stands still while the node is off.
     streams : Streams
         Random step times are drawn from here.
     recorder : Recorder
         Is told of every training.
-    meter : Meter
+    meter : EnergyMeter
         Counts the energy of local steps.
 
     Attributes
@@ -43,14 +43,14 @@ class Processor:
         clock: Clock,
         speed: Speed,
         speed_factor: float,
-        power: Power,
+        availability: Availability,
         streams: Streams,
         recorder: Recorder,
-        meter: Meter,
+        meter: EnergyMeter,
     ) -> None:
         self._id, self._clock = node_id, clock
         self._speed, self._speed_factor = speed, speed_factor
-        self._power, self._streams = power, streams
+        self._availability, self._streams = availability, streams
         self._recorder, self._meter = recorder, meter
         self._free_ns = 0
         self._trainings = 0
@@ -67,14 +67,14 @@ class Processor:
         self.local_steps += steps
         self._recorder.job(now, me, steps)
         start_ns = max(now, self._free_ns)
-        end_ns = self._free_ns = self._power.work_ends(me, start_ns, to_ns(duration_s))
+        end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         self._meter.computed(me, steps, start_ns, end_ns)
         return clock.due(end_ns - now, FIRST, result)
 
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
         start_ns = max(self._clock.now, self._free_ns)
-        self._free_ns = self._power.work_ends(self._id, start_ns, to_ns(duration_s))
+        self._free_ns = self._availability.work_ends(self._id, start_ns, to_ns(duration_s))
 
     def delay_ns(self, duration_s: float | None) -> int:
         """How long work beside the processor's jobs takes from now on, pauses included [ns].
@@ -87,7 +87,7 @@ class Processor:
         if duration_s is None:
             duration_s = self._speed.mean_step_s() / self._speed_factor
         now = self._clock.now
-        return self._power.work_ends(self._id, now, to_ns(duration_s)) - now
+        return self._availability.work_ends(self._id, now, to_ns(duration_s)) - now
 
     def drop_job(self) -> None:
         """Drop what the processor is at: it is free from now on."""

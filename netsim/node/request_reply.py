@@ -13,7 +13,7 @@ from typing import Any
 import simpy
 
 from netsim.clock import Clock, Event, then
-from netsim.devices.availability import Power
+from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.link import Link, Transmission
 from netsim.messaging.mailbox import Stored
@@ -54,7 +54,7 @@ class RequestReply:
     clock : Clock
     link : Link
     outbox : Outbox
-    power : Power
+    availability : Availability
         A node that is off asks nobody; its handlers pause.
     counts : Counter
         Where late replies are counted.
@@ -67,12 +67,12 @@ class RequestReply:
         clock: Clock,
         link: Link,
         outbox: Outbox,
-        power: Power,
+        availability: Availability,
         counts: Counter[str],
     ) -> None:
         self._id, self._role = node_id, role
         self._clock, self._link, self._outbox = clock, link, outbox
-        self._power, self._counts = power, counts
+        self._availability, self._counts = availability, counts
         self._handlers: dict[type, Callable[[Any], Any]] = {}
         self._pending: dict[int, _Pending] = {}
         self._number = 0
@@ -125,7 +125,7 @@ class RequestReply:
                 self._close(number)
                 return
             pending.tries_left -= 1
-            if self._id not in self._power.off:  # a try that falls into a pause is lost
+            if self._id not in self._availability.off:  # a try that falls into a pause is lost
                 self._send(number, msg, to_ns(timeout_s), broadcast)
             self._clock.after(to_ns(timeout_s), attempt)
 
@@ -213,7 +213,7 @@ class RequestReply:
                 return
         except Exception as error:
             raise located_error(error, clock.now, me, name) from error
-        clock.process(guarded_process(self._power, me, self._reply_later(tx, result), name))
+        clock.process(guarded_process(self._availability, me, self._reply_later(tx, result), name))
 
     def _reply_later(
         self, tx: Transmission, result: Generator[simpy.Event, Any, Any]

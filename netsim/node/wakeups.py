@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import simpy
 
 from netsim.clock import LAST, Clock, Event, then
-from netsim.devices.availability import Power
+from netsim.devices.availability import Availability
 from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
 from netsim.schedules import Clock as WakeupTimes
@@ -136,7 +136,7 @@ class ClockWakeups(Wakeups):
         The wake-up times of all nodes.
     interval_ns : int or None
         Time between wake-ups where the schedule has a fixed one [ns].
-    power : Power
+    availability : Availability
         A wake-up at which the node is off is skipped.
     counts : Counter
         Where skipped wake-ups and exchanges that outlast the interval are counted.
@@ -150,18 +150,18 @@ class ClockWakeups(Wakeups):
         recorder: Recorder,
         times: WakeupTimes,
         interval_ns: int | None,
-        power: Power,
+        availability: Availability,
         counts: Counter[str],
     ) -> None:
         super().__init__(node_id, clock, slot_ns, recorder)
         self._times, self._interval_ns = times, interval_ns
-        self._power, self._counts = power, counts
+        self._availability, self._counts = availability, counts
 
     def _next_wakeup(self, progress: Progress) -> simpy.Event:
         clock, interval_ns = self._clock, self._interval_ns
         now = clock.now
         if interval_ns is not None and progress.wake and now > (progress.wake + 1) * interval_ns:
-            paused = not self._power.stays_on(self._id, progress.wake * interval_ns, now)
+            paused = not self._availability.stays_on(self._id, progress.wake * interval_ns, now)
             self._counts["exchanges_outlasting_interval"] += not paused
         time_ns, number = self._times.next_wakeup(self._id, progress.wake)
         while time_ns < now:
@@ -169,7 +169,7 @@ class ClockWakeups(Wakeups):
             time_ns, number = self._times.next_wakeup(self._id, number)
         progress.wake = number
         event: simpy.Event
-        if self._power.always_on:
+        if self._availability.always_on:
             event = clock.timeout(time_ns - now, Wake(number, time_ns // self._slot_ns))
         else:
             event = clock.pending("its next wake-up")
@@ -179,7 +179,7 @@ class ClockWakeups(Wakeups):
     def _wake_or_skip(self, event: Event, progress: Progress) -> None:
         """The wake-up that `event` waits for has come; if the node is off, wait for the next."""
         now = self._clock.now
-        if self._id not in self._power.off:
+        if self._id not in self._availability.off:
             event.succeed(Wake(progress.wake, now // self._slot_ns))
             return
         self._skipped(now, progress.wake)

@@ -5,10 +5,10 @@ import pytest
 
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
-from netsim.devices.availability import Power
+from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery
-from netsim.devices.energy.meter import Meter
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.recording.recorder import Recorder
 
 S = 1_000_000_000
@@ -66,8 +66,8 @@ def test_what_was_drawn_before_the_last_look_is_drawn_all_the_same():
 def test_a_sender_that_is_on_the_air_for_part_of_the_time_draws_evenly():
     """4 s in 10 s at 1 W; after 5 s the other half is taken back."""
     env = Clock()
-    power = Power(env, Recorder(None), 1, None, mortal=True)
-    meter = Meter(env, Energy(battery_j=10.0), power, [1.0], None, [10.0], 1)
+    availability = Availability(env, Recorder(None), 1, None, mortal=True)
+    meter = EnergyMeter(env, Energy(battery_j=10.0), availability, [1.0], None, [10.0], 1)
     meter.on_air(0, [], 0, 10 * S, 4 * S)
     assert meter.summary(5 * S)["left_j"][0] == 8.0
     env.run(until=5 * S)

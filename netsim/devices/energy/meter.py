@@ -5,20 +5,20 @@ from typing import Any
 
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
-from netsim.devices.availability import Power
+from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery
 from netsim.units import NS_PER_S, to_s
 
 
-class Meter:
+class EnergyMeter:
     """Counts the energy that nodes draw during one run.
 
     Parameters
     ----------
     env : Clock
     energy : Energy
-    power : Power
+    availability : Availability
         Switches off the nodes whose battery is empty.
     radiated_w : sequence of float
         Each node's transmit power; 0 over wires.
@@ -45,14 +45,14 @@ class Meter:
         self,
         env: Clock,
         energy: Energy,
-        power: Power,
+        availability: Availability,
         radiated_w: Sequence[float],
         distance_m: Callable[[int, int, int], float] | None,
         batteries_j: Sequence[float | None],
         batch_size: int,
         rhythms: Sequence[Rhythm | None] = (),
     ) -> None:
-        self._env, self._power, self._radio = env, power, energy.radio
+        self._env, self._availability, self._radio = env, availability, energy.radio
         self._standing_w: float = energy.radio.standing_w()
         self._saved_w: float = self._standing_w - energy.radio.sleeping_w()
         self._rhythms = {
@@ -194,17 +194,17 @@ class Meter:
         """Plan to switch a node off when its battery will be empty, as far as is known now."""
         self._plans[node] += 1
         empty_ns = self._batteries[node].empty_ns(self._env.now)
-        if empty_ns is not None and node not in self._power.dead:
+        if empty_ns is not None and node not in self._availability.dead:
             self.planned += 1
             self._env.after(empty_ns - self._env.now, self._die, node, self._plans[node])
 
     def _die(self, node: int, plan: int) -> None:
         self.planned -= 1
-        if plan == self._plans[node] and node not in self._power.dead:
-            self._power.die(node)
+        if plan == self._plans[node] and node not in self._availability.dead:
+            self._availability.die(node)
 
     def _battery(self, node: int, joules: float) -> Battery:
-        on = node not in self._power.off
+        on = node not in self._availability.off
         rhythm = self._rhythms.get(node)
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
@@ -230,7 +230,7 @@ class Meter:
         return spent + self._idle_j(node, now_ns) if stands else spent
 
     def _idle_j(self, node: int, now_ns: int) -> float:
-        joules = self._standing_w * self._power.on_s(node, now_ns)
+        joules = self._standing_w * self._availability.on_s(node, now_ns)
         rhythm = self._rhythms.get(node)
         if rhythm is not None:
             joules -= self._saved_w * to_s(self._asleep_ns(node, rhythm, now_ns))
@@ -239,7 +239,7 @@ class Meter:
     def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
         """For how long [ns] a radio has slept by its schedule while its node was on."""
         slept_ns = self._slept_ns[node]
-        if node not in self._power.off:
+        if node not in self._availability.off:
             slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)
         return slept_ns
 
@@ -264,7 +264,7 @@ class Meter:
             "per_node_j": [self.spent_j(node, end_ns) for node in nodes],
         }
         if self._batteries:
-            died = sorted(self._power.dead.items(), key=lambda one: (one[1], one[0]))
+            died = sorted(self._availability.dead.items(), key=lambda one: (one[1], one[0]))
             found["died"] = [{"node": node, "t_s": to_s(t_ns)} for node, t_ns in died]
             found["left_j"] = {
                 node: max(0.0, battery.left_j(end_ns)) for node, battery in self._batteries.items()
