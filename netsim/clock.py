@@ -105,7 +105,21 @@ class Clock(simpy.Environment):
         return _Due(self, delay_ns, rank, value)
 
     def after(self, delay_ns: int, action: Callable[..., object], *arguments: Any) -> None:
-        """Call `action(*arguments)` `delay_ns` from now."""
+        """Call a function later.
+
+        Parameters
+        ----------
+        delay_ns : int
+            From now.
+        action : callable
+        *arguments
+            What it is called with.
+
+        Raises
+        ------
+        ValueError
+            If the delay is negative.
+        """
         if delay_ns < 0:
             raise ValueError(f"Negative delay {delay_ns}")
         self.schedule(_Call(self, action, arguments), delay=delay_ns)

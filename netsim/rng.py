@@ -94,7 +94,20 @@ class Streams:
         return -math.log1p(-self.uniform(purpose, *ids))
 
     def uniforms(self, purpose: str, *ids: int, counters: ArrayLike) -> NDArray[np.float64]:
-        """Uniform draws in [0, 1), one per counter: equal to `uniform(purpose, *ids, counter)`."""
+        """Uniform draws in [0, 1), one per counter: equal to `uniform(purpose, *ids, counter)`.
+
+        Parameters
+        ----------
+        purpose : str
+        *ids : int
+            Of whom or what the draws are.
+        counters : (n,) int
+            Which of its draws.
+
+        Returns
+        -------
+        (n,) float
+        """
         base = np.uint64(self.key(purpose, *ids))
         last = _mix_array(np.asarray(counters).astype(np.uint64))
         bits: NDArray[np.uint64] = _mix_array(base ^ last) >> np.uint64(11)
@@ -111,7 +124,20 @@ class Streams:
     def uniform_table(
         self, purpose: str, *ids: ArrayLike, counters: ArrayLike
     ) -> NDArray[np.float64]:
-        """Uniform draws (rows, counters): row r is `uniforms` of the r-th of each of the ids."""
+        """Many `uniforms` at once.
+
+        Parameters
+        ----------
+        purpose : str
+        *ids : (m,) int
+            A column each; row r is the r-th of each.
+        counters : (n,) int
+
+        Returns
+        -------
+        (m, n) float
+            Row r is `uniforms` of the r-th ids.
+        """
         h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
         for column in ids:
             h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))
@@ -120,7 +146,18 @@ class Streams:
         return bits.astype(np.float64) * _TO_UNIT
 
     def permutation(self, purpose: str, *ids: int, n: int) -> NDArray[np.int64]:
-        """A uniformly random order of 0 .. n-1."""
+        """A uniformly random order of 0 .. n-1.
+
+        Parameters
+        ----------
+        purpose : str
+        *ids : int
+        n : int
+
+        Returns
+        -------
+        (n,) int
+        """
         order: NDArray[np.int64] = np.argsort(
             self.uniforms(purpose, *ids, counters=np.arange(n)), kind="stable"
         )

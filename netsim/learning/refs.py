@@ -56,7 +56,17 @@ class ColumnReplacer(Protocol):
     """Records the job that replaces columns of a row, as `netsim.learning.scheduler` does."""
 
     def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
-        """As `netsim.learning.scheduler.Scheduler.replace_columns`."""
+        """A new row equal to `row` but for some columns.
+
+        Parameters
+        ----------
+        row : Ref
+            (D,)
+        part : Ref
+            (stop - start,) what takes their place.
+        start, stop : int
+            The columns.
+        """
 
 
 class Cell:

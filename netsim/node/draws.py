@@ -20,7 +20,7 @@ class Draws:
         self._drawn: dict[str, int] = defaultdict(int)
 
     def uniform(self, purpose: str, n: int, common: bool = False) -> list[float]:
-        """`n` draws in [0, 1), the next ones; with `common` the same for every node."""
+        """See `Node.uniform`."""
         key, ids = ("common", ()) if common else ("node", (self._id,))
         name = f"{key}/{purpose}"
         first = self._drawn[name]

@@ -70,7 +70,18 @@ def architecture_of(ref: Ref) -> Architecture:
 
 
 def require_samples(shards: Shards, node_id: int, split: str) -> None:
-    """Raise a ProtocolError if a node has no samples in one of its splits."""
+    """Refuse a node without samples in one of its splits.
+
+    Parameters
+    ----------
+    shards : Shards
+    node_id : int
+    split : {"train", "validation", "test"}
+
+    Raises
+    ------
+    ProtocolError
+    """
     if len(getattr(shards.rows[node_id], split, ())) == 0:
         raise ProtocolError(
             f"node {node_id} has no {split} samples; set [data] validation to cut some"

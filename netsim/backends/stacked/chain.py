@@ -23,14 +23,29 @@ class Link(Protocol):
         """Run the forward pass; see `StackedLayer.run`."""
 
     def back(self, ctx: Any, gradient: Tensor, wants_input: bool) -> Tensor | None:
-        """Run the backward pass; see `StackedLayer.back`."""
+        """Run the backward pass; see `StackedLayer.back`.
+
+        Parameters
+        ----------
+        ctx : object
+            What the forward pass saved.
+        gradient : torch.Tensor
+            By the outputs, in their shape.
+        wants_input : bool
+            Whether the gradient by the inputs is asked for.
+
+        Returns
+        -------
+        torch.Tensor or None
+            By the inputs, in their shape; None if it is not asked for.
+        """
 
 
 class Saved:
     """What one layer's forward pass saves for its backward pass, as attributes."""
 
 
-class FlattenLink:
+class FlattenLink(Link):
     """`torch.nn.Flatten` of all dimensions of a sample."""
 
     def run(self, ctx: Any, x: Tensor) -> Tensor:
@@ -42,7 +57,7 @@ class FlattenLink:
         return gradient.view(shape) if gradient.is_contiguous() else gradient.reshape(shape)
 
 
-class ReluLink:
+class ReluLink(Link):
     """`torch.nn.ReLU`; in place where no other layer reads the input later."""
 
     def __init__(self, in_place: bool) -> None:
@@ -61,7 +76,7 @@ class ReluLink:
         return result
 
 
-class MaxPoolLink:
+class MaxPoolLink(Link):
     """`torch.nn.MaxPool2d`."""
 
     def __init__(self, layer: Any) -> None:

@@ -25,7 +25,17 @@ class Layer(Protocol):
     """What lanes need of a layer, as `netsim.backends.stacked.layers.StackedLayer` has it."""
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
-        """Make the layer's parameters views of rows; see `StackedLayer.bind`."""
+        """Make the layer's parameters views of rows.
+
+        Parameters
+        ----------
+        rows : torch.Tensor
+            (W, D) parameters, then buffers.
+        sinks : dict of str to torch.Tensor or None
+            (W, *shape) for the gradient of each parameter; None for forward passes only.
+        training : bool
+            Whether random layers draw, and statistics are those of the samples.
+        """
 
     def decay_sinks(self) -> None:
         """Scale the layer's sinks by the decay, for a step without a gradient."""

@@ -23,13 +23,45 @@ class EnergyMeter(Protocol):
 
     def on_air(
         self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
-    ) -> None: ...
+    ) -> None:
+        """A node sends and others receive.
 
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None: ...
+        Parameters
+        ----------
+        src : int
+        receivers : sequence of int
+            Whose radios receive all of it.
+        from_ns, to_ns : int
+            Between which instants.
+        airtime_ns : int
+            How long of that the radios are at work.
+        """
 
-    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None: ...
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
+        """One more node receives.
 
-    def hears(self, node: int, bits: int) -> None: ...
+        Parameters
+        ----------
+        node : int
+        from_ns, to_ns, airtime_ns : int
+            As for `on_air`.
+        """
+
+    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
+        """Bits of a message have been carried.
+
+        Parameters
+        ----------
+        src : int
+        to : sequence of int
+            Whom it was sent to.
+        receivers : sequence of int
+            Whose radios received it.
+        bits : int
+        """
+
+    def hears(self, node: int, bits: int) -> None:
+        """A node has received bits."""
 
 
 class EnergyAccounting:

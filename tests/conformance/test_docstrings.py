@@ -1,0 +1,55 @@
+"""What takes three arguments or more says what they are: shapes, units, meaning."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import netsim
+
+LEAST = 3
+SKIPPED = {"netsim.__main__", "netsim.console.app"}
+"""Modules without functions to call: the docstrings of commands are their help texts."""
+
+MODULES = [
+    info.name
+    for info in pkgutil.walk_packages(netsim.__path__, "netsim.")
+    if info.name not in SKIPPED and not info.name.startswith("netsim.algorithms")
+]
+
+
+def arguments(function) -> int:
+    return sum(name not in ("self", "cls") for name in inspect.signature(function).parameters)
+
+
+def explains(function) -> bool:
+    """Whether a docstring has the section, or names the verb of `Node` that has it."""
+    text = inspect.getdoc(function) or ""
+    return "Parameters\n---" in text or text.startswith("See `Node.")
+
+
+def functions(module):
+    """(name, function, the same function of base classes) of what a module defines in public."""
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", "") != module.__name__ or name.startswith("_"):
+            continue
+        if inspect.isfunction(value):
+            yield name, value, []
+        elif inspect.isclass(value):
+            for method, inner in vars(value).items():
+                function = getattr(inner, "__func__", inner)
+                if inspect.isfunction(function) and not method.startswith("_"):
+                    bases = [getattr(base, method, None) for base in value.__mro__[1:]]
+                    yield f"{name}.{method}", function, [b for b in bases if b is not None]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_function_of_three_arguments_says_what_they_are(name):
+    module = importlib.import_module(name)
+    silent = [
+        label
+        for label, function, bases in functions(module)
+        if arguments(function) >= LEAST and not any(explains(each) for each in [function, *bases])
+    ]
+    assert silent == []
