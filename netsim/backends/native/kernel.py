@@ -1,0 +1,302 @@
+"""What the rest of the program calls: train, look at and differentiate many models at once.
+
+Models, anchors and optimiser states are rows of 2-d tensors, one a row, of which a call names those
+that its jobs read and write. Minibatches are tables of row numbers of one data set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from netsim.backends.native.calls import Plans, Run
+from netsim.backends.native.data import Data, Numbers, Rows, Steps
+from netsim.backends.native.library import Library, load
+from netsim.backends.native.records import Loss, Mode
+from netsim.backends.native.trace import Entry, trace
+from netsim.backends.native.workers import Workers
+from netsim.learning.jobs import Optimizer
+
+
+class Kernel:
+    """The native form of one architecture.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Its layers; its own numbers are never used. Rows are laid out as by
+        `netsim.learning.architecture.Architecture`.
+    input_shape : tuple of int
+        Of one sample.
+    dtype : torch.dtype
+        float32 or float64.
+    entry : callable, optional
+        What is run in place of the module's forward pass; see `trace`. With several results,
+        outputs and their gradients hold them side by side.
+    variant : str, optional
+        An instruction set; without, the best one, or what NETSIM_NATIVE_VARIANT says.
+    threads : int
+        Cores that share a call. Bits do not depend on it.
+    library, workers
+        To share them, workspaces and threads, with other kernels.
+
+    Raises
+    ------
+    UnsupportedError
+        If the module holds something that the kernel does not know.
+    LibraryMissingError
+        If there is no compiled kernel.
+    ValueError
+        If this machine can't run the variant.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        input_shape: tuple[int, ...],
+        dtype: torch.dtype,
+        entry: Entry | None = None,
+        variant: str | None = None,
+        threads: int = 1,
+        library: Library | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        library = library or load()
+        self.variant = library.variant(variant)
+        self.dtype = dtype
+        self._workers = workers or Workers(library, threads)
+        lanes = self.variant.vector_bytes // dtype.itemsize
+        graphs = {t: trace(module, input_shape, t, entry) for t in (True, False)}
+        self.graph = graphs[True]
+        self._input_shape = input_shape
+        self._plans = {
+            (training, learns): Plans(graphs[training], lanes, learns)
+            for training in (True, False)
+            for learns in (True, False)
+        }
+
+    @property
+    def num_values(self) -> int:
+        """Length of a row: parameters and buffers."""
+        return self.graph.num_values
+
+    @property
+    def mask_shapes(self) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """Shape of a sample's mask and probability of each dropout, in the order of drawing."""
+        return self.graph.masks
+
+    def train(
+        self,
+        data: Data,
+        models: Rows,
+        out: Rows,
+        steps: Steps,
+        optimizer: Optimizer,
+        learning_rate: NDArray[np.float64],
+        *,
+        loss: Loss = Loss.CROSS_ENTROPY,
+        states: Rows | None = None,
+        states_out: Rows | None = None,
+        anchors: Rows | None = None,
+        anchor_strength: float = 0.0,
+        masks: Tensor | None = None,
+        output_gradients: Tensor | None = None,
+    ) -> NDArray[np.float64]:
+        """Train n models, each by its own minibatches.
+
+        Parameters
+        ----------
+        data : Data
+        models, out : Rows
+            Where jobs begin, and where they write what they learned; may be the same rows.
+        steps : Steps
+        optimizer : Optimizer
+            Its learning rate is not used.
+        learning_rate : (n,) float64
+        loss : Loss
+            `GIVEN_GRADIENT` needs `output_gradients`.
+        states, states_out : Rows, optional
+            Of the optimiser, `netsim.learning.optimizers.state_size` entries; without, jobs start
+            afresh, and nobody wants them after.
+        anchors : Rows, optional
+            Parameters towards which models are drawn.
+        anchor_strength : float
+        masks : torch.Tensor, optional
+            (n, S, B x mask values), needed with dropout: of each step the masks of the first
+            dropout (size, *shape), then those of the second, without gaps; 0 or 1 / (1 - p).
+        output_gradients : torch.Tensor, optional
+            (n, S, B, L) of the loss by the outputs.
+
+        Returns
+        -------
+        (n,) float64
+            Sums of the parameters: not finite if one of them is not.
+
+        Raises
+        ------
+        IndexError
+            If the number of a sample is not one of the data set's.
+        ValueError
+            If a label is not a class, or shapes do not fit.
+        """
+        n, most, size = steps.index.shape
+        plans = self._plans[True, True]
+        run = self._run(plans, data, n)
+        run.models("rows", models, self.num_values, "source")
+        run.models("out", out, self.num_values, "target")
+        length = self.graph.num_parameters
+        state_length = length if optimizer.kind == "sgd" else 1 + 2 * length
+        run.models("states", states, state_length, "state")
+        run.models("states_out", states_out, state_length, "state_target")
+        run.models("anchors", anchors, length, "anchor")
+        counts = np.minimum(steps.counts, most)
+        taken = np.arange(most) < counts[:, None]
+        starts = np.arange(n * most, dtype=np.int64).reshape(n, most) * size
+        run.steps(counts, steps.sizes[taken], starts[taken], steps.index)
+        if self.graph.masks:
+            if masks is None:
+                raise ValueError("dropout needs masks")
+            per = self.graph.mask_values * size
+            run.tensor("masks", masks, n * most * per)
+            run.numbers("step_masks", (np.arange(n * most).reshape(n, most) * per)[taken])
+        if output_gradients is not None:
+            run.tensor("given", output_gradients, n * most * size * self.graph.export_width)
+            run.numbers("step_export", starts[taken])
+        run.reals("learning_rate", learning_rate)
+        c = run.call
+        c.mode, c.loss, c.updates_buffers = Mode.TRAIN, loss, 1
+        c.optimizer = ("sgd", "adam").index(optimizer.kind)
+        c.momentum, c.weight_decay = optimizer.momentum, optimizer.weight_decay
+        c.beta1, c.beta2 = optimizer.beta1, optimizer.beta2
+        c.clip_norm, c.anchor_strength = optimizer.clip_norm or 0.0, anchor_strength
+        sums = np.zeros(n)
+        run.reals("sums", sums)
+        run.go(loss)
+        return sums
+
+    def outputs(
+        self,
+        data: Data,
+        models: Rows,
+        index: Numbers,
+        sizes: Numbers | None = None,
+        *,
+        training: bool = False,
+        masks: Tensor | None = None,
+    ) -> Tensor:
+        """Outputs of n models.
+
+        Parameters
+        ----------
+        index : (n, B) or (1, B) int64
+            Samples of each model, or of all of them.
+        sizes : (n,) int64, optional
+            How many of them each looks at; without, all.
+        training : bool
+            As in a step of training: one minibatch, its own statistics, masks; running statistics
+            stay as they are.
+        masks : torch.Tensor, optional
+            (n, B x mask values), as in `train`.
+
+        Returns
+        -------
+        torch.Tensor
+            (n, B, L); zeros behind a smaller number of samples.
+        """
+        run, n = self._look(data, models, index, sizes, training, False, masks)
+        found = torch.zeros((n, index.shape[1], self.graph.export_width), dtype=self.dtype)
+        run.tensor("exports", found, found.numel())
+        run.call.mode, run.call.loss = Mode.LOOK, Loss.NONE
+        run.go(Loss.NONE)
+        return found
+
+    def losses(
+        self,
+        data: Data,
+        models: Rows,
+        index: Numbers,
+        sizes: Numbers | None = None,
+        *,
+        loss: Loss = Loss.CROSS_ENTROPY,
+    ) -> NDArray[np.float64]:
+        """Mean losses (n,) of n models in evaluation mode; arguments as of `outputs`."""
+        run, n = self._look(data, models, index, sizes, False, False, None)
+        found = np.zeros(n)
+        run.reals("losses", found)
+        run.call.mode = Mode.LOOK
+        run.go(loss)
+        return found
+
+    def gradients(
+        self,
+        data: Data,
+        models: Rows,
+        out: Rows,
+        index: Numbers,
+        sizes: Numbers | None = None,
+        *,
+        loss: Loss = Loss.CROSS_ENTROPY,
+        training: bool = False,
+        masks: Tensor | None = None,
+        output_gradients: Tensor | None = None,
+    ) -> None:
+        """Write gradients of the mean loss over each model's samples; zero by its buffers.
+
+        Parameters
+        ----------
+        data, models, index, sizes, training, masks
+            As of `outputs`.
+        out : Rows
+            Whose rows become the gradients.
+        loss : Loss
+        output_gradients : torch.Tensor, optional
+            (n, B, L), with `Loss.GIVEN_GRADIENT`: of any loss by the outputs.
+        """
+        run, n = self._look(data, models, index, sizes, training, True, masks)
+        run.models("out", out, self.num_values, "target")
+        if output_gradients is not None:
+            run.tensor("given", output_gradients, n * index.shape[1] * self.graph.export_width)
+        run.call.mode = Mode.GRADIENT
+        run.go(loss)
+
+    def _run(self, plans: Plans, data: Data, jobs: int) -> Run:
+        return Run(plans, data, jobs, self._input_shape, self.dtype, self.variant, self._workers)
+
+    def _look(
+        self,
+        data: Data,
+        models: Rows,
+        index: Numbers,
+        sizes: Numbers | None,
+        training: bool,
+        learns: bool,
+        masks: Tensor | None,
+    ) -> tuple[Run, int]:
+        """A call whose jobs go through their samples, in parts where these are independent."""
+        n = len(models.storage) if models.at is None else len(models.at)
+        if index.ndim != 2 or len(index) not in (1, n):
+            raise ValueError(f"index of shape {index.shape} for {n} models")
+        size = index.shape[1]
+        sizes = np.full(n, size, dtype=np.int64) if sizes is None else sizes
+        if len(sizes) != n or (n and int(sizes.max()) > size):
+            raise ValueError("as many sizes as models, none of them larger than the index")
+        plans = self._plans[training, learns]
+        run = self._run(plans, data, n)
+        run.models("rows", models, self.num_values, "source")
+        most = size if training else plans.graph.samples_at_once(size)
+        counts = -(-sizes // max(most, 1))
+        whole = np.repeat(np.arange(n), counts)
+        position = np.arange(len(whole)) - np.repeat(np.cumsum(counts) - counts, counts)
+        parts = np.minimum(sizes[whole] - position * most, most)
+        of = whole if len(index) == n else np.zeros_like(whole)
+        run.steps(counts, parts, of * size + position * most, index)
+        run.numbers("step_export", whole * size + position * most)
+        if plans.graph.masks:
+            if masks is None:
+                raise ValueError("dropout needs masks")
+            per = plans.graph.mask_values * size
+            run.tensor("masks", masks, n * per)
+            run.numbers("step_masks", whole * per)
+        return run, n
