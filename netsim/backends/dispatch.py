@@ -24,7 +24,10 @@ from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.registry import Count, Table
 
-Way = Literal["stacked", "sequential"]
+Way = Literal[
+    "native", "native/avx512", "native/avx2", "native/neon", "native/plain", "stacked", "sequential"
+]
+"""`native` is the best instruction set of the machine; a run's own routes name the one it took."""
 
 Purpose = Literal["train", "loss", "look"]
 """Keys of a route; see `Route`."""
@@ -45,22 +48,22 @@ GPU_SHARE = 0.25
 
 
 class Route(Table):
-    """How the jobs of one model run: many nodes in one call, or one node after another.
+    """How the jobs of one model run: natively, many nodes in one call, or one node after another.
 
     Parameters
     ----------
-    train : {"stacked", "sequential"}
+    train : Way
         Local steps with the default loss.
     loss : {"stacked", "sequential"}
         Local steps with a loss of the algorithm's, or with values trained beside the model.
-    look : {"stacked", "sequential"}
+    look : Way
         Outputs, losses, gradients, measurements, selections: all that evaluates a model.
     lanes : int or None
         Most nodes that train in one call; None: as many as fit the caches or the GPU.
     """
 
     train: Way = "stacked"
-    loss: Way = "stacked"
+    loss: Literal["stacked", "sequential"] = "stacked"
     look: Way = "stacked"
     lanes: Count | None = None
 
@@ -89,21 +92,15 @@ class Measured(Table):
     route: dict[str, Route] = {}
 
 
-def signature(architecture: Architecture, batch_size: int, threads: int) -> str:
-    """Names what a measured route is valid for: device, model, minibatch, precision, threads.
+def signature(architecture: Architecture, batch_size: int) -> str:
+    """Names what a measured route is valid for: device, model, minibatch, precision.
 
-    Parameters
-    ----------
-    architecture : Architecture
-    batch_size : int
-        Samples in a minibatch.
-    threads : int
-        That do the tensor work.
+    PyTorch's own work has one thread; the name says so.
     """
     a = architecture
     where = "cpu" if a.device.type == "cpu" else _gpu_name(a.device)
     kind = str(a.dtype).removeprefix("torch.")
-    return f"{where}/{a.name}/{a.num_parameters}/batch {batch_size}/{kind}/{threads} threads"
+    return f"{where}/{a.name}/{a.num_parameters}/batch {batch_size}/{kind}/1 threads"
 
 
 def _gpu_name(device: torch.device) -> str:
@@ -158,7 +155,7 @@ def ruled(architecture: Architecture, num_nodes: int, batch_size: int) -> Route:
     modules = architecture.module.modules()
     layers = "conv" if any(isinstance(m, nn.Conv2d) for m in modules) else "dense"
 
-    def way(at_least: int | None) -> Way:
+    def way(at_least: int | None) -> Literal["stacked", "sequential"]:
         return "stacked" if at_least is not None and num_nodes >= at_least else "sequential"
 
     for rule in _rules():
@@ -168,8 +165,9 @@ def ruled(architecture: Architecture, num_nodes: int, batch_size: int) -> Route:
             and architecture.num_parameters <= (rule.largest or architecture.num_parameters)
             and batch_size <= (rule.largest_batch or batch_size)
         ):
-            ways = (way(n) for n in (rule.train_from, rule.loss_from, rule.look_from))
-            return Route(**dict(zip(("train", "loss", "look"), ways, strict=True)))
+            return Route(
+                train=way(rule.train_from), loss=way(rule.loss_from), look=way(rule.look_from)
+            )
     return Route(train="sequential", loss="sequential", look="sequential")
 
 
@@ -190,9 +188,23 @@ class Routes:
         self._by_architecture = dict(by_architecture)
         self.functions = functions
 
+    def way(self, architecture: Architecture, purpose: Purpose) -> str:
+        """The backend that runs jobs of this purpose: `native`, `stacked` or `sequential`."""
+        way: Way = getattr(self._by_architecture[id(architecture)][1], purpose)
+        return way.partition("/")[0]
+
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
-        """Whether jobs of this purpose run for many nodes at once."""
-        return bool(getattr(self._by_architecture[id(architecture)][1], purpose) == "stacked")
+        """Whether jobs of this purpose run for many nodes at once in PyTorch."""
+        return self.way(architecture, purpose) == "stacked"
+
+    def native_variants(self) -> dict[int, str]:
+        """The instruction set of each architecture, by its `id`, that runs natively."""
+        return {
+            key: way.partition("/")[2]
+            for key, (_, route, _) in self._by_architecture.items()
+            for way in (route.train, route.look)
+            if way.startswith("native/")
+        }
 
     def lanes(self, architecture: Architecture, activations: int) -> int:
         """Most nodes that train in one call.
@@ -249,9 +261,9 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
 def choose(
     nodes: Mapping[Architecture, int],
     batch_size: int,
-    threads: int,
-    backend: Literal["auto", "stacked", "sequential"],
+    backend: Literal["auto", "native", "stacked", "sequential"],
     given: Mapping[str, Route],
+    native: Mapping[Architecture, str],
 ) -> Routes:
     """The routes of a run.
 
@@ -261,12 +273,12 @@ def choose(
         How many nodes have each of the models.
     batch_size : int
         Samples in a minibatch.
-    threads : int
-        That do the tensor work.
-    backend : {"auto", "stacked", "sequential"}
-        `stacked`: all that can be stacked is; `sequential`: nothing is.
+    backend : {"auto", "native", "stacked", "sequential"}
+        `native`, `stacked`: all that can run this way does; `sequential`: nothing but that.
     given : mapping of str to Route
         The scenario's own, by signature.
+    native : mapping of Architecture to str
+        The best instruction set for each model that the native kernel knows.
 
     Raises
     ------
@@ -276,21 +288,26 @@ def choose(
     measured = read_measured(user_table()) if backend == "auto" else {}
     found = {}
     for architecture, count in nodes.items():
-        name = signature(architecture, batch_size, threads)
-        if backend != "auto":
-            route = Route(train=backend, loss=backend, look=backend)
-            found[id(architecture)] = (name, route, "[run] backend")
-        elif name in given:
-            found[id(architecture)] = (name, given[name], "[run.routes]")
+        name, variant = signature(architecture, batch_size), native.get(architecture)
+        if backend in ("stacked", "sequential"):
+            route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
+        elif backend == "auto" and name in given:
+            route, source = given[name], "[run.routes]"
         elif name in measured:
-            found[id(architecture)] = (name, measured[name], "netsim tune")
+            route, source = measured[name], "netsim tune"
         else:
-            found[id(architecture)] = (
-                name,
-                ruled(architecture, count, batch_size),
-                "shipped rules",
-            )
+            route, source = ruled(architecture, count, batch_size), "shipped rules"
+            if variant is not None:
+                route = route.model_copy(update={"train": "native", "look": "native"})
+        found[id(architecture)] = (name, _pinned(route, variant), source)
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)
     return Routes(found, functions=backend == "stacked" or on_gpu)
+
+
+def _pinned(route: Route, variant: str | None) -> Route:
+    """The route with an instruction set for `native`; without one, stacked in its place."""
+    way = "stacked" if variant is None else f"native/{variant}"
+    ways = {key: way for key in ("train", "look") if getattr(route, key) == "native"}
+    return route.model_copy(update=ways)

@@ -31,6 +31,9 @@ class GroupedExecution(Generic[R]):
         Runs jobs that are not grouped, and says in how many calls.
     declined : dict of str to str
         What could not be grouped, and why; filled here.
+    names_missing : bool
+        Whether job types without a kernel of this backend are among them: not where the fallback
+        groups them in its own way.
 
     Attributes
     ----------
@@ -45,9 +48,11 @@ class GroupedExecution(Generic[R]):
         routes: Routes,
         fallback: Callable[[Sequence[Job[Any]]], int],
         declined: dict[str, str],
+        names_missing: bool = True,
     ) -> None:
         self._backend, self._resources, self._routes = backend, resources, routes
         self._fallback, self._declined = fallback, declined
+        self._names_missing = names_missing
         self._widest: dict[Group, int] = {}
         self.splits = 0
 
@@ -77,12 +82,13 @@ class GroupedExecution(Generic[R]):
             return None
         kernel: GroupKernel[R] | None = job_type(type(job.work)).kernels.get(self._backend)
         if kernel is None:
-            self._declined[subject(job)] = f"there is no {self._backend} kernel for them"
+            if self._names_missing:
+                self._declined[subject(job)] = f"there is no {self._backend} kernel for them"
             return None
         if kernel.purpose is not None:
             architecture = job.inputs[0].architecture
             assert architecture is not None
-            if not self._routes.stacks(architecture, kernel.purpose):
+            if self._routes.way(architecture, kernel.purpose) != self._backend:
                 return None
         signature = kernel.signature(job, self._resources)
         if isinstance(signature, Declined):

@@ -10,6 +10,9 @@ import numpy as np
 
 from netsim.backends.dispatch import Routes, choose
 from netsim.backends.job_types.replace_columns import ReplaceColumns
+from netsim.backends.native.backend import Native
+from netsim.backends.native.support import native_support, require
+from netsim.backends.native.workers import cores
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.errors import ProtocolError
@@ -161,16 +164,21 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
     Raises
     ------
     ScenarioError
-        If the user's table of routes can't be read.
+        If the user's table of routes can't be read, or a route needs the native kernel and this
+        machine can't run it.
     """
-    run = world.scenario.run
-    alone = Sequential(shards, world.streams)
-    nodes = Counter(world.architectures)
-    routes = choose(nodes, shards.batch_size, run.threads, run.backend, run.routes)
+    run, nodes = world.scenario.run, Counter(world.architectures)
+    support = native_support(nodes, tuple(shards.x.shape[1:]))
+    require(support, run.backend, run.routes)
+    routes = choose(nodes, shards.batch_size, run.backend, run.routes, support.variants)
     if routes.all_sequential:
-        return alone, routes
+        return Sequential(shards, world.streams), routes
     device, dtype = shards.x.device, world.architectures[0].dtype
-    return Stacked(shards, world.streams, routes, device, dtype), routes
+    stacked = Stacked(shards, world.streams, routes, device, dtype)
+    if support.library is None or not routes.native_variants():
+        return stacked, routes
+    threads = cores() if run.threads == "auto" else run.threads
+    return Native(stacked, routes, support.library, threads), routes
 
 
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:

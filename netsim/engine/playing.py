@@ -51,7 +51,8 @@ def play(
     NetsimError
         If the run fails; what was written stays readable.
     """
-    torch.set_num_threads(world.scenario.run.threads)
+    # Threads of PyTorch's own change bits, and where neighbours load the cores they only spin.
+    torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     with _collecting_seldom():

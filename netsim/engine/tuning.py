@@ -62,14 +62,14 @@ class Measurement:
 
 def tune(world: World) -> list[Measurement]:
     """Measure every model of a scenario in the minibatches of each of its algorithms."""
-    scenario, threads = world.scenario, world.scenario.run.threads
-    torch.set_num_threads(threads)
+    scenario = world.scenario
+    torch.set_num_threads(1)
     found: dict[str, Measurement] = {}
     for entry in scenario.algorithm:
         training = scenario.training_of(entry)
         shards = world.shards.in_batches_of(training.batch_size)
         for architecture in dict.fromkeys(world.architectures):
-            name = dispatch.signature(architecture, shards.batch_size, threads)
+            name = dispatch.signature(architecture, shards.batch_size)
             nodes = [
                 i
                 for i, a in enumerate(world.architectures)

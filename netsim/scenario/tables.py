@@ -84,13 +84,14 @@ class Run(Table):
     """Where and how the tensor work is done; changes no result's meaning.
 
     `tf32` lets a GPU round the factors of its products to ten bits: faster, and good enough for
-    accuracy curves. `routes` says which models' jobs run stacked, by signature; a finished run's
-    scenario holds those that it took.
+    accuracy curves. `threads` are the cores that the native kernel takes, `auto` all that the
+    process may use; no bit depends on it. `routes` says which backend runs which models' jobs, by
+    signature; a finished run's scenario holds those that it took.
     """
 
     device: str = "auto"
-    backend: Literal["auto", "sequential", "stacked"] = "auto"
-    threads: Count = 1
+    backend: Literal["auto", "sequential", "stacked", "native"] = "auto"
+    threads: Count | Literal["auto"] = "auto"
     tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}

@@ -54,7 +54,7 @@ def signature():
     """Of the model of `s.toml`."""
     tables = tomllib.loads(SCENARIO.format(nodes=6))
     built = world.build(from_dict(tables))
-    return dispatch.signature(built.architectures[0], built.shards.batch_size, 1)
+    return dispatch.signature(built.architectures[0], built.shards.batch_size)
 
 
 def write(path, name, **keys):

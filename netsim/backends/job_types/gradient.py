@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain
 from netsim.backends.stacked.inference import padded_size
-from netsim.backends.stacked.resources import Resources
 from netsim.learning.jobs import Job
 
 
@@ -48,16 +48,15 @@ def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     return [gradient]
 
 
-def _signature(job: Job[Gradient], resources: Resources) -> Signature | None:
+def _signature(job: Job[Gradient], resources: InferenceResources) -> Signature | None:
     """One architecture, and splits that are padded to one size."""
-    module = resources.stacked_module_of(job.inputs[0])
-    if module is None:
+    if not resources.infers(job.inputs[0]):
         return None
     rows = resources.shards.split_rows(job.work.node, job.work.split)
-    return id(module.architecture), padded_size(len(rows))
+    return id(job.inputs[0].architecture), padded_size(len(rows))
 
 
-def _prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: InferenceResources) -> Call:
     """Forward and backward passes over as many models at once as memory allows."""
     inference = resources.inference(jobs[0].inputs[0])
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, evaluate, model_of
 from netsim.backends.stacked.inference import padded_size
-from netsim.backends.stacked.resources import Resources
 from netsim.learning.jobs import Job
 
 
@@ -39,16 +39,15 @@ def _run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
     return [F.cross_entropy(evaluate(model_of(job.inputs[0]), batch.x), batch.y)]
 
 
-def _signature(job: Job[Loss], resources: Resources) -> Signature | None:
+def _signature(job: Job[Loss], resources: InferenceResources) -> Signature | None:
     """One architecture, and splits that are padded to one size."""
-    module = resources.stacked_module_of(job.inputs[0])
-    if module is None:
+    if not resources.infers(job.inputs[0]):
         return None
     rows = resources.shards.split_rows(job.work.node, job.work.split)
-    return id(module.architecture), padded_size(len(rows))
+    return id(job.inputs[0].architecture), padded_size(len(rows))
 
 
-def _prepare(_: Signature, jobs: Sequence[Job[Loss]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Loss]], resources: InferenceResources) -> Call:
     """One pass over all models."""
     inference = resources.inference(jobs[0].inputs[0])
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, evaluate, model_of
-from netsim.backends.stacked.resources import Resources
 from netsim.learning.jobs import BatchKey, Job
 
 
@@ -35,15 +35,17 @@ def _run_one(job: Job[Outputs], plain: Plain) -> Sequence[Tensor]:
     return [torch.stack([evaluate(model_of(ref), batch.x) for ref in job.inputs])]
 
 
-def _signature(job: Job[Outputs], resources: Resources) -> Signature | None:
+def _signature(job: Job[Outputs], resources: InferenceResources) -> Signature | None:
     """One architecture of all models, and minibatches of one size."""
-    module = resources.stacked_module_of(job.inputs[0])
-    if module is None or any(r.architecture is not module.architecture for r in job.inputs):
+    architecture = job.inputs[0].architecture
+    if not resources.infers(job.inputs[0]):
         return None
-    return id(module.architecture), len(resources.shards.batch_rows(job.work.batch))
+    if any(r.architecture is not architecture for r in job.inputs):
+        return None
+    return id(architecture), len(resources.shards.batch_rows(job.work.batch))
 
 
-def _prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: InferenceResources) -> Call:
     """One pass over all models of all jobs."""
     inference = resources.inference(jobs[0].inputs[0])
 

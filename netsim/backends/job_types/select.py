@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.backends.inference import Inference, InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, evaluate
-from netsim.backends.stacked.inference import Inference, padded_size
-from netsim.backends.stacked.resources import Resources
+from netsim.backends.stacked.inference import padded_size
 from netsim.learning.jobs import Job
 from netsim.learning.select import greedy, greedy_rounds
 
@@ -67,16 +67,15 @@ def _models_and_state(job: Job[Select]) -> tuple[list[Tensor], Tensor | None]:
     return values, state
 
 
-def _signature(job: Job[Select], resources: Resources) -> Signature | None:
+def _signature(job: Job[Select], resources: InferenceResources) -> Signature | None:
     """One architecture, and validation splits that are padded to one size."""
-    module = resources.stacked_module_of(job.inputs[0])
-    if module is None:
+    if not resources.infers(job.inputs[0]):
         return None
     rows = resources.shards.split_rows(job.work.node, SPLIT)
-    return id(module.architecture), padded_size(len(rows))
+    return id(job.inputs[0].architecture), padded_size(len(rows))
 
 
-def _prepare(_: Signature, jobs: Sequence[Job[Select]], resources: Resources) -> Call:
+def _prepare(_: Signature, jobs: Sequence[Job[Select]], resources: InferenceResources) -> Call:
     """All selections in lock-step: the losses that any of them needs next, in one pass."""
     inference = resources.inference(jobs[0].inputs[0])
 

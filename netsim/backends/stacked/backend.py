@@ -45,6 +45,8 @@ class Stacked:
         Where long values lie.
     one_by_one : dict of str to str
         What could not be stacked, and why.
+    resources : Resources
+        What its kernels use.
     """
 
     name = "stacked"
@@ -61,11 +63,11 @@ class Stacked:
         self.one_by_one: dict[str, str] = {}
         self._sequential = Sequential(shards, streams)
         self.divergences = self._sequential.divergences
-        self._resources = Resources(
+        self.resources = Resources(
             shards, streams, routes, self.store, self.divergences, self.one_by_one
         )
         self._groups = GroupedExecution(
-            self.name, self._resources, routes, self._sequential.execute, self.one_by_one
+            self.name, self.resources, routes, self._sequential.execute, self.one_by_one
         )
 
     @property
@@ -85,8 +87,8 @@ class Stacked:
             architecture = ref.architecture
             assert architecture is not None
             stacks = (
-                self._resources.routes.stacks(architecture, "look")
-                and self._resources.stacked_module_of(ref) is not None
+                self.resources.routes.stacks(architecture, "look")
+                and self.resources.stacked_module_of(ref) is not None
             )
             key = (architecture, padded_size(len(rows))) if stacks else None
             groups.setdefault(key, []).append(i)
@@ -96,6 +98,6 @@ class Stacked:
             if key is None:
                 results = self._sequential.predictions(some)
             else:
-                results = self._resources.inference(some[0][0]).predictions(some)
+                results = self.resources.inference(some[0][0]).predictions(some)
             found.update(zip(numbers, results, strict=True))
         return [found[i] for i in range(len(asked))]

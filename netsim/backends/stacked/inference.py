@@ -20,7 +20,7 @@ VALUES_AT_ONCE = 1 << 22
 """Inputs and parameters of one pass: more would leave the cache, or a GPU's memory."""
 
 
-class Inference:
+class StackedInference:
     """Passes in evaluation mode over models of one architecture.
 
     Parameters

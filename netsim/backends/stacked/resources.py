@@ -10,7 +10,7 @@ from torch import Tensor
 from netsim.backends.dispatch import Routes
 from netsim.backends.parameter_store import ParameterStore
 from netsim.backends.stacked.equivalence_check import build
-from netsim.backends.stacked.inference import Inference
+from netsim.backends.stacked.inference import StackedInference
 from netsim.backends.stacked.stacked_module import StackedModule, UnstackableError
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
@@ -71,12 +71,17 @@ class Resources:
                 self._one_by_one.setdefault(f"the model {architecture.name}", str(reason))
         return self._modules[architecture]
 
-    def inference(self, ref: Ref) -> Inference:
+    def infers(self, ref: Ref) -> bool:
+        """Whether models of this architecture have a stacked form, and so an `inference`."""
+        return self.stacked_module_of(ref) is not None
+
+    def inference(self, ref: Ref) -> StackedInference:
         """Passes in evaluation mode over models of one architecture, which has a stacked form."""
         module = self.stacked_module_of(ref)
         assert module is not None
         return self.made_once(
-            (Inference, id(module)), lambda: Inference(module, self.shards, self.store)
+            (StackedInference, id(module)),
+            lambda: StackedInference(module, self.shards, self.store),
         )
 
     def made_once(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ so on a CPU the bits of a result do not depend on which other nodes train in the
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -229,19 +229,37 @@ class Training:
             self._store.slab(optimizers.state_size(c.kind, size)).write(states, rows)
 
 
+class Trainer(Protocol):
+    """What can train jobs again, with the same results."""
+
+    def run(
+        self,
+        jobs: Sequence[Job[LocalSteps]],
+        plan_key: tuple[object, ...],
+        width: int,
+        with_states: bool = False,
+    ) -> None:
+        """Train; arguments as of `Training.run`.
+
+        Parameters
+        ----------
+        jobs, plan_key, width, with_states
+        """
+
+
 class StateAfter(NamedTuple):
     """The recipe of an optimiser's state: the training is run again.
 
     Attributes
     ----------
-    training : Training
+    training : Trainer
     job : Job
         The training.
     plan_key, width
         As for `Training.run`.
     """
 
-    training: Training
+    training: Trainer
     job: Job[LocalSteps]
     plan_key: tuple[object, ...]
     width: int

@@ -117,8 +117,8 @@ def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play,
     limited = only_up_to(most, lambda self, rows, *_: len(rows))
     monkeypatch.setattr(loss_training.LossTraining, "run", limited(loss_training.LossTraining.run))
     for name in ("losses", "gradients", "outputs"):
-        method = getattr(inference.Inference, name)
-        monkeypatch.setattr(inference.Inference, name, limited(method))
+        method = getattr(inference.StackedInference, name)
+        monkeypatch.setattr(inference.StackedInference, name, limited(method))
     parts = play(built, everything)
     assert parts.backend.splits >= 4
     assert not parts.backend.one_by_one

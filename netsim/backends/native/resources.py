@@ -1,0 +1,91 @@
+"""What the native kernels of job types share during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from netsim.backends.native.inference import NativeInference
+from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.library import Library
+from netsim.backends.native.training import NativeTraining
+from netsim.backends.native.workers import Workers
+from netsim.backends.parameter_store import ParameterStore
+from netsim.backends.stacked.resources import Resources
+from netsim.learning.architecture import Architecture
+from netsim.learning.jobs import Job
+from netsim.learning.refs import Ref
+from netsim.learning.shards import Shards
+
+
+class NativeResources:
+    """One kernel, one training and one inference for each architecture.
+
+    Parameters
+    ----------
+    stacked : Resources
+        Of the backend that runs what this one does not: samples, store, divergences.
+    library : Library
+    variants : dict of int to str
+        The instruction set of each architecture that runs here, by its `id`.
+    threads : int
+        Cores that share a call.
+    """
+
+    def __init__(
+        self,
+        stacked: Resources,
+        library: Library,
+        variants: dict[int, str],
+        threads: int,
+    ) -> None:
+        self.shards: Shards = stacked.shards
+        self.routes, self._stacked = stacked.routes, stacked
+        self._library, self._variants = library, variants
+        self._workers = Workers(library, threads)
+        self._kernels: dict[Architecture, Kernel] = {}
+
+    @property
+    def store(self) -> ParameterStore:
+        """Where models lie."""
+        return self._stacked.store
+
+    def infers(self, ref: Ref) -> bool:
+        """Whether the kernel knows the architecture of a model."""
+        return id(ref.architecture) in self._variants
+
+    def inference(self, ref: Ref) -> NativeInference:
+        """Passes in evaluation mode over models of one architecture."""
+        kernel = self._kernel(ref)
+        return self._stacked.made_once(
+            (NativeInference, id(kernel)),
+            lambda: NativeInference(kernel, self.shards, self.store),
+        )
+
+    def training(self, ref: Ref) -> NativeTraining:
+        """Training of models of one architecture."""
+        kernel = self._kernel(ref)
+        return self._stacked.made_once(
+            (NativeTraining, id(kernel)),
+            lambda: NativeTraining(kernel, self.shards, self.store, self._stacked.divergences),
+        )
+
+    def fill(self, jobs: Sequence[Job[Any]], results: Sequence[Sequence[Tensor]]) -> None:
+        """Fill the cells that still exist."""
+        self._stacked.fill(jobs, results)
+
+    def _kernel(self, ref: Ref) -> Kernel:
+        architecture = ref.architecture
+        assert architecture is not None
+        if architecture not in self._kernels:
+            self._kernels[architecture] = Kernel(
+                architecture.module,
+                tuple(self.shards.x.shape[1:]),
+                architecture.dtype,
+                variant=self._variants[id(architecture)],
+                library=self._library,
+                workers=self._workers,
+            )
+        return self._kernels[architecture]

@@ -1,0 +1,93 @@
+"""Which models the native kernel can run here, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from netsim.backends.dispatch import Route
+from netsim.backends.native.graph import UnsupportedError
+from netsim.backends.native.library import Library, LibraryMissingError, load
+from netsim.backends.native.trace import trace
+from netsim.errors import ScenarioError
+from netsim.learning.architecture import Architecture
+
+
+class Support(NamedTuple):
+    """What the native kernel can do for the models of a run.
+
+    Attributes
+    ----------
+    library : Library or None
+    variants : dict of Architecture to str
+        The best instruction set for each model that it knows.
+    reasons : dict of str to str
+        Why it runs nothing, or not a model, by what that concerns.
+    """
+
+    library: Library | None
+    variants: dict[Architecture, str]
+    reasons: dict[str, str]
+
+
+def native_support(architectures: Iterable[Architecture], input_shape: tuple[int, ...]) -> Support:
+    """What the native kernel can do for some models.
+
+    Parameters
+    ----------
+    architectures : iterable of Architecture
+    input_shape : tuple of int
+        Of one sample.
+    """
+    try:
+        library = load()
+    except LibraryMissingError as error:
+        return Support(None, {}, {"the native kernel": str(error)})
+    best = library.variant().name
+    variants: dict[Architecture, str] = {}
+    reasons: dict[str, str] = {}
+    for architecture in architectures:
+        if architecture.device.type != "cpu":
+            reasons["the native kernel"] = "it runs on CPUs alone"
+        elif architecture.is_random:
+            reasons[f"the model {architecture.name}"] = "its random layers draw in PyTorch"
+        else:
+            try:
+                for training in (True, False):
+                    trace(architecture.module, input_shape, training)
+                variants[architecture] = best
+            except UnsupportedError as error:
+                reasons[f"the model {architecture.name}"] = str(error)
+    return Support(library, variants, reasons)
+
+
+def require(support: Support, backend: str, given: Mapping[str, Route]) -> None:
+    """Refuse what a scenario asks of the native kernel and this machine can't do.
+
+    Parameters
+    ----------
+    support : Support
+    backend : str
+        `[run] backend`.
+    given : mapping of str to Route
+        `[run.routes]`.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    missing = support.reasons.get("the native kernel")
+    if backend == "native" and missing:
+        raise ScenarioError(f'[run] backend = "native": {missing}; or write backend = "auto"')
+    if backend != "auto":
+        return
+    known = {v.name for v in support.library.variants} if support.library else set()
+    for name, route in given.items():
+        for key in ("train", "look"):
+            kind, _, variant = str(getattr(route, key)).partition("/")
+            if kind == "native" and variant and variant not in known:
+                raise ScenarioError(
+                    f'[run.routes] "{name}" {key} = "{kind}/{variant}": '
+                    + (missing or f"this machine runs {', '.join(sorted(known))}")
+                    + "; leave the route out to let netsim choose (the last bits may differ)"
+                )

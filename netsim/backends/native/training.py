@@ -1,0 +1,161 @@
+"""Local training by the native kernel, with the default loss: mean cross-entropy of a minibatch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.backends.memory_pool import allocate
+from netsim.backends.native.data import Data, Rows, Steps
+from netsim.backends.native.kernel import Kernel
+from netsim.backends.parameter_store import ParameterStore, Slab, padded
+from netsim.backends.stacked import mixing
+from netsim.backends.stacked.training import StateAfter
+from netsim.backends.stacked.workspace import LocalSteps
+from netsim.learning import optimizers
+from netsim.learning.divergence import Divergences
+from netsim.learning.jobs import Job
+from netsim.learning.refs import Cell
+from netsim.learning.shards import Shards
+
+
+class NativeTraining:
+    """Trains jobs of one architecture, each node whole by one core.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the architecture.
+    shards : Shards
+        The samples of all nodes.
+    store : ParameterStore
+        Where models and states lie: trained models are written there by the kernel.
+    divergences : Divergences
+        To be told of every training.
+    """
+
+    def __init__(
+        self, kernel: Kernel, shards: Shards, store: ParameterStore, divergences: Divergences
+    ) -> None:
+        self._kernel, self._shards, self._store = kernel, shards, store
+        self._divergences = divergences
+        self._data = Data(shards.x, shards.y)
+        self._starts: Tensor | None = None
+
+    def run(
+        self,
+        jobs: Sequence[Job[LocalSteps]],
+        plan_key: tuple[object, ...],
+        width: int,
+        with_states: bool = False,
+    ) -> None:
+        """Train the models of some jobs and fill their cells.
+
+        The state of an optimiser that started anew is left to a recipe unless `with_states`, as in
+        `netsim.backends.stacked.training.Training.run`.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            At most `width`, of one signature.
+        plan_key : tuple
+            Their signature.
+        width : int
+            Most jobs of a call.
+        with_states : bool
+            Whether to store the states of optimisers that started anew.
+        """
+        works = [job.work for job in jobs]
+        first, store = works[0], self._store
+        states = anchors = None
+        if first.has_state:
+            states = _stored(store, jobs, -1)
+            with_states = True
+        if first.anchor_strength is not None:
+            anchors = self._anchors(jobs, -2 if first.has_state else -1)
+        starts = self._gathered(jobs, width)
+        counts = np.array([work.batches.steps for work in works], dtype=np.int64)
+        index, sizes = self._shards.minibatches.table(
+            [work.batches for work in works], int(counts.max())
+        )
+        out = _Results(store.slab(self._kernel.num_values), [job.outputs[0] for job in jobs])
+        kept = [job.outputs[-1] for job in jobs]
+        after = None
+        if with_states and any(cell is not None for cell in kept):
+            size = optimizers.state_size(first.optimizer.kind, self._kernel.graph.num_parameters)
+            after = _Results(store.slab(size), kept)
+        sums = self._kernel.train(
+            self._data,
+            Rows(starts),
+            out.rows,
+            Steps(index, sizes, counts),
+            first.optimizer,
+            np.array([work.rate for work in works]),
+            states=states,
+            states_out=None if after is None else after.rows,
+            anchors=anchors,
+            anchor_strength=first.anchor_strength or 0.0,
+        )
+        self._divergences.note(jobs, torch.from_numpy(sums))
+        out.hand_over()
+        if after is not None:
+            after.hand_over()
+        elif not with_states:
+            for job, cell in zip(jobs, kept, strict=True):
+                if cell is not None:
+                    cell.defer(StateAfter(self, job, plan_key, width))
+
+    def _gathered(self, jobs: Sequence[Job[LocalSteps]], width: int) -> Tensor:
+        """Where jobs start, rows (n, padded D); mixtures left for later are computed there."""
+        columns = padded(self._kernel.num_values)
+        if self._starts is None or len(self._starts) < len(jobs):
+            self._starts = None  # its memory is free before new memory is asked for
+            shape = max(width, len(jobs)), columns
+            self._starts = allocate(shape, self._store.device, self._store.dtype)
+        rows = self._starts[: len(jobs)]
+        mixing.gather(self._store, [job.inputs[0] for job in jobs], rows)
+        return rows
+
+    def _anchors(self, jobs: Sequence[Job[Any]], position: int) -> Rows:
+        """Parameters towards which models are drawn: whole models, or their parameters."""
+        refs = [job.inputs[position] for job in jobs]
+        if all(ref.columns is None for ref in refs):
+            return _stored(self._store, jobs, position)
+        shape = len(refs), padded(refs[0].num_values)
+        rows = torch.empty(shape, device=self._store.device, dtype=self._store.dtype)
+        self._store.gather(refs, rows)
+        return Rows(rows)
+
+
+def _stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
+    """One input of each job where it lies in the store."""
+    slab, numbers = store.rows_of([job.inputs[position] for job in jobs])
+    return Rows(slab.storage, np.array(numbers, dtype=np.int64))
+
+
+class _Results:
+    """Rows that the kernel writes to, of which those that somebody holds are handed over.
+
+    Parameters
+    ----------
+    slab : Slab
+    cells : sequence of Cell or None
+        None for a result that nobody holds any more; it is computed all the same.
+    """
+
+    def __init__(self, slab: Slab, cells: Sequence[Cell | None]) -> None:
+        self._slab, self._cells = slab, cells
+        self._numbers = slab.take(len(cells))
+        self.rows = Rows(slab.storage, np.array(self._numbers, dtype=np.int64))
+
+    def hand_over(self) -> None:
+        """Give the rows to their cells; those of results that nobody holds are free again."""
+        for cell, number in zip(self._cells, self._numbers, strict=True):
+            if cell is None:
+                self._slab.release(number)
+            else:
+                cell.store_in(self._slab, number)
