@@ -1,0 +1,119 @@
+"""A network as the kernel sees it: layers that read and write numbered values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from netsim.backends.native.records import Kind
+
+
+class UnsupportedError(Exception):
+    """The kernel does not know something that a module holds; names it."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Where one named tensor lies in a model's row."""
+
+    name: str
+    start: int
+    stop: int
+    shape: tuple[int, ...]
+
+
+def slices_of(module: nn.Module) -> tuple[tuple[Slice, ...], int]:
+    """A module's tensors in row order: parameters, floating-point buffers; how many parameters."""
+    found, position, num_parameters = [], 0, 0
+    buffers = [(n, b) for n, b in module.named_buffers() if b.is_floating_point()]
+    for name, tensor in [*module.named_parameters(), *buffers]:
+        stop = position + tensor.numel()
+        found.append(Slice(name, position, stop, tuple(tensor.shape)))
+        position = stop
+        num_parameters += tensor.numel() if isinstance(tensor, nn.Parameter) else 0
+    return tuple(found), num_parameters
+
+
+@dataclass
+class Value:
+    """What flows between layers: a map (C, H, W), or dense values (K,) or (T, E).
+
+    Attributes
+    ----------
+    learns : bool
+        Whether a parameter lies before it.
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    learns: bool
+
+    @property
+    def is_dense(self) -> bool:
+        return len(self.shape) < 3
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass
+class Layer:
+    """One row of the kernel's table.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Values that it reads.
+    out : int
+        The value that it writes; -1 for none.
+    settings : dict
+        Fields of its record that depend on neither samples nor vectors.
+    tensors : dict
+        Its parameters and buffers by role.
+    """
+
+    kind: Kind
+    sources: tuple[int, ...]
+    out: int
+    settings: dict[str, Any] = field(default_factory=dict)
+    tensors: Mapping[str, Slice] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass
+class Graph:
+    """A forward pass.
+
+    Attributes
+    ----------
+    exports : tuple of int
+        Values that leave it, in order; all of them dense.
+    mask_values : int
+        Values of dropout's masks a sample.
+    masks : tuple of ((...), float)
+        Shape of a sample's mask and probability, for each dropout in the order of their drawing.
+    """
+
+    values: list[Value]
+    layers: list[Layer]
+    exports: tuple[int, ...]
+    slices: tuple[Slice, ...]
+    num_parameters: int
+    masks: tuple[tuple[tuple[int, ...], float], ...]
+
+    @property
+    def num_values(self) -> int:
+        return self.slices[-1].stop if self.slices else 0
+
+    @property
+    def mask_values(self) -> int:
+        return sum(math.prod(shape) for shape, _ in self.masks)
+
+    @property
+    def export_width(self) -> int:
+        return sum(self.values[v].size for v in self.exports)

@@ -1,0 +1,380 @@
+"""The layers that the kernel knows, each from its module: settings, shapes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from netsim.backends.native.graph import Layer, Slice, UnsupportedError, Value
+from netsim.backends.native.records import Flag, Kind
+
+
+class Samples:
+    """The input, before it is known whether it is read as a map or as dense values."""
+
+
+class Stacked(tuple[Value, ...]):
+    """Maps side by side in a dimension behind the channels, (B, C, n, H, W)."""
+
+
+class Builder:
+    """Values and layers of a forward pass, as they come.
+
+    Parameters
+    ----------
+    slices : dict of str to Slice
+        The module's tensors.
+    input_shape : tuple of int
+        Of one sample.
+    training : bool
+    """
+
+    def __init__(
+        self, slices: dict[str, Slice], input_shape: tuple[int, ...], training: bool
+    ) -> None:
+        self.slices, self.input_shape, self.training = slices, input_shape, training
+        self.samples = Samples()
+        self.values: list[Value] = []
+        self.layers: list[Layer] = []
+        self.masks: list[tuple[tuple[int, ...], float]] = []
+        self._inputs: dict[bool, Value] = {}
+        self._taken: set[str] = set()
+
+    def value(self, shape: tuple[int, ...], learns: bool) -> Value:
+        """A new value."""
+        self.values.append(Value(len(self.values), shape, learns))
+        return self.values[-1]
+
+    def read(self, x: Any, name: str, is_flat: bool = False) -> Value:
+        """What a layer reads; the input becomes a value when it first is."""
+        if isinstance(x, Value):
+            return x
+        if not isinstance(x, Samples):
+            raise UnsupportedError(f"the argument of {name}")
+        dense = is_flat or len(self.input_shape) == 1
+        if not dense and len(self.input_shape) != 3:
+            raise UnsupportedError(f"{name} on inputs of shape {self.input_shape}")
+        if dense not in self._inputs:
+            size = 1
+            for side in self.input_shape:
+                size *= side
+            made = self.value((size,) if dense else self.input_shape, False)
+            kind = Kind.INPUT_DENSE if dense else Kind.INPUT_MAP
+            self.layers.append(Layer(kind, (), made.number, {}, {}, "input"))
+            self._inputs[dense] = made
+        return self._inputs[dense]
+
+    def dense(self, x: Any, name: str) -> Value:
+        """A value (B, K)."""
+        value = self.read(x, name)
+        if len(value.shape) != 1:
+            raise UnsupportedError(f"{name} on values of shape {value.shape}")
+        return value
+
+    def map(self, x: Any, name: str) -> Value:
+        """A value (B, C, H, W)."""
+        value = self.read(x, name)
+        if value.is_dense:
+            raise UnsupportedError(f"{name} on values of shape {value.shape}")
+        return value
+
+    def layer(
+        self,
+        kind: Kind,
+        sources: tuple[Value, ...],
+        shape: tuple[int, ...],
+        settings: dict[str, Any],
+        tensors: dict[str, Slice],
+        name: str,
+    ) -> Value:
+        """A new layer and the value that it gives."""
+        learns = bool(tensors) or any(s.learns for s in sources)
+        out = self.value(shape, learns)
+        numbers = tuple(s.number for s in sources)
+        self.layers.append(Layer(kind, numbers, out.number, settings, tensors, name))
+        return out
+
+    def tensors(self, name: str, **roles: str) -> dict[str, Slice]:
+        """A layer's own tensors by role; those that it does not have are left out."""
+        found = {}
+        for role, attribute in roles.items():
+            full = f"{name}.{attribute}" if name else attribute
+            if full in self.slices:
+                found[role] = self.slices[full]
+        for part in found.values():
+            if part.name in self._taken:
+                raise UnsupportedError(f"a layer that runs twice ({name})")
+            self._taken.add(part.name)
+        return found
+
+    def add(self, a: Any, b: Any) -> Value:
+        """The sum of two values of one shape."""
+        a, b = self.read(a, "a sum"), self.read(b, "a sum")
+        if a.shape != b.shape:
+            raise UnsupportedError(f"a sum of values of shapes {a.shape} and {b.shape}")
+        return self.layer(Kind.ADD, (a, b), a.shape, {}, {}, "add")
+
+    def flatten(self, x: Any, start: int, end: int) -> Value:
+        """Dense values of a map, or maps in turn of stacked ones."""
+        if isinstance(x, Stacked):
+            if (start, end) != (1, 2):
+                raise UnsupportedError("flattening that mixes channels with pixels")
+            return self.interleave(x)
+        if start != 1 or end != -1:
+            raise UnsupportedError(f"flattening of dimensions {start} to {end}")
+        value = self.read(x, "flatten", is_flat=True)
+        if value.is_dense:
+            if len(value.shape) == 1:
+                return value
+            flat = Value(value.number, (value.size,), value.learns)
+            self.values[value.number] = flat
+            return flat
+        return self.layer(Kind.FLATTEN, (value,), (value.size,), {}, {}, "flatten")
+
+    def stack(self, parts: Any, dim: int) -> Stacked:
+        """Maps of one shape side by side, to be flattened into channels."""
+        maps = [self.map(p, "stack") for p in parts]
+        if dim != 2 or len({m.shape for m in maps}) != 1:
+            raise UnsupportedError(f"stack in dimension {dim}")
+        return Stacked(maps)
+
+    def interleave(self, parts: Stacked) -> Value:
+        """One channel of each map in turn."""
+        channels, *image = parts[0].shape
+        return self._joined(
+            list(parts),
+            (channels * len(parts), *image),
+            [(k, len(parts)) for k in range(len(parts))],
+        )
+
+    def concatenate(self, parts: Any, dim: int) -> Value:
+        """Channels one behind the other."""
+        values = [self.read(p, "cat") for p in parts]
+        if dim not in (1, 1 - 1 - len(values[0].shape)) or len({v.shape[1:] for v in values}) != 1:
+            raise UnsupportedError(f"cat in dimension {dim}")
+        starts, at = [], 0
+        for value in values:
+            starts.append((at, 1))
+            at += value.shape[0]
+        return self._joined(values, (at, *values[0].shape[1:]), starts)
+
+    def _joined(
+        self, parts: list[Value], shape: tuple[int, ...], places: list[tuple[int, int]]
+    ) -> Value:
+        out = self.value(shape, any(p.learns for p in parts))
+        for part, (start, step) in zip(parts, places, strict=True):
+            settings = {"count": part.shape[0], "first": 0, "second": start, "step": step}
+            numbers = (part.number,)
+            self.layers.append(Layer(Kind.COPY_CHANNELS, numbers, out.number, settings, {}, "cat"))
+        return out
+
+    def chunk(self, x: Any, chunks: int, dim: int) -> tuple[Value, ...]:
+        """Channels in parts of one size."""
+        value = self.read(x, "chunk")
+        channels, *image = value.shape
+        if dim != 1 or chunks < 1 or channels % chunks:
+            raise UnsupportedError(f"chunk in dimension {dim}, {channels} channels in {chunks}")
+        size = channels // chunks
+        return tuple(
+            self.layer(
+                Kind.COPY_CHANNELS,
+                (value,),
+                (size, *image),
+                {"count": size, "first": k * size, "second": 0, "step": 1},
+                {},
+                "chunk",
+            )
+            for k in range(chunks)
+        )
+
+
+def activation(builder: Builder, kind: Kind, name: str, x: Any, real: float = 0.0) -> Value:
+    """A function of each value."""
+    value = builder.read(x, name)
+    return builder.layer(kind, (value,), value.shape, {"real1": real}, {}, name)
+
+
+def _identity(builder: Builder, layer: Any, name: str, x: Any) -> Any:
+    return x
+
+
+def _flatten(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    return builder.flatten(x, layer.start_dim, layer.end_dim)
+
+
+def _linear(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.dense(x, f"Linear ({name})")
+    tensors = builder.tensors(name, weight="weight", bias="bias")
+    return builder.layer(Kind.LINEAR, (value,), (layer.out_features,), {}, tensors, name)
+
+
+def _pair(x: Any) -> tuple[int, int]:
+    return (x, x) if isinstance(x, int) else (int(x[0]), int(x[1]))
+
+
+def _conv(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.map(x, f"Conv2d ({name})")
+    (kh, kw), (sh, sw) = layer.kernel_size, layer.stride
+    if layer.padding_mode != "zeros" or _pair(layer.dilation) != (1, 1):
+        raise UnsupportedError(f"Conv2d with dilation or {layer.padding_mode} padding ({name})")
+    if layer.padding == "same":
+        if not kh % 2 or not kw % 2:
+            raise UnsupportedError(f"Conv2d with an even kernel and padding same ({name})")
+        ph, pw = kh // 2, kw // 2
+    else:
+        ph, pw = (0, 0) if layer.padding == "valid" else _pair(layer.padding)
+    _, height, width = value.shape
+    out = (height + 2 * ph - kh) // sh + 1, (width + 2 * pw - kw) // sw + 1
+    if min(out) < 1:
+        raise UnsupportedError(f"Conv2d larger than its input ({name})")
+    settings = _window((kh, kw), (sh, sw), (ph, pw), out) | {"groups": layer.groups}
+    tensors = builder.tensors(name, weight="weight", bias="bias")
+    shape = layer.out_channels, *out
+    return builder.layer(Kind.CONV, (value,), shape, settings, tensors, name)
+
+
+def _window(
+    kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, int], out: tuple[int, int]
+) -> dict[str, Any]:
+    parts = {"kernel": kernel, "stride": stride, "pad": pad}
+    sides = {f"{k}_{s}": v[i] for k, v in parts.items() for i, s in enumerate("hw")}
+    return sides | {"out_height": out[0], "out_width": out[1]}
+
+
+def _pool(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    is_max = isinstance(layer, nn.MaxPool2d)
+    value = builder.map(x, f"{type(layer).__name__} ({name})")
+    odd = (_pair(layer.dilation) != (1, 1) or layer.return_indices) if is_max else False
+    if odd or getattr(layer, "divisor_override", None) is not None:
+        raise UnsupportedError(
+            f"{type(layer).__name__} with dilation, indices or a divisor ({name})"
+        )
+    kernel, pad = _pair(layer.kernel_size), _pair(layer.padding)
+    stride = _pair(layer.stride)
+    out = []
+    for side, k, s, p in zip(value.shape[1:], kernel, stride, pad, strict=True):
+        spare = side + 2 * p - k
+        n = (-(-spare // s) if layer.ceil_mode else spare // s) + 1
+        if layer.ceil_mode and (n - 1) * s >= side + p:  # it would begin in the right padding
+            n -= 1
+        out.append(n)
+    if min(out) < 1:
+        raise UnsupportedError(f"{type(layer).__name__} larger than its input ({name})")
+    settings = _window(kernel, stride, pad, (out[0], out[1]))
+    if not is_max and layer.count_include_pad:
+        settings["flags"] = Flag.COUNT_PADDING
+    kind = Kind.MAX_POOL if is_max else Kind.AVG_POOL
+    return builder.layer(kind, (value,), (value.shape[0], *out), settings, {}, name)
+
+
+def _adaptive_pool(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.map(x, f"AdaptiveAvgPool2d ({name})")
+    size = layer.output_size
+    size = (size, size) if size is None or isinstance(size, int) else size
+    out = [side if n is None else n for n, side in zip(size, value.shape[1:], strict=True)]
+    settings = {"out_height": out[0], "out_width": out[1], "flags": Flag.ADAPTIVE}
+    return builder.layer(Kind.AVG_POOL, (value,), (value.shape[0], *out), settings, {}, name)
+
+
+def _batch_norm(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.read(x, f"{type(layer).__name__} ({name})")
+    if layer.momentum is None:
+        raise UnsupportedError(f"{type(layer).__name__} with a cumulative mean ({name})")
+    if len(value.shape) != (1 if isinstance(layer, nn.BatchNorm1d) else 3):
+        raise UnsupportedError(f"{type(layer).__name__} on values of shape {value.shape} ({name})")
+    roles = {"weight": "weight", "bias": "bias"}
+    tracked = {"running_mean": "running_mean", "running_var": "running_var"}
+    tensors = builder.tensors(name, **roles, **tracked)
+    own = builder.training or "running_mean" not in tensors
+    settings = {
+        "flags": Flag.TRAINING if own else Flag(0),
+        "real1": layer.eps,
+        "real2": layer.momentum if builder.training else 0.0,
+    }
+    if own and not builder.training:
+        raise UnsupportedError(f"{type(layer).__name__} without running statistics ({name})")
+    return builder.layer(Kind.BATCH_NORM, (value,), value.shape, settings, tensors, name)
+
+
+def _group_norm(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.read(x, f"{type(layer).__name__} ({name})")
+    groups, flags, count = 1, Flag(0), value.shape[0]
+    if isinstance(layer, nn.GroupNorm):
+        groups = layer.num_groups
+        if len(value.shape) == 2:
+            raise UnsupportedError(f"GroupNorm on values of shape {value.shape} ({name})")
+    else:
+        if tuple(layer.normalized_shape) != value.shape or len(value.shape) == 2:
+            raise UnsupportedError(f"LayerNorm over a part of {value.shape} ({name})")
+        flags, count = Flag.AFFINE_BY_VALUE, value.size
+    settings = {"groups": groups, "flags": flags, "real1": layer.eps, "count": count}
+    tensors = builder.tensors(name, weight="weight", bias="bias")
+    return builder.layer(Kind.GROUP_NORM, (value,), value.shape, settings, tensors, name)
+
+
+def _dropout(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    value = builder.read(x, f"Dropout ({name})")
+    if not builder.training or layer.p == 0:
+        return value
+    settings = {"first": sum(_product(shape) for shape, _ in builder.masks)}
+    builder.masks.append((value.shape, layer.p))
+    return builder.layer(Kind.DROPOUT, (value,), value.shape, settings, {}, name)
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    result = 1
+    for side in shape:
+        result *= side
+    return result
+
+
+def _embedding(builder: Builder, layer: Any, name: str, x: Any) -> Value:
+    if not isinstance(x, Samples):
+        raise UnsupportedError(f"Embedding of computed values ({name})")
+    if layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse:
+        raise UnsupportedError(
+            f"Embedding with max_norm, scale_grad_by_freq or sparse gradients ({name})"
+        )
+    length = _product(builder.input_shape)
+    padding = -1 if layer.padding_idx is None else layer.padding_idx
+    settings = {
+        "channels": length,
+        "width": layer.embedding_dim,
+        "count": layer.num_embeddings,
+        "first": padding,
+    }
+    tensors = builder.tensors(name, weight="weight")
+    shape = (length, layer.embedding_dim)
+    return builder.layer(Kind.EMBEDDING, (), shape, settings, tensors, name)
+
+
+def _simple(kind: Kind) -> Callable[[Builder, Any, str, Any], Value]:
+    return lambda builder, layer, name, x: activation(builder, kind, name, x)
+
+
+MODULES: dict[type[nn.Module], Callable[[Builder, Any, str, Any], Any]] = {
+    nn.Identity: _identity,
+    nn.Flatten: _flatten,
+    nn.Linear: _linear,
+    nn.Conv2d: _conv,
+    nn.MaxPool2d: _pool,
+    nn.AvgPool2d: _pool,
+    nn.AdaptiveAvgPool2d: _adaptive_pool,
+    nn.BatchNorm1d: _batch_norm,
+    nn.BatchNorm2d: _batch_norm,
+    nn.GroupNorm: _group_norm,
+    nn.LayerNorm: _group_norm,
+    nn.Dropout: _dropout,
+    nn.Embedding: _embedding,
+    nn.ReLU: _simple(Kind.RELU),
+    nn.Tanh: _simple(Kind.TANH),
+    nn.Sigmoid: _simple(Kind.SIGMOID),
+    nn.LeakyReLU: lambda b, layer, name, x: activation(
+        b, Kind.LEAKY_RELU, name, x, layer.negative_slope
+    ),
+    nn.GELU: lambda b, layer, name, x: activation(
+        b, Kind.GELU if layer.approximate == "none" else Kind.GELU_TANH, name, x
+    ),
+}

@@ -1,0 +1,352 @@
+"""Lays out a graph for the kernel: packed rows of parameters, and a table a number of samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value
+from netsim.backends.native.records import (
+    ABSENT,
+    OP_FIELDS,
+    OP_REALS,
+    Flag,
+    Kind,
+)
+
+_IDS = count(1)
+
+_IN_PLACE_AFTER = (Kind.LINEAR, Kind.CONV, Kind.BATCH_NORM, Kind.GROUP_NORM, Kind.ADD)
+"""Layers that do not read their own result on the way back."""
+
+
+def up(n: int, to: int) -> int:
+    """`n` rounded up to a multiple of `to`."""
+    return -(-n // to) * to
+
+
+class Packing:
+    """How a model's row lies in a workspace, each row of a matrix padded to whole vectors.
+
+    Parameters
+    ----------
+    graph : Graph
+    lanes : int
+        Scalars of a vector.
+
+    Attributes
+    ----------
+    segments : (n, 5) int64
+        As the kernel's record says.
+    places : dict of str to (int, int)
+        Where a tensor begins, and how far apart its rows are.
+    """
+
+    def __init__(self, graph: Graph, lanes: int) -> None:
+        matrices = {
+            layer.tensors["weight"].name for layer in graph.layers if layer.kind is Kind.LINEAR
+        }
+        self.places: dict[str, tuple[int, int]] = {}
+        self.lengths: dict[str, int] = {}
+        segments, at, self.num_parameters = [], 0, 0
+        for part in graph.slices:
+            rows, columns = (part.shape) if part.name in matrices else (1, part.stop - part.start)
+            pitch = up(columns, lanes)
+            segments.append((part.start, at, rows, columns, pitch))
+            self.places[part.name] = at, pitch
+            self.lengths[part.name] = rows * pitch
+            at += rows * pitch
+            if part.stop <= graph.num_parameters:
+                self.num_parameters = at
+        self.num_values = at
+        self.segments = np.array(segments, dtype=np.int64).reshape(-1, 5)
+
+
+class Table:
+    """The layers for one number of samples.
+
+    Parameters
+    ----------
+    graph : Graph
+    packing : Packing
+    lanes : int
+    samples : int
+    learns : bool
+        Whether there is a way back.
+    offsets : list of int
+        The kernel's table of offsets, to which this one adds its own.
+
+    Attributes
+    ----------
+    ops : (n, fields) int64
+    id : int
+        Unique in the process and never 0.
+    num_values : int
+        Scalars that the values take.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        packing: Packing,
+        lanes: int,
+        samples: int,
+        learns: bool,
+        offsets: list[int],
+    ) -> None:
+        self._graph, self._packing, self._lanes = graph, packing, lanes
+        self.samples, self._learns, self._offsets = samples, learns, offsets
+        self.id, self.num_values = next(_IDS), 0
+        self._records: list[dict[str, Any]] = []
+        self._readers: dict[int, int] = {}
+        for layer in graph.layers:
+            for source in layer.sources:
+                self._readers[source] = self._readers.get(source, 0) + 1
+        for number in graph.exports:
+            self._readers[number] = self._readers.get(number, 0) + 1
+        self._values: dict[int, int] = {}
+        self._gradients: dict[int, int] = {}
+        self._parts: dict[int, list[int]] = {}
+        self._makers: dict[int, Layer] = {}
+        self._waiting: dict[int, int] = {}
+        for layer in graph.layers:
+            if layer.out >= 0:
+                self._waiting[layer.out] = self._waiting.get(layer.out, 0) + 1
+        for layer in graph.layers:
+            self._place(layer)
+        self._export()
+        self.ops = _encoded(self._records)
+
+    def pitch(self, value: Value) -> int:
+        """Scalars from row to row: of a map's rows of pixels, of a dense value's samples."""
+        if value.is_dense:
+            return up(value.size, self._lanes)
+        # A convolution reads whole vectors, which may end behind the last sample of a row.
+        return up(value.shape[2] * self.samples, self._lanes) + self._lanes
+
+    def _length(self, value: Value) -> int:
+        if value.is_dense:
+            return self.samples * self.pitch(value)
+        return value.shape[0] * value.shape[1] * self.pitch(value)
+
+    def _room(self, length: int) -> int:
+        at = self.num_values
+        self.num_values += up(length, 16)
+        return at
+
+    def _new_value(self, layer: Layer, value: Value) -> None:
+        """Room for what a layer writes, the first time; ReLU may write over what it reads."""
+        number = value.number
+        if number in self._values:
+            return
+        if layer.kind is Kind.RELU:
+            source = layer.sources[0]
+            maker = self._makers.get(source)
+            if maker and maker.kind in _IN_PLACE_AFTER and self._readers[source] == 1:
+                self._values[number] = self._values[source]
+                if source in self._gradients:
+                    self._gradients[number] = self._gradients[source]
+                return
+        self._values[number] = self._room(self._length(value))
+        if value.learns and self._learns:
+            self._gradients[number] = self._room(self._length(value))
+
+    def _gradient_for(self, number: int) -> int:
+        """Where a reader of a value puts its gradient; -1 if nobody wants it."""
+        if number not in self._gradients:
+            return -1
+        if self._readers[number] == 1:
+            return self._gradients[number]
+        return self._parts[number].pop()
+
+    def _split(self, value: Value) -> None:
+        """Readers of a value put their gradients beside each other; then they are added up."""
+        readers = self._readers.get(value.number, 0)
+        if value.number not in self._gradients or readers < 2:
+            return
+        into = self._gradients[value.number]
+        parts = [self._room(self._length(value)) for _ in range(readers)]
+        sums = [(parts[0], parts[1])] + [(into, part) for part in parts[2:]]
+        for a, b in reversed(sums):  # the way back goes through the table from its end
+            self._records.append(
+                self._shape(value)
+                | {
+                    "kind": Kind.SPLIT,
+                    "source_gradient": into,
+                    "out_gradient": a,
+                    "second_gradient": b,
+                }
+            )
+        self._parts[value.number] = parts
+
+    def _shape(self, value: Value, out: Value | None = None) -> dict[str, Any]:
+        sizes = (value.size, 1, 1) if value.is_dense else value.shape
+        record = dict(zip(("channels", "height", "width"), sizes, strict=True))
+        record["pitch"] = self.pitch(value)
+        record["flags"] = int(Flag.DENSE) if value.is_dense else 0
+        if out is not None:
+            sizes = (out.size, 1, 1) if out.is_dense else out.shape
+            record |= dict(
+                zip(("out_channels", "out_height", "out_width"), sizes, strict=True)
+            )
+            record["out_pitch"] = self.pitch(out)
+        return record
+
+    def _place(self, layer: Layer) -> None:
+        graph, packing = self._graph, self._packing
+        record: dict[str, Any] = {}
+        if layer.out >= 0:
+            out = graph.values[layer.out]
+            source = graph.values[layer.sources[0]] if layer.sources else out
+            record = self._shape(source, out)
+            self._new_value(layer, out)
+            record["out"] = self._values[layer.out]
+            record["out_gradient"] = self._gradients.get(layer.out, -1)
+            self._makers.setdefault(layer.out, layer)
+        for prefix, number in zip(("source", "second"), layer.sources, strict=False):
+            record[prefix] = self._values[number]
+            record[f"{prefix}_gradient"] = self._gradient_for(number)
+        if layer.kind is Kind.RELU and record["out"] == record["source"]:
+            record["source_gradient"] = record["out_gradient"]
+        record |= {k: v for k, v in layer.settings.items() if k != "flags"}
+        record["kind"] = layer.kind
+        record["flags"] = record.get("flags", 0) | int(layer.settings.get("flags", 0))
+        for role, part in layer.tensors.items():
+            at, pitch = packing.places[part.name]
+            record[role] = at
+            if role == "weight":
+                record["weight_pitch"] = pitch
+        special = _SPECIAL.get(layer.kind)
+        if special is not None:
+            special(self, layer, record)
+        self._records.append(record)
+        if layer.out >= 0:
+            self._waiting[layer.out] -= 1
+            if not self._waiting[layer.out]:
+                self._split(graph.values[layer.out])
+
+    def _export(self) -> None:
+        at = 0
+        for number in self._graph.exports:
+            value = self._graph.values[number]
+            record = self._shape(value)
+            record |= {
+                "kind": Kind.EXPORT,
+                "source": self._values[number],
+                "source_gradient": self._gradient_for(number),
+                "first": at,
+                "aux": self._room(self.pitch(value)),
+            }
+            self._records.append(record)
+            at += value.size
+        self._records[-1]["flags"] |= int(Flag.FINAL)
+
+    def add_offsets(self, offsets: Sequence[int]) -> int:
+        """Adds to the kernel's table of offsets; gives where they begin."""
+        at = len(self._offsets)
+        self._offsets.extend(offsets)
+        return at
+
+    def conv(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Where a convolution's input is staged, and what its kernel's entries meet there."""
+        r, B = record, self.samples
+        height, pitch, step = r["height"], r["pitch"], B
+        staged = 0
+        padded, strided = r["pad_h"] or r["pad_w"], r["stride_w"] != 1
+        if padded or strided:
+            r["flags"] |= int(Flag.STAGED) | (int(Flag.PHASED) if strided else 0)
+            height = r["height"] + 2 * r["pad_h"]
+            if strided:
+                step = up(r["out_width"] * B, self._lanes)
+                pitch = step * r["kernel_w"]
+            else:
+                pitch = up((r["width"] + 2 * r["pad_w"]) * B, self._lanes) + self._lanes
+            staged = up(r["channels"] * height * pitch, 16)
+            if r["source_gradient"] >= 0:
+                r["aux_gradient"] = self._room(staged)
+        per_group = r["channels"] // r["groups"]
+        kernel = per_group * r["kernel_h"] * r["kernel_w"]
+        r["aux"], r["count"] = self._room(staged + r["out_channels"] * kernel), staged
+        r |= {"staged_height": height, "staged_pitch": pitch, "staged_step": step}
+        r["offsets"] = self.add_offsets(
+            [
+                (c * height + y) * pitch + x * step
+                for c in range(per_group)
+                for y in range(r["kernel_h"])
+                for x in range(r["kernel_w"])
+            ]
+        )
+
+    def linear(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Where a linear layer's rows begin."""
+        rows = range(record["out_channels"])
+        record["offsets"] = self.add_offsets([n * record["pitch"] for n in rows])
+
+    def batch_norm(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Room for mean and scale of each channel."""
+        values = self.samples * record["height"] * record["width"]
+        if record["flags"] & Flag.TRAINING and values < 2:
+            raise ValueError("Expected more than 1 value per channel when training")
+        dense = record["flags"] & Flag.DENSE
+        record["aux"] = self._room(2 * record["pitch" if dense else "channels"])
+
+    def group_norm(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Room for statistics of each sample and group, and for the gradient of scale and shift."""
+        samples = self.samples if record["flags"] & Flag.DENSE else up(self.samples, self._lanes)
+        record["aux"] = self._room(2 * record["groups"] * samples + 2 * record["count"])
+
+    def embedding(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Room for the gradient."""
+        record |= {"channels": layer.settings["channels"], "width": layer.settings["width"]}
+        record["aux"] = self._room(record["count"] * record["width"])
+
+    def unused(self, layer: Layer, record: dict[str, Any]) -> None:
+        """How long the tensor is, padded."""
+        record["count"] = self._packing.lengths[layer.tensors["weight"].name]
+
+
+_SPECIAL = {
+    Kind.CONV: Table.conv,
+    Kind.LINEAR: Table.linear,
+    Kind.BATCH_NORM: Table.batch_norm,
+    Kind.GROUP_NORM: Table.group_norm,
+    Kind.EMBEDDING: Table.embedding,
+    Kind.UNUSED: Table.unused,
+}
+
+
+def _encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
+    """Records as the kernel reads them."""
+    width = len(OP_FIELDS) + len(OP_REALS)
+    found = np.zeros((len(records), width), dtype=np.int64)
+    reals = found.view(np.float64)
+    columns = {name: i for i, name in enumerate([*OP_FIELDS, *OP_REALS])}
+    for name in ABSENT:
+        found[:, columns[name]] = -1
+    for row, real, record in zip(found, reals, records, strict=True):
+        for name, value in record.items():
+            if name in OP_REALS:
+                real[columns[name]] = value
+            else:
+                row[columns[name]] = int(value)
+    return found
+
+
+def largest_minibatch(graph: Graph, samples: int, values: int = 1 << 21) -> int:
+    """How many of `samples` go through the graph at a time where they are only looked at.
+
+    A function of the graph and their number alone, so that the bits of a result are, too.
+    """
+    most = max((v.size for v in graph.values), default=1)
+    return max(1, min(samples, 64, values // most))
+
+
+def check_single_input(graph: Graph) -> None:
+    """Whether there is something to run."""
+    if not graph.exports or math.prod(graph.values[graph.exports[-1]].shape) == 0:
+        raise UnsupportedError("a module without outputs")

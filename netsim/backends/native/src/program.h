@@ -1,0 +1,248 @@
+/* Runs jobs: takes a node's model into the workspace, goes through its minibatches layer by layer,
+   and writes what came of it. Only `pack` and `unpack` touch the caller's rows, value by value. */
+#pragma once
+#include "convolution.h"
+#include "dense.h"
+#include "elementwise.h"
+#include "loss.h"
+#include "normalization.h"
+#include "optimizer.h"
+#include "pooling.h"
+
+namespace netsim {
+namespace NETSIM_VARIANT {
+
+template <class T> void forward_op(const Op& op, Machine<T>& m) {
+  const bool dense = op.flags & kDense;
+  switch (op.kind) {
+    case kInputMap: return input_map(op, m);
+    case kInputDense: return input_dense(op, m);
+    case kLinear: return linear_forward(op, m);
+    case kConv: return conv_forward(op, m);
+    case kRelu: return activation_forward<Relu>(op, m);
+    case kLeakyRelu: return activation_forward<LeakyRelu>(op, m);
+    case kGelu: return activation_forward<Gelu>(op, m);
+    case kGeluTanh: return activation_forward<GeluTanh>(op, m);
+    case kTanh: return activation_forward<Tanh>(op, m);
+    case kSigmoid: return activation_forward<Sigmoid>(op, m);
+    case kReluMaxPool2: return relu_pool_forward(op, m);
+    case kMaxPool: return max_pool_forward(op, m);
+    case kAvgPool: return average_pool_forward(op, m);
+    case kFlatten: return flatten_forward(op, m);
+    case kBatchNorm: return dense ? batch_norm_dense_forward(op, m) : batch_norm_map_forward(op, m);
+    case kGroupNorm: return dense ? group_norm_dense_forward(op, m) : group_norm_map_forward(op, m);
+    case kDropout: return dropout<T, false>(op, m);
+    case kAdd: return add_forward(op, m);
+    case kCopyChannels: return copy_channels_forward(op, m);
+    case kExport: return export_forward(op, m);
+    case kEmbedding: return embedding_forward(op, m);
+    default: return;  // a value that splits, and unused parameters, have no forward pass
+  }
+}
+
+template <class T> void backward_op(const Op& op, Machine<T>& m) {
+  if (op.kind == kExport) return export_backward(op, m);
+  if (op.kind == kUnused) return unused_backward(op, m);
+  if (op.dout < 0) return;  // nothing before it learns
+  const bool dense = op.flags & kDense;
+  switch (op.kind) {
+    case kLinear: return linear_backward(op, m);
+    case kConv: return conv_backward(op, m);
+    case kRelu: return activation_backward<Relu>(op, m);
+    case kLeakyRelu: return activation_backward<LeakyRelu>(op, m);
+    case kGelu: return activation_backward<Gelu>(op, m);
+    case kGeluTanh: return activation_backward<GeluTanh>(op, m);
+    case kTanh: return activation_backward<Tanh>(op, m);
+    case kSigmoid: return activation_backward<Sigmoid>(op, m);
+    case kReluMaxPool2: return relu_pool_backward(op, m);
+    case kMaxPool: return max_pool_backward(op, m);
+    case kAvgPool: return average_pool_backward(op, m);
+    case kFlatten: return flatten_backward(op, m);
+    case kBatchNorm:
+      return dense ? batch_norm_dense_backward(op, m) : batch_norm_map_backward(op, m);
+    case kGroupNorm:
+      return dense ? group_norm_dense_backward(op, m) : group_norm_map_backward(op, m);
+    case kDropout: return dropout<T, true>(op, m);
+    case kAdd: return add_backward(op, m);
+    case kCopyChannels: return copy_channels_backward(op, m);
+    case kSplit: return split_backward(op, m);
+    case kEmbedding: return embedding_backward(op, m);
+    default: return;
+  }
+}
+
+/* Rows of tensors to rows that are whole vectors, zeros behind their end; and back. */
+template <class T> void pack(const Call& c, T* packed, const T* row, Index stop) {
+  for (Index s = 0; s < c.num_segments; ++s) {
+    const Segment& g = c.segments[s];
+    if (g.row_offset >= stop) return;
+    for (Index r = 0; r < g.rows; ++r) {
+      T* to = packed + g.packed_offset + r * g.pitch;
+      copy(to, row + g.row_offset + r * g.columns, g.columns);
+      zero(to + g.columns, g.pitch - g.columns);
+    }
+  }
+}
+template <class T> void unpack(const Call& c, T* row, const T* packed, Index stop) {
+  for (Index s = 0; s < c.num_segments; ++s) {
+    const Segment& g = c.segments[s];
+    if (g.row_offset >= stop) return;
+    for (Index r = 0; r < g.rows; ++r)
+      copy(row + g.row_offset + r * g.columns, packed + g.packed_offset + r * g.pitch, g.columns);
+  }
+}
+
+template <class T> class Worker {
+ public:
+  Worker(const Call& call, void* workspace)
+      : call_(call), layout_(layout_of(call)), used_for_(static_cast<int64_t*>(workspace)),
+        base_(reinterpret_cast<T*>(static_cast<char*>(workspace) + kHeaderBytes)) {}
+
+  void run() {
+    for (;;) {
+      const int64_t job = __atomic_fetch_add(call_.next, 1, __ATOMIC_RELAXED);
+      if (job >= call_.num_jobs) return;
+      run_job(job);
+    }
+  }
+
+ private:
+  T* at(int64_t offset) const { return offset < 0 ? nullptr : base_ + offset; }
+
+  void run_job(Index job) {
+    const Call& c = call_;
+    Machine<T> m{};
+    m.call = &c;
+    m.weights = at(layout_.weights);
+    m.gradient = at(layout_.gradient);
+    m.values = at(layout_.values);
+    m.fused = is_fused(c);
+    m.updates_buffers = c.updates_buffers;
+    const double rate = c.learning_rate ? c.learning_rate[job] : 0;
+    m.rate = static_cast<T>(rate);
+    pack(c, m.weights, static_cast<const T*>(c.rows) + c.source[job] * c.rows_pitch, c.num_values);
+    Memory<T> memory = open_memory(job, m);
+    const Index start = c.first_step[job], stop = c.first_step[job + 1];
+    Index all = 0;
+    for (Index s = start; s < stop; ++s) all += c.tables[c.step_table[s]].samples;
+    double loss = 0;
+    for (Index s = start; s < stop; ++s) {
+      const Table& table = c.tables[c.step_table[s]];
+      const bool is_first = s == start, is_last = s + 1 == stop;
+      if (m.fused) {
+        m.decay = is_first && !c.states ? 0 : static_cast<T>(c.momentum);
+        m.keeps = c.momentum != 0 && (!is_last || c.states_out);
+      } else {
+        m.decay = c.mode == kGradient && !is_first ? 1 : 0;
+        m.keeps = true;
+      }
+      const Index divisor = c.mode == kTrain ? table.samples : all;
+      loss += minibatch(table, s, m, 1 / static_cast<T>(divisor));
+      if (m.status != kFine) {
+        c.status[job] = m.status;
+        return;
+      }
+      if (c.mode == kTrain && !m.fused) optimizer_step(m, memory, rate);
+    }
+    if (c.losses) c.losses[job] = loss / static_cast<double>(all);
+    write(job, m, memory, start == stop);
+    c.status[job] = kFine;
+  }
+
+  /* One pass through the layers and, unless models are only looked at, back. */
+  double minibatch(const Table& table, Index step, Machine<T>& m, T share) {
+    const Call& c = call_;
+    if (used_for_[0] != table.id || used_for_[1] != layout_.values) {
+      zero(m.values, table.num_values);  // what another layout left behind rows is not zero
+      used_for_[0] = table.id;
+      used_for_[1] = layout_.values;
+    }
+    const Index first = c.step_start[step];
+    m.samples = table.samples;
+    m.index = c.index + first;
+    m.masks = c.masks ? static_cast<const T*>(c.masks) + c.step_masks[step] : nullptr;
+    const Index row = c.step_export ? c.step_export[step] * c.export_width : 0;
+    m.exported = c.exports ? static_cast<T*>(c.exports) + row : nullptr;
+    m.given = c.given ? static_cast<const T*>(c.given) + row : nullptr;
+    for (Index b = 0; b < m.samples; ++b)
+      if (m.index[b] < 0 || m.index[b] >= c.num_samples) m.status = kBadSample;
+    if (m.status != kFine) return 0;
+    for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
+    const Op& last = table.ops[table.num_ops - 1];
+    const bool learns = c.mode != kLook && last.din >= 0;
+    double loss = 0;
+    if (c.loss == kCrossEntropy) loss = cross_entropy(last, m, share, learns, c.losses != nullptr);
+    if (c.loss == kMeanSquared) loss = mean_squared(last, m, share, learns);
+    if (c.mode != kLook && m.status == kFine)
+      for (Index q = table.num_ops - 1; q >= 0; --q) backward_op(table.ops[q], m);
+    return loss;
+  }
+
+  Memory<T> open_memory(Index job, const Machine<T>& m) {
+    const Call& c = call_;
+    Memory<T> memory{at(layout_.first), at(layout_.second), at(layout_.anchor), 0};
+    if (c.mode != kTrain) return memory;
+    const Index n = c.num_packed_parameters, P = c.num_parameters;
+    const T* state = c.states
+        ? static_cast<const T*>(c.states) + c.state[job] * c.states_pitch : nullptr;
+    if (c.optimizer == kAdam) {
+      if (state) {
+        memory.count = static_cast<double>(state[0]);
+        pack(c, memory.first, state + 1, P);
+        pack(c, memory.second, state + 1 + P, P);
+      } else {
+        zero(memory.first, n);
+        zero(memory.second, n);
+      }
+    } else if (c.momentum != 0) {
+      T* velocity = m.fused ? m.gradient : memory.first;
+      if (state) pack(c, velocity, state, P);
+      else if (!m.fused || c.states_out) zero(velocity, n);
+    }
+    if (memory.anchor)
+      pack(c, memory.anchor,
+           static_cast<const T*>(c.anchors) + c.anchor[job] * c.anchors_pitch, P);
+    return memory;
+  }
+
+  void write(Index job, const Machine<T>& m, const Memory<T>& memory, bool did_nothing) {
+    const Call& c = call_;
+    const Index n = c.num_packed_parameters, P = c.num_parameters;
+    if (c.sums) {
+      double total = 0;
+      for (Index i = 0; i < n; ++i) total += static_cast<double>(m.weights[i]);
+      c.sums[job] = total;
+    }
+    if (c.out) {
+      T* row = static_cast<T*>(c.out) + c.target[job] * c.out_pitch;
+      if (c.mode == kGradient) {
+        if (did_nothing) zero(m.gradient, n);
+        unpack(c, row, m.gradient, P);
+        zero(row + P, c.num_values - P);
+      } else {
+        unpack(c, row, m.weights, c.num_values);
+      }
+    }
+    if (!c.states_out) return;
+    T* state = static_cast<T*>(c.states_out) + c.state_target[job] * c.states_out_pitch;
+    if (c.optimizer == kAdam) {
+      state[0] = static_cast<T>(memory.count);
+      unpack(c, state + 1, memory.first, P);
+      unpack(c, state + 1 + P, memory.second, P);
+    } else if (c.momentum != 0) {
+      unpack(c, state, m.fused ? m.gradient : memory.first, P);
+    } else if (c.states) {  // without momentum a state never changes
+      copy(state, static_cast<const T*>(c.states) + c.state[job] * c.states_pitch, P);
+    } else {
+      zero(state, P);
+    }
+  }
+
+  const Call& call_;
+  const Layout layout_;
+  int64_t* used_for_;
+  T* base_;
+};
+
+}  // namespace NETSIM_VARIANT
+}  // namespace netsim

@@ -1,0 +1,137 @@
+/* Vectors of the compiler's own extension, and what the kernel does with them. Everything lies in a
+   namespace named after the instruction set: functions of one name, compiled for several sets and
+   merged by the linker, would crash on the older processor. For the same reason nothing here uses
+   templates of the standard library. */
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define NETSIM_INLINE inline __attribute__((always_inline))
+
+namespace netsim {
+namespace NETSIM_VARIANT {
+
+using Index = std::ptrdiff_t;
+constexpr int kVectorBytes = NETSIM_VECTOR_BYTES;
+constexpr bool kManyRegisters = NETSIM_REGISTERS >= 32;
+
+template <class T> struct Simd;
+template <> struct Simd<float> {
+  typedef float Vec __attribute__((vector_size(kVectorBytes)));
+  typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
+  using Integer = int32_t;
+};
+template <> struct Simd<double> {
+  typedef double Vec __attribute__((vector_size(kVectorBytes)));
+  typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
+  using Integer = int64_t;
+};
+template <class T> using Vec = typename Simd<T>::Vec;
+template <class T> using Mask = typename Simd<T>::Mask;
+template <class T> constexpr Index kLanes = kVectorBytes / sizeof(T);
+
+template <class T> NETSIM_INLINE Index rounded(Index n) {
+  return (n + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
+
+template <class T> NETSIM_INLINE Vec<T> load(const T* p) {
+  Vec<T> v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T> NETSIM_INLINE void store(T* p, Vec<T> v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class T> NETSIM_INLINE Vec<T> splat(T a) { return a - Vec<T>{}; }
+
+/* All ones in the first n lanes. */
+template <class T> NETSIM_INLINE Mask<T> first_lanes(Index n) {
+  using I = typename Simd<T>::Integer;
+  Mask<T> lane;
+  for (int i = 0; i < kLanes<T>; ++i) lane[i] = static_cast<I>(i);
+  return lane < static_cast<I>(n < kLanes<T> ? n : kLanes<T>);
+}
+
+template <class To, class From> NETSIM_INLINE To bits(From v) {
+  static_assert(sizeof(To) == sizeof(From), "bits are kept");
+  To r;
+  __builtin_memcpy(&r, &v, sizeof r);
+  return r;
+}
+
+template <class T> NETSIM_INLINE Vec<T> select(Mask<T> m, Vec<T> a, Vec<T> b) { return m ? a : b; }
+
+/* Numbers as a parameter pack, without <utility>. */
+template <int... I> struct Sequence {};
+template <int N, int... I> struct Counted : Counted<N - 1, N - 1, I...> {};
+template <int... I> struct Counted<0, I...> { using Type = Sequence<I...>; };
+
+/* Two vectors of groups of `Block` lanes to one with groups of half as many lanes, which hold the
+   sums of the halves: those of `a`, then those of `b`. */
+template <class T, int Block, int... I>
+NETSIM_INLINE Vec<T> halved(Vec<T> a, Vec<T> b, Sequence<I...>) {
+  constexpr int half = Block / 2, side = kLanes<T> / 2, all = kLanes<T>;
+  return __builtin_shufflevector(
+             a, b, ((I / side) * all + ((I % side) / half) * Block + (I % side) % half)...) +
+         __builtin_shufflevector(
+             a, b, ((I / side) * all + ((I % side) / half) * Block + (I % side) % half + half)...);
+}
+template <class T, int Distance, int... I> NETSIM_INLINE Vec<T> folded(Vec<T> v, Sequence<I...>) {
+  return v + __builtin_shufflevector(v, v, (I ^ Distance)...);
+}
+template <class T, int Block> NETSIM_INLINE Vec<T> fold(Vec<T> v) {
+  if constexpr (Block < 2) return v;
+  else return fold<T, Block / 2>(folded<T, Block / 2>(v, typename Counted<kLanes<T>>::Type{}));
+}
+
+template <class T> NETSIM_INLINE T sum(Vec<T> v) { return fold<T, kLanes<T>>(v)[0]; }
+
+/* Sums of N vectors, N at most 4. */
+template <class T, int N> NETSIM_INLINE void sums(const Vec<T>* v, T* to) {
+  constexpr int L = kLanes<T>;
+  if constexpr (N == 4 && L >= 4) {
+    typename Counted<L>::Type lanes;
+    Vec<T> ab = halved<T, L>(v[0], v[1], lanes), cd = halved<T, L>(v[2], v[3], lanes);
+    Vec<T> r = fold<T, L / 4>(halved<T, L / 2>(ab, cd, lanes));
+    for (int n = 0; n < 4; ++n) to[n] = r[n * L / 4];
+  } else {
+    for (int n = 0; n < N; ++n) to[n] = sum<T>(v[n]);
+  }
+}
+
+/* Powers of e: a polynomial on [-ln 2 / 2, ln 2 / 2], times a power of two in two factors, so that
+   results as large and as small as they come are right. NaN stays NaN. */
+template <class T> struct ExpConstants;
+template <> struct ExpConstants<float> {
+  static constexpr float low = -104.0f, high = 89.0f, magic = 12582912.0f;
+  static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+  static constexpr int degree = 7, mantissa = 23, bias = 127;
+};
+template <> struct ExpConstants<double> {
+  static constexpr double low = -746.0, high = 710.0, magic = 6755399441055744.0;
+  static constexpr double ln2_high = 6.93145751953125e-1, ln2_low = 1.42860682030941723212e-6;
+  static constexpr int degree = 13, mantissa = 52, bias = 1023;
+};
+
+template <class T> NETSIM_INLINE Vec<T> exp(Vec<T> x) {
+  using C = ExpConstants<T>;
+  using M = Mask<T>;
+  constexpr double factorials[] = {1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0,
+                                   362880.0, 3628800.0, 39916800.0, 479001600.0, 6227020800.0};
+  x = x < C::low ? splat<T>(C::low) : x;
+  x = x > C::high ? splat<T>(C::high) : x;
+  Vec<T> shifted = x * static_cast<T>(1.44269504088896340736) + C::magic;
+  Vec<T> n = shifted - C::magic;
+  Vec<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
+  Vec<T> p = splat<T>(static_cast<T>(1.0 / factorials[C::degree]));
+#pragma GCC unroll 16
+  for (int k = C::degree - 1; k >= 0; --k) p = p * r + static_cast<T>(1.0 / factorials[k]);
+  M power = bits<M>(shifted) - bits<M>(splat<T>(C::magic));
+  M half = power >> 1;
+  Vec<T> f1 = bits<Vec<T>>((half + C::bias) << C::mantissa);
+  Vec<T> f2 = bits<Vec<T>>((power - half + C::bias) << C::mantissa);
+  return p * f1 * f2;
+}
+
+}  // namespace NETSIM_VARIANT
+}  // namespace netsim

@@ -1,0 +1,181 @@
+"""Follows a module's forward pass and writes down its layers, or says what the kernel lacks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, fx, nn
+
+from netsim.backends.native import layers as known
+from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value, slices_of
+from netsim.backends.native.layers import Builder
+from netsim.backends.native.records import Kind
+
+Entry = Callable[[nn.Module, Tensor], Any]
+"""What is run: outputs of a module and samples, one tensor or several."""
+
+
+class _Entered(nn.Module):
+    """A module with another way in than `forward`."""
+
+    def __init__(self, module: nn.Module, entry: Entry) -> None:
+        super().__init__()
+        self.module = module
+        self._entry = entry
+
+    def forward(self, x: Tensor) -> Any:
+        return self._entry(self.module, x)
+
+
+def trace(
+    module: nn.Module,
+    input_shape: tuple[int, ...],
+    training: bool,
+    entry: Entry | None = None,
+) -> Graph:
+    """The layers of a forward pass.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Its numbers are not used.
+    input_shape : tuple of int
+        Of one sample.
+    training : bool
+        Whether dropout drops and batch normalisation takes the minibatch's statistics.
+    entry : callable, optional
+        In place of the module's `forward`: a function of module and samples whose result is a
+        tensor or a tuple of tensors, each (B, K).
+
+    Raises
+    ------
+    UnsupportedError
+        If the module holds something that the kernel does not know; the message names it.
+    """
+    for name, part in module.named_modules():
+        if part._forward_hooks or part._forward_pre_hooks or part._backward_hooks:
+            raise UnsupportedError(f"hooks ({name or type(part).__name__})")
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            raise UnsupportedError(f"a parameter that does not learn ({name})")
+    was = module.training
+    module.train(training)
+    try:
+        root = _Entered(module, entry) if entry is not None else module
+        followed = fx.Tracer().trace(root)
+    except Exception as error:
+        raise UnsupportedError(
+            f"a forward pass that can't be followed ({type(module).__name__}: {error})"
+        ) from error
+    finally:
+        module.train(was)
+    prefix = "module." if entry is not None else ""
+    slices, num_parameters = slices_of(module)
+    builder = Builder({s.name: s for s in slices}, input_shape, training)
+    env: dict[fx.Node, Any] = {}
+    exports: tuple[int, ...] = ()
+    inputs = 0
+    for node in followed.nodes:
+        args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda n: env[n])
+        if node.op == "placeholder":
+            inputs += 1
+            if inputs > 1:
+                raise UnsupportedError(f"an input beside the samples ({node.target})")
+            env[node] = builder.samples
+        elif node.op == "call_module":
+            name = str(node.target)
+            layer = root.get_submodule(name)
+            env[node] = _module(builder, layer, name.removeprefix(prefix), args, kwargs)
+        elif node.op in ("call_function", "call_method"):
+            env[node] = _function(builder, node, args, kwargs)
+        elif node.op == "output":
+            results = args[0] if isinstance(args[0], tuple | list) else (args[0],)
+            exports = tuple(builder.dense(r, "the output").number for r in results)
+        else:
+            raise UnsupportedError(f"a parameter outside of layers ({node.target})")
+    return _finished(builder, exports, slices, num_parameters)
+
+
+def _module(builder: Builder, layer: nn.Module, name: str, args: Any, kwargs: Any) -> Any:
+    make = known.MODULES.get(type(layer))
+    if make is None or len(args) != 1 or kwargs:
+        raise UnsupportedError(f"{type(layer).__name__} ({name})")
+    return make(builder, layer, name, args[0])
+
+
+def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
+    target = node.target
+    shown = target if isinstance(target, str) else getattr(target, "__name__", str(target))
+    if target in (operator.add, operator.iadd, torch.add, "add", "add_") and len(args) == 2:
+        if not kwargs:
+            return builder.add(*args)
+    elif target in (torch.relu, F.relu, "relu", "relu_", torch.relu_):
+        return known.activation(builder, Kind.RELU, str(node.name), args[0])
+    elif target in (torch.tanh, "tanh"):
+        return known.activation(builder, Kind.TANH, str(node.name), args[0])
+    elif target in (torch.sigmoid, "sigmoid"):
+        return known.activation(builder, Kind.SIGMOID, str(node.name), args[0])
+    elif target in (torch.flatten, "flatten"):
+        start = kwargs.get("start_dim", args[1] if len(args) > 1 else 0)
+        end = kwargs.get("end_dim", args[2] if len(args) > 2 else -1)
+        return builder.flatten(args[0], start, end)
+    elif target in (torch.cat, torch.concat, "cat"):
+        dim = kwargs.get("dim", args[1] if len(args) > 1 else 0)
+        return builder.concatenate(args[0], dim)
+    elif target is torch.stack:
+        return builder.stack(args[0], kwargs.get("dim", args[1] if len(args) > 1 else 0))
+    elif target in (torch.chunk, "chunk"):
+        dim = kwargs.get("dim", args[2] if len(args) > 2 else 0)
+        return builder.chunk(args[0], kwargs.get("chunks", args[1] if len(args) > 1 else 0), dim)
+    elif target is operator.getitem and isinstance(args[0], tuple):
+        return args[0][args[1]]
+    raise UnsupportedError(f"the operation {shown}")
+
+
+def _finished(
+    builder: Builder, exports: tuple[int, ...], slices: tuple[Any, ...], num_parameters: int
+) -> Graph:
+    """Leave out what leads nowhere, merge what the kernel does at once."""
+    wanted, layers = set(exports), []
+    for layer in reversed(builder.layers):
+        if layer.out in wanted:
+            wanted.update(layer.sources)
+            layers.append(layer)
+        elif layer.kind is Kind.BATCH_NORM or layer.kind is Kind.DROPOUT:
+            # It has an effect all the same: running statistics, numbers drawn.
+            raise UnsupportedError(f"a layer whose result nobody reads ({layer.name})")
+    layers.reverse()
+    layers = _merged(builder.values, layers, exports)
+    touched = {t.name for layer in layers for t in layer.tensors.values()}
+    for part in slices:
+        if part.name not in touched and part.stop <= num_parameters:
+            layers.append(Layer(Kind.UNUSED, (), -1, {}, {"weight": part}, part.name))
+    return Graph(builder.values, layers, exports, slices, num_parameters, tuple(builder.masks))
+
+
+def _merged(values: list[Value], layers: list[Layer], exports: tuple[int, ...]) -> list[Layer]:
+    """ReLU and max pooling of 2 x 2 as one layer."""
+    readers: dict[int, list[Layer]] = {}
+    for layer in layers:
+        for source in layer.sources:
+            readers.setdefault(source, []).append(layer)
+    gone: set[int] = set()
+    for layer in layers:
+        after = readers.get(layer.out, [])
+        if layer.kind is not Kind.RELU or len(after) != 1 or layer.out in exports:
+            continue
+        (pool,) = after
+        if pool.kind is not Kind.MAX_POOL:
+            continue
+        s = pool.settings
+        height, width = values[layer.out].shape[1:]
+        plain = (2, 2, 2, 2, 0, 0, height // 2, width // 2)
+        names = "kernel_h kernel_w stride_h stride_w pad_h pad_w out_height out_width".split()
+        if tuple(s[n] for n in names) == plain:
+            pool.kind, pool.sources = Kind.RELU_MAX_POOL2, layer.sources
+            gone.add(id(layer))
+    return [layer for layer in layers if id(layer) not in gone]
