@@ -19,8 +19,12 @@ Entry = Callable[[nn.Module, Tensor], Any]
 """What is run: outputs of a module and samples, one tensor or several."""
 
 
+def _call(module: nn.Module, x: Tensor) -> Any:
+    return module(x)
+
+
 class _Entered(nn.Module):
-    """A module with another way in than `forward`."""
+    """A module with a way in: as a part of this one, a layer is followed as any other."""
 
     def __init__(self, module: nn.Module, entry: Entry) -> None:
         super().__init__()
@@ -65,7 +69,7 @@ def trace(
     was = module.training
     module.train(training)
     try:
-        root = _Entered(module, entry) if entry is not None else module
+        root = _Entered(module, entry or _call)
         followed = fx.Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(
@@ -73,7 +77,6 @@ def trace(
         ) from error
     finally:
         module.train(was)
-    prefix = "module." if entry is not None else ""
     slices, num_parameters = slices_of(module)
     builder = Builder({s.name: s for s in slices}, input_shape, training)
     env: dict[fx.Node, Any] = {}
@@ -87,9 +90,9 @@ def trace(
                 raise UnsupportedError(f"an input beside the samples ({node.target})")
             env[node] = builder.samples
         elif node.op == "call_module":
-            name = str(node.target)
-            layer = root.get_submodule(name)
-            env[node] = _module(builder, layer, name.removeprefix(prefix), args, kwargs)
+            layer = root.get_submodule(str(node.target))
+            name = str(node.target).removeprefix("module").removeprefix(".")
+            env[node] = _module(builder, layer, name, args, kwargs)
         elif node.op in ("call_function", "call_method"):
             env[node] = _function(builder, node, args, kwargs)
         elif node.op == "output":
