@@ -40,7 +40,6 @@ class Variant(NamedTuple):
 
 
 X86 = (
-    # LLVM names a processor's model, gcc a level: both know these two.
     Variant("avx512", 64, 32, ("-march=x86-64-v4", "-mprefer-vector-width=512")),
     Variant("avx2", 32, 16, ("-march=x86-64-v3",)),
     Variant("plain", 16, 16, ("-march=x86-64",)),
@@ -148,7 +147,10 @@ def build(
                 }
                 given = [f"-DNETSIM_{k}={v}" for k, v in defined.items()]
                 source = str(SOURCES / "kernel.cpp")
-                commands.append([*compiler, *flags, *variant.flags, *given, "-c", source, "-o", to])
+                chosen = variant.flags
+                if "ziglang" in compiler:  # it spells the levels its own way
+                    chosen = tuple(f.replace("x86-64", "x86_64").replace("-v", "_v") for f in chosen)
+                commands.append([*compiler, *flags, *chosen, *given, "-c", source, "-o", to])
                 objects.append(to)
         to = f"{scratch}/dispatch.o"
         commands.append([*compiler, *flags, "-c", str(SOURCES / "dispatch.cpp"), "-o", to])

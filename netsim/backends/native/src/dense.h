@@ -31,7 +31,7 @@ template <class T> void linear_forward(const Op& op, Machine<T>& m) {
   const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias;
   DotsTask<T> task{1, op.pitch / kLanes<T>, m.value(op.in), op.pitch, 0, m.weights + op.weight,
                    m.offsets(op), 0, m.value(op.out), op.out_pitch, bias, false};
-  dots<T>(task, m.samples, op.out_channels);
+  dots<T>(task, m.samples, op.out_channels, false);
 }
 
 /* Weights of one block, in bytes: they stay in the cache between the two products. */

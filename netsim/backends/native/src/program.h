@@ -145,7 +145,7 @@ template <class T> class Worker {
       if (c.mode == kTrain && !m.fused) optimizer_step(m, memory, rate);
     }
     if (c.losses) c.losses[job] = loss / static_cast<double>(all);
-    write(job, m, memory, start == stop);
+    write(job, m, memory);
     c.status[job] = kFine;
   }
 
@@ -181,8 +181,10 @@ template <class T> class Worker {
   Memory<T> open_memory(Index job, const Machine<T>& m) {
     const Call& c = call_;
     Memory<T> memory{at(layout_.first), at(layout_.second), at(layout_.anchor), 0};
-    if (c.mode != kTrain) return memory;
     const Index n = c.num_packed_parameters, P = c.num_parameters;
+    // Layers do not write all of the padding, but norms of the whole gradient are taken.
+    if (m.gradient && !m.fused) zero(m.gradient, n);
+    if (c.mode != kTrain) return memory;
     const T* state = c.states
         ? static_cast<const T*>(c.states) + c.state[job] * c.states_pitch : nullptr;
     if (c.optimizer == kAdam) {
@@ -205,7 +207,7 @@ template <class T> class Worker {
     return memory;
   }
 
-  void write(Index job, const Machine<T>& m, const Memory<T>& memory, bool did_nothing) {
+  void write(Index job, const Machine<T>& m, const Memory<T>& memory) {
     const Call& c = call_;
     const Index n = c.num_packed_parameters, P = c.num_parameters;
     if (c.sums) {
@@ -216,7 +218,6 @@ template <class T> class Worker {
     if (c.out) {
       T* row = static_cast<T*>(c.out) + c.target[job] * c.out_pitch;
       if (c.mode == kGradient) {
-        if (did_nothing) zero(m.gradient, n);
         unpack(c, row, m.gradient, P);
         zero(row + P, c.num_values - P);
       } else {

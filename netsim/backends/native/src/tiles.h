@@ -105,7 +105,7 @@ __attribute__((noinline)) void product_tile(const ProductTask<T>& task) {
 
 /* Rows of a tile of so many vectors: as many as the registers hold beside the factors. */
 constexpr int product_rows(int vectors) {
-  return kManyRegisters ? (vectors == 4 ? 6 : vectors == 3 ? 8 : 12)
+  return kManyRegisters ? (vectors == 5 ? 5 : vectors == 4 ? 6 : vectors == 3 ? 8 : 12)
                         : (vectors == 2 ? 6 : 8);
 }
 constexpr int kProductVectors = kManyRegisters ? 4 : 2;
@@ -118,6 +118,7 @@ template <class T, int N, int... M> NETSIM_INLINE void product_of(
 }
 template <class T> NETSIM_INLINE void product_block(const ProductTask<T>& t, Index m, Index n) {
   if constexpr (kManyRegisters) {
+    if (n == 5) return product_of<T, 5>(t, m, typename Counted<product_rows(5)>::Type{});
     if (n == 4) return product_of<T, 4>(t, m, typename Counted<product_rows(4)>::Type{});
     if (n == 3) return product_of<T, 3>(t, m, typename Counted<product_rows(3)>::Type{});
   }
@@ -146,7 +147,7 @@ void product(const ProductTask<T>& task, Index rows, Index vectors, bool by_rows
     return;
   }
   for (Index n = 0, dn; n < vectors; n += dn) {
-    dn = part(vectors - n, kProductVectors);
+    dn = kManyRegisters && vectors - n == 5 ? 5 : part(vectors - n, kProductVectors);
     for (Index m = 0, dm; m < rows; m += dm) {
       dm = part(rows - m, product_rows(static_cast<int>(dn)));
       product_block<T>(task.at(m, n), dm, dn);
@@ -208,7 +209,7 @@ __attribute__((noinline)) void dots_tile(const DotsTask<T>& task, Index m0, Inde
 }
 
 constexpr int kDotsRows = kManyRegisters ? 6 : 3;
-constexpr int kDotsColumns = kManyRegisters ? 4 : 4;
+constexpr int kDotsColumns = 4;
 
 template <class T> using DotsTile = void (*)(const DotsTask<T>&, Index, Index);
 template <class T, int N, int... M> NETSIM_INLINE void dots_of(
@@ -217,18 +218,30 @@ template <class T, int N, int... M> NETSIM_INLINE void dots_of(
   tiles[m - 1](task, m0, n0);
 }
 
-template <class T> void dots(const DotsTask<T>& task, Index ms, Index ns) {
+template <class T> NETSIM_INLINE void dots_block(
+    const DotsTask<T>& task, Index m, Index n, Index dm, Index dn) {
   typename Counted<kDotsRows>::Type rows;
-  for (Index n = 0, dn; n < ns; n += dn) {
-    dn = ns - n < kDotsColumns ? ns - n : kDotsColumns;
+  if (dn == 4) return dots_of<T, 4>(task, m, n, dm, rows);
+  if (dn == 3) return dots_of<T, 3>(task, m, n, dm, rows);
+  if (dn == 2) return dots_of<T, 2>(task, m, n, dm, rows);
+  return dots_of<T, 1>(task, m, n, dm, rows);
+}
+
+/* All of `ms` x `ns`; `by_rows`: the vectors of `y` are the ones that stay in the fast cache. */
+template <class T> void dots(const DotsTask<T>& task, Index ms, Index ns, bool by_rows) {
+  if (by_rows) {
     for (Index m = 0, dm; m < ms; m += dm) {
       dm = part(ms - m, kDotsRows);
-      if (dn == 4) dots_of<T, 4>(task, m, n, dm, rows);
-      else if (dn == 3) dots_of<T, 3>(task, m, n, dm, rows);
-      else if (dn == 2) dots_of<T, 2>(task, m, n, dm, rows);
-      else dots_of<T, 1>(task, m, n, dm, rows);
+      for (Index n = 0; n < ns; n += kDotsColumns)
+        dots_block<T>(task, m, n, dm, ns - n < kDotsColumns ? ns - n : kDotsColumns);
     }
+    return;
   }
+  for (Index n = 0; n < ns; n += kDotsColumns)
+    for (Index m = 0, dm; m < ms; m += dm) {
+      dm = part(ms - m, kDotsRows);
+      dots_block<T>(task, m, n, dm, ns - n < kDotsColumns ? ns - n : kDotsColumns);
+    }
 }
 
 }  // namespace NETSIM_VARIANT
