@@ -17,7 +17,8 @@ import torch
 from _setting import MODELS, MOMENTUM, PlainLoop, own_starts
 from _timing import interleaved, prepare, save, show
 
-from netsim.backends.native.kernel import Data, Kernel, Rows, Steps
+from netsim.backends.native.data import Data, Rows, Steps
+from netsim.backends.native.kernel import Kernel
 from netsim.learning.jobs import Batches, Optimizer
 
 NODES = {"a": 100, "b": 100, "c": 20, "d": 5}

@@ -24,9 +24,10 @@ HERE = Path(__file__).parent
 SOURCES = HERE / "src"
 
 FLAGS = (
-    "-std=c++17 -O2 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-exceptions "
-    "-fno-rtti -fvisibility=hidden -Wall -Wextra -Wno-psabi -Wno-unknown-pragmas"
-).split()
+    *("-std=c++17", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),
+    *("-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"),
+    *("-Wall", "-Wextra", "-Wno-psabi", "-Wno-unknown-pragmas"),
+)
 """No fast mathematics: NaN must stay NaN, and sums keep their order."""
 
 
@@ -46,6 +47,13 @@ X86 = (
 )
 ARM = (Variant("neon", 16, 32, ()), Variant("plain", 16, 16, ()))
 OTHER = (Variant("plain", 16, 16, ()),)
+
+
+_ZIG_LEVELS = {
+    f"-march=x86-64{level}": f"-march=x86_64{level.replace('-', '_')}"
+    for level in ("", "-v3", "-v4")
+}
+"""Zig spells the levels of x86-64 its own way."""
 
 
 class BuildError(Exception):
@@ -128,7 +136,11 @@ def build(
     if target is not None:
         machine = target.split("-")[0]
         name = "_kernel" + next(
-            (ending for ending, part in ((".dll", "windows"), (".dylib", "macos")) if part in target),
+            (
+                ending
+                for ending, part in ((".dll", "windows"), (".dylib", "macos"))
+                if part in target
+            ),
             ".so",
         )
         flags += ["-target", target]
@@ -148,8 +160,8 @@ def build(
                 given = [f"-DNETSIM_{k}={v}" for k, v in defined.items()]
                 source = str(SOURCES / "kernel.cpp")
                 chosen = variant.flags
-                if "ziglang" in compiler:  # it spells the levels its own way
-                    chosen = tuple(f.replace("x86-64", "x86_64").replace("-v", "_v") for f in chosen)
+                if "ziglang" in compiler:
+                    chosen = tuple(_ZIG_LEVELS.get(f, f) for f in chosen)
                 commands.append([*compiler, *flags, *chosen, *given, "-c", source, "-o", to])
                 objects.append(to)
         to = f"{scratch}/dispatch.o"

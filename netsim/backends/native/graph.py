@@ -11,6 +11,12 @@ from torch import nn
 
 from netsim.backends.native.records import Kind
 
+LOOKED_AT_ONCE = 64
+"""Samples of one pass: more would leave the cache."""
+
+VALUES_AT_ONCE = 1 << 21
+"""Of one layer in one pass."""
+
 
 class UnsupportedError(Exception):
     """The kernel does not know something that a module holds; names it."""
@@ -111,9 +117,22 @@ class Graph:
         return self.slices[-1].stop if self.slices else 0
 
     @property
+    def reads_numbers(self) -> bool:
+        """Whether samples are numbers of words, int64."""
+        return any(layer.kind is Kind.EMBEDDING for layer in self.layers)
+
+    @property
     def mask_values(self) -> int:
         return sum(math.prod(shape) for shape, _ in self.masks)
 
     @property
     def export_width(self) -> int:
         return sum(self.values[v].size for v in self.exports)
+
+    def samples_at_once(self, samples: int) -> int:
+        """How many of `samples` go through at a time where models are only looked at.
+
+        A function of the graph and of their number alone, so that the bits of a result are, too.
+        """
+        most = max((v.size for v in self.values), default=1)
+        return max(1, min(samples, LOOKED_AT_ONCE, VALUES_AT_ONCE // most))

@@ -1,8 +1,7 @@
-"""Lays out a graph for the kernel: packed rows of parameters, and a table a number of samples."""
+"""Lays out a graph for the kernel: a table of its layers for each number of samples."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value
+from netsim.backends.native.graph import Graph, Layer, Value
+from netsim.backends.native.packing import Packing, up
 from netsim.backends.native.records import (
     ABSENT,
     OP_FIELDS,
@@ -23,48 +23,6 @@ _IDS = count(1)
 
 _IN_PLACE_AFTER = (Kind.LINEAR, Kind.CONV, Kind.BATCH_NORM, Kind.GROUP_NORM, Kind.ADD)
 """Layers that do not read their own result on the way back."""
-
-
-def up(n: int, to: int) -> int:
-    """`n` rounded up to a multiple of `to`."""
-    return -(-n // to) * to
-
-
-class Packing:
-    """How a model's row lies in a workspace, each row of a matrix padded to whole vectors.
-
-    Parameters
-    ----------
-    graph : Graph
-    lanes : int
-        Scalars of a vector.
-
-    Attributes
-    ----------
-    segments : (n, 5) int64
-        As the kernel's record says.
-    places : dict of str to (int, int)
-        Where a tensor begins, and how far apart its rows are.
-    """
-
-    def __init__(self, graph: Graph, lanes: int) -> None:
-        matrices = {
-            layer.tensors["weight"].name for layer in graph.layers if layer.kind is Kind.LINEAR
-        }
-        self.places: dict[str, tuple[int, int]] = {}
-        self.lengths: dict[str, int] = {}
-        segments, at, self.num_parameters = [], 0, 0
-        for part in graph.slices:
-            rows, columns = (part.shape) if part.name in matrices else (1, part.stop - part.start)
-            pitch = up(columns, lanes)
-            segments.append((part.start, at, rows, columns, pitch))
-            self.places[part.name] = at, pitch
-            self.lengths[part.name] = rows * pitch
-            at += rows * pitch
-            if part.stop <= graph.num_parameters:
-                self.num_parameters = at
-        self.num_values = at
-        self.segments = np.array(segments, dtype=np.int64).reshape(-1, 5)
 
 
 class Table:
@@ -191,9 +149,7 @@ class Table:
         record["flags"] = int(Flag.DENSE) if value.is_dense else 0
         if out is not None:
             sizes = (out.size, 1, 1) if out.is_dense else out.shape
-            record |= dict(
-                zip(("out_channels", "out_height", "out_width"), sizes, strict=True)
-            )
+            record |= dict(zip(("out_channels", "out_height", "out_width"), sizes, strict=True))
             record["out_pitch"] = self.pitch(out)
         return record
 
@@ -254,18 +210,18 @@ class Table:
 
     def conv(self, layer: Layer, record: dict[str, Any]) -> None:
         """Where a convolution's input is staged, and what its kernel's entries meet there."""
-        r, B = record, self.samples
-        height, pitch, step = r["height"], r["pitch"], B
+        r, samples = record, self.samples
+        height, pitch, step = r["height"], r["pitch"], samples
         staged = 0
         padded, strided = r["pad_h"] or r["pad_w"], r["stride_w"] != 1
         if padded or strided:
             r["flags"] |= int(Flag.STAGED) | (int(Flag.PHASED) if strided else 0)
             height = r["height"] + 2 * r["pad_h"]
             if strided:
-                step = up(r["out_width"] * B, self._lanes)
+                step = up(r["out_width"] * samples, self._lanes)
                 pitch = step * r["kernel_w"]
             else:
-                pitch = up((r["width"] + 2 * r["pad_w"]) * B, self._lanes) + self._lanes
+                pitch = up((r["width"] + 2 * r["pad_w"]) * samples, self._lanes) + self._lanes
             staged = up(r["channels"] * height * pitch, 16)
             if r["source_gradient"] >= 0:
                 r["aux_gradient"] = self._room(staged)
@@ -335,18 +291,3 @@ def _encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
             else:
                 row[columns[name]] = int(value)
     return found
-
-
-def largest_minibatch(graph: Graph, samples: int, values: int = 1 << 21) -> int:
-    """How many of `samples` go through the graph at a time where they are only looked at.
-
-    A function of the graph and their number alone, so that the bits of a result are, too.
-    """
-    most = max((v.size for v in graph.values), default=1)
-    return max(1, min(samples, 64, values // most))
-
-
-def check_single_input(graph: Graph) -> None:
-    """Whether there is something to run."""
-    if not graph.exports or math.prod(graph.values[graph.exports[-1]].shape) == 0:
-        raise UnsupportedError("a module without outputs")

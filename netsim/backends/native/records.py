@@ -1,4 +1,4 @@
-"""The records that the kernel reads, as `src/call.h` declares them: every field takes eight bytes."""
+"""The records that the kernel reads, as `src/call.h` has them: every field takes eight bytes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import ctypes
 from enum import IntEnum, IntFlag
 
 OP_FIELDS = (
-    "kind flags source out source_gradient out_gradient second second_gradient "
-    "channels height width pitch out_channels out_height out_width out_pitch "
-    "kernel_h kernel_w stride_h stride_w pad_h pad_w groups "
-    "weight weight_pitch bias running_mean running_var aux aux_gradient "
-    "staged_height staged_pitch staged_step offsets count first step"
-).split()
+    *("kind", "flags"),
+    *("source", "out", "source_gradient", "out_gradient", "second", "second_gradient"),
+    *("channels", "height", "width", "pitch"),
+    *("out_channels", "out_height", "out_width", "out_pitch"),
+    *("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "groups"),
+    *("weight", "weight_pitch", "bias", "running_mean", "running_var"),
+    *("aux", "aux_gradient", "staged_height", "staged_pitch", "staged_step"),
+    *("offsets", "count", "first", "step"),
+)
 OP_REALS = ("real1", "real2")
 
 ABSENT = (
-    "source out source_gradient out_gradient second second_gradient "
-    "weight bias running_mean running_var aux aux_gradient"
-).split()
+    *("source", "out", "source_gradient", "out_gradient", "second", "second_gradient"),
+    *("weight", "bias", "running_mean", "running_var", "aux", "aux_gradient"),
+)
 """Fields in which -1 says that there is none."""
 
 

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, fx, nn
 
 from netsim.backends.native import layers as known
+from netsim.backends.native.builder import Builder
 from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value, slices_of
-from netsim.backends.native.layers import Builder
 from netsim.backends.native.records import Kind
 
 Entry = Callable[[nn.Module, Tensor], Any]
@@ -174,11 +174,15 @@ def _merged(values: list[Value], layers: list[Layer], exports: tuple[int, ...]) 
         (pool,) = after
         if pool.kind is not Kind.MAX_POOL:
             continue
-        s = pool.settings
         height, width = values[layer.out].shape[1:]
-        plain = (2, 2, 2, 2, 0, 0, height // 2, width // 2)
-        names = "kernel_h kernel_w stride_h stride_w pad_h pad_w out_height out_width".split()
-        if tuple(s[n] for n in names) == plain:
+        plain = {
+            **dict.fromkeys(("kernel_h", "kernel_w", "stride_h", "stride_w"), 2),
+            "pad_h": 0,
+            "pad_w": 0,
+            "out_height": height // 2,
+            "out_width": width // 2,
+        }
+        if all(pool.settings[name] == value for name, value in plain.items()):
             pool.kind, pool.sources = Kind.RELU_MAX_POOL2, layer.sources
             gone.add(id(layer))
     return [layer for layer in layers if id(layer) not in gone]

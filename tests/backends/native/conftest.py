@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim.backends.native import build
-from netsim.backends.native.kernel import Data, Kernel, Rows, Steps
+from netsim.backends.native.data import Data, Rows, Steps
+from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library, LibraryMissingError, load
 from netsim.backends.native.records import Loss
 from netsim.learning import optimizers

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from netsim.backends.native.kernel import Data, Rows, Steps
+from netsim.backends.native.data import Data, Rows, Steps
 from netsim.learning.jobs import Optimizer
 from netsim.models.l2c_miniimagenet_cnn import L2cMiniimagenetCnn
 from netsim.models.lenet import LeNet
@@ -58,7 +58,9 @@ def test_grouping_order_and_threads(case, variant, optimizer, network, dtype):
     alone = sum(trained(made, kernel, optimizer, [i]).nan_to_num() for i in range(7))
     assert torch.equal(together.nan_to_num(), alone)
     for threads in (2, 3):
-        shared = trained(made, made.kernel(variant, threads=threads), optimizer, [6, 3, 0, 5, 1, 4, 2])
+        shared = trained(
+            made, made.kernel(variant, threads=threads), optimizer, [6, 3, 0, 5, 1, 4, 2]
+        )
         assert torch.equal(together.nan_to_num(), shared.nan_to_num())
 
 

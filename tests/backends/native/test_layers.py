@@ -69,14 +69,18 @@ def image(*layers, size=None):
 IMAGES = {
     "conv": lambda: image(nn.Conv2d(2, 5, 3)),
     "conv_no_bias": lambda: image(nn.Conv2d(2, 5, (3, 2), bias=False)),
-    "conv_padding": lambda: image(nn.Conv2d(2, 5, 3, padding=1), nn.Conv2d(5, 2, 5, padding=(0, 2))),
+    "conv_padding": lambda: image(
+        nn.Conv2d(2, 5, 3, padding=1), nn.Conv2d(5, 2, 5, padding=(0, 2))
+    ),
     "conv_stride": lambda: image(nn.Conv2d(2, 5, 3, stride=2)),
     "conv_stride_padding": lambda: image(
         nn.Conv2d(2, 4, 7, stride=2, padding=3), nn.Conv2d(4, 3, 1, stride=(1, 2))
     ),
     "conv_stride_rows": lambda: image(nn.Conv2d(2, 5, 3, stride=(3, 1), padding="valid")),
     "conv_same": lambda: image(nn.Conv2d(2, 5, (3, 5), padding="same")),
-    "conv_groups": lambda: image(nn.Conv2d(2, 6, 3, groups=2, padding=1), nn.Conv2d(6, 6, 3, groups=6)),
+    "conv_groups": lambda: image(
+        nn.Conv2d(2, 6, 3, groups=2, padding=1), nn.Conv2d(6, 6, 3, groups=6)
+    ),
     "conv_wide": lambda: image(nn.Conv2d(2, 37, 2), nn.Conv2d(37, 13, 1)),
     "max_pool": lambda: image(nn.MaxPool2d(2)),
     "max_pool_overlapping": lambda: image(nn.MaxPool2d(3, stride=1, padding=1)),
@@ -107,7 +111,9 @@ IMAGES = {
 DENSE = {
     "linear": lambda: nn.Linear(5, 3),
     "linear_no_bias": lambda: nn.Sequential(nn.Linear(5, 40, bias=False), nn.Linear(40, 3)),
-    "linear_wide": lambda: nn.Sequential(nn.Linear(5, 1100), nn.Linear(1100, 700), nn.Linear(700, 3)),
+    "linear_wide": lambda: nn.Sequential(
+        nn.Linear(5, 1100), nn.Linear(1100, 700), nn.Linear(700, 3)
+    ),
     "batch_norm": lambda: nn.Sequential(nn.BatchNorm1d(5), nn.Linear(5, 20), nn.BatchNorm1d(20)),
     "layer_norm": lambda: nn.Sequential(nn.Linear(5, 20), nn.LayerNorm(20), nn.Linear(20, 3)),
     "group_norm": lambda: nn.Sequential(nn.Linear(5, 20), nn.GroupNorm(4, 20), nn.Linear(20, 3)),

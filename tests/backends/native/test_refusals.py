@@ -7,8 +7,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from netsim.backends.native import library as native_library
+from netsim.backends.native.data import Data, Rows
 from netsim.backends.native.graph import UnsupportedError
-from netsim.backends.native.kernel import Data, Rows
 from netsim.backends.native.trace import trace
 
 

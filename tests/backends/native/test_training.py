@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
-from netsim.backends.native.kernel import Data, Rows
+from netsim.backends.native.data import Data, Rows
 from netsim.backends.native.records import Loss
 from netsim.learning.jobs import Optimizer
 from netsim.models.iot_mlp import IotMlp
@@ -85,9 +85,7 @@ def test_a_loss_of_ones_own(case, variant):
         y = made.y[torch.from_numpy(index[i, : sizes[i]])]
         loss(mine[:, :84], mine[:, 84:], y).backward()
         given[i, : sizes[i]] = mine.grad
-    rows, _, _ = made.train(
-        kernel, loss=Loss.GIVEN_GRADIENT, output_gradients=given.unsqueeze(1)
-    )
+    rows, _, _ = made.train(kernel, loss=Loss.GIVEN_GRADIENT, output_gradients=given.unsqueeze(1))
     expected, _ = made.train_plain(loss=lambda m, x, y: loss(*both(m, x), y))
     assert_close(rows, expected, rtol=0, atol=1e-12)
 

@@ -1,0 +1,188 @@
+"""One call of the kernel in the making: everything that is pointed to, checked first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from netsim.backends.native.data import Data, Numbers, Rows
+from netsim.backends.native.graph import Graph
+from netsim.backends.native.library import Variant
+from netsim.backends.native.packing import Packing
+from netsim.backends.native.plan import Table
+from netsim.backends.native.records import STATUS, Call, Loss
+from netsim.backends.native.records import Table as TableRecord
+from netsim.backends.native.workers import Workers
+
+
+class Plans:
+    """A graph's tables for one direction: looking or learning."""
+
+    def __init__(self, graph: Graph, lanes: int, learns: bool) -> None:
+        self.graph, self.learns, self._lanes = graph, learns, lanes
+        self.packing = Packing(graph, lanes)
+        self._offsets: list[int] = []
+        self._tables: list[Table] = []
+        self._number: dict[int, int] = {}
+        self.records: Any = None
+        self.offsets: Numbers = np.zeros(1, dtype=np.int64)
+
+    def numbers(self, sizes: Numbers) -> Numbers:
+        """Which table serves minibatches of these sizes; makes those that are missing."""
+        wanted, which = np.unique(sizes, return_inverse=True)
+        for size in wanted.tolist():
+            if size not in self._number:
+                self._add(size)
+        numbers = np.array([self._number[s] for s in wanted.tolist()], dtype=np.int64)
+        return numbers[which.reshape(sizes.shape)]
+
+    def _add(self, samples: int) -> None:
+        table = Table(self.graph, self.packing, self._lanes, samples, self.learns, self._offsets)
+        self._number[samples] = len(self._tables)
+        self._tables.append(table)
+        self.offsets = np.array(self._offsets or [0], dtype=np.int64)
+        self.records = (TableRecord * len(self._tables))(
+            *(
+                TableRecord(t.ops.ctypes.data, len(t.ops), t.samples, t.id, t.num_values)
+                for t in self._tables
+            )
+        )
+
+    def room(self, numbers: Numbers) -> int:
+        """Scalars of the largest of these tables."""
+        return max((self._tables[k].num_values for k in np.unique(numbers).tolist()), default=0)
+
+
+class Run:
+    """One call in the making; holds what it points to.
+
+    Parameters
+    ----------
+    plans : Plans
+        Of the direction in which it goes.
+    data : Data
+    jobs : int
+    input_shape : tuple of int
+        Of one sample.
+    dtype : torch.dtype
+    variant : Variant
+    workers : Workers
+    """
+
+    def __init__(
+        self,
+        plans: Plans,
+        data: Data,
+        jobs: int,
+        input_shape: tuple[int, ...],
+        dtype: torch.dtype,
+        variant: Variant,
+        workers: Workers,
+    ) -> None:
+        self._plans, self._data, self._dtype = plans, data, dtype
+        self._variant, self._workers = variant, workers
+        self._held: list[Any] = []
+        self._room = 0
+        self.call = c = Call()
+        packing, graph = plans.packing, plans.graph
+        c.segments, c.num_segments = packing.segments.ctypes.data, len(packing.segments)
+        c.num_packed, c.num_packed_parameters = packing.num_values, packing.num_parameters
+        c.num_values, c.num_parameters = graph.num_values, graph.num_parameters
+        c.num_jobs, c.num_samples = jobs, len(data.x)
+        c.export_width = graph.export_width
+        x, wanted = data.x, torch.int64 if graph.reads_numbers else dtype
+        if x.dtype != wanted or tuple(x.shape[1:]) != input_shape:
+            raise ValueError(f"samples of shape {tuple(x.shape[1:])} and type {x.dtype}")
+        self._check(x)
+        c.x = x.data_ptr()
+
+    def _check(self, tensor: Tensor) -> None:
+        if tensor.device.type != "cpu" or not tensor.is_contiguous():
+            raise ValueError("tensors must be contiguous and on the CPU")
+
+    def _hold(self, array: NDArray[Any]) -> int:
+        self._held.append(array)
+        return int(array.ctypes.data)
+
+    def numbers(self, name: str, values: NDArray[Any]) -> None:
+        """A field that points to integers."""
+        setattr(self.call, name, self._hold(np.ascontiguousarray(values, dtype=np.int64)))
+
+    def reals(self, name: str, values: NDArray[np.float64]) -> None:
+        """A field that points to one double a job; it may be written to."""
+        if values.dtype != np.float64 or values.shape != (self.call.num_jobs,):
+            raise ValueError(f"{name}: one float64 a job")
+        setattr(self.call, name, self._hold(np.ascontiguousarray(values)))
+
+    def tensor(self, name: str, values: Tensor, length: int) -> None:
+        """A field that points to scalars."""
+        self._check(values)
+        if values.dtype != self._dtype or values.numel() != length:
+            raise ValueError(f"{name}: {length} values of type {self._dtype}")
+        self._held.append(values)
+        setattr(self.call, name, values.data_ptr())
+
+    def models(self, name: str, rows: Rows | None, length: int, at: str) -> None:
+        """Fields that name rows of a tensor, of at least `length` values each."""
+        if rows is None:
+            return
+        storage, n = rows.storage, self.call.num_jobs
+        if storage.dtype != self._dtype or storage.device.type != "cpu":
+            raise ValueError(f"{name}: {self._dtype} on the CPU")
+        if storage.dim() != 2 or storage.shape[1] < length or storage.stride(1) != 1:
+            raise ValueError(f"{name}: rows of at least {length} values")
+        where = np.arange(n) if rows.at is None else rows.at
+        if len(where) != n or (n and not 0 <= where.min() <= where.max() < len(storage)):
+            raise ValueError(f"{name}: a row of the tensor for each of {n} jobs")
+        self._held.append(storage)
+        setattr(self.call, name, storage.data_ptr())
+        setattr(self.call, f"{name}_pitch", storage.stride(0))
+        self.numbers(at, where)
+
+    def steps(self, counts: Numbers, sizes: Numbers, starts: Numbers, index: Numbers) -> None:
+        """Which steps belong to which job, their sizes, where their samples' numbers begin."""
+        if len(sizes) and (sizes.min() < 1 or int((starts + sizes).max()) > index.size):
+            raise ValueError("minibatches of at least one sample, within the index")
+        tables = self._plans.numbers(sizes)
+        self._room = self._plans.room(tables)
+        self.numbers("first_step", np.concatenate([[0], np.cumsum(counts)]))
+        self.numbers("step_table", tables)
+        self.numbers("step_start", starts)
+        self.numbers("index", index)
+
+    def go(self, loss: Loss) -> None:
+        """Run it."""
+        c, plans, y = self.call, self._plans, self._data.y
+        if plans.records is None or not c.num_jobs:
+            if c.num_jobs and c.out:
+                raise ValueError("jobs without a single step")
+            return
+        c.loss = loss
+        outputs = plans.graph.export_width
+        if loss in (Loss.CROSS_ENTROPY, Loss.MEAN_SQUARED):
+            outputs = plans.graph.values[plans.graph.exports[-1]].size
+            if y is None or len(y) != c.num_samples:
+                raise ValueError("this loss needs labels or targets, one a sample")
+            self._check(y)
+        if loss is Loss.CROSS_ENTROPY:
+            if y is None or y.dtype != torch.int64 or y.dim() != 1:
+                raise ValueError("labels are int64, one a sample")
+            c.labels = y.data_ptr()
+        elif loss is Loss.MEAN_SQUARED:
+            if y is None or y.dtype != self._dtype or y[0].numel() != outputs:
+                raise ValueError(f"targets are {outputs} values a sample")
+            c.targets = y.data_ptr()
+        elif loss is Loss.GIVEN_GRADIENT and not c.given:
+            raise ValueError("this loss needs gradients by the outputs")
+        c.tables = self._hold(np.frombuffer(plans.records, dtype=np.int64))
+        c.offsets = plans.offsets.ctypes.data
+        next_job, status = np.zeros(1, dtype=np.int64), np.zeros(c.num_jobs, dtype=np.int64)
+        c.next, c.status = next_job.ctypes.data, status.ctypes.data
+        self._workers.run(c, self._variant, self._dtype.itemsize, self._room)
+        for job in np.flatnonzero(status)[:1].tolist():
+            error = IndexError if status[job] == 1 else ValueError
+            raise error(f"job {job}: {STATUS[int(status[job])]}")
