@@ -129,15 +129,15 @@ SHIPPED = {
     "mlp": (Mlp(hidden=(30, 20)), (1, 8, 8)),
     "iot_mlp": (IotMlp(), (296,)),
     "lenet": (LeNet(), (3, 32, 32)),
-    "emnist_cnn": (EmnistCnn(), (1, 28, 28)),
-    "l2c_cifar_cnn": (L2cCifarCnn(), (3, 32, 32)),
-    "l2c_cifar_cnn_smaller": (L2cCifarCnn(padding=False), (3, 32, 32)),
     "l2c_miniimagenet_cnn": (L2cMiniimagenetCnn(), (3, 32, 32)),
-    "alexnet_small": (AlexNetSmall(), (3, 32, 32)),
     "mapl": (Mapl(backbone=Mlp(), projection=30), (1, 8, 8)),
 }
 
 LARGE = {
+    "emnist_cnn": (EmnistCnn(), (1, 28, 28)),
+    "l2c_cifar_cnn": (L2cCifarCnn(), (3, 32, 32)),
+    "l2c_cifar_cnn_smaller": (L2cCifarCnn(padding=False), (3, 32, 32)),
+    "alexnet_small": (AlexNetSmall(), (3, 32, 32)),
     "resnet18": (ResNet18(), (3, 32, 32)),
     "shufflenet_v2": (ShuffleNetV2(), (3, 32, 32)),
     "googlenet": (GoogLeNet(), (3, 32, 32)),
