@@ -172,7 +172,8 @@ def build(
                 pass
         linked = f"{scratch}/{name}"
         aimed = [] if target is None else ["-target", target]
-        _run([*compiler, *aimed, *extra, "-shared", *objects, "-o", linked])
+        bare = [] if name.endswith(".dylib") else ["-s"]  # without symbols for debugging
+        _run([*compiler, *aimed, *extra, *bare, "-shared", *objects, "-o", linked])
         folder.mkdir(parents=True, exist_ok=True)
         # Moved there whole: another process may be loading the old one.
         partial = folder / f"{name}.{os.getpid()}"

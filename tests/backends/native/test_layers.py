@@ -174,7 +174,8 @@ def test_shipped_models(case, variant, name):
 @pytest.mark.parametrize("name", LARGE)
 def test_large_shipped_models(case, variant, name):
     kind, shape = LARGE[name]
-    assert_trains_alike(case(lambda: kind.build(shape, 10), shape, 10, n=1, S=2, B=5), variant)
+    # Small minibatches of maps of one pixel would have next to no variance to divide by.
+    assert_trains_alike(case(lambda: kind.build(shape, 10), shape, 10, n=1, S=1, B=12), variant)
 
 
 def test_embedding(case, variant):

@@ -54,38 +54,24 @@ template <class T> NETSIM_INLINE Staged<T> staged_input(const Op& op, T* plain, 
   return {plain, op.height, op.pitch, B};
 }
 
-/* Channels whose rows, as far as a tile reads them, stay in the fast cache while the tiles of all
-   results take their turn. */
-constexpr Index kPanelBytes = 24 << 10;
-template <class T> NETSIM_INLINE Index panel(Index channels, Index rows, Index scalars) {
-  const Index most = kPanelBytes / (rows * scalars * static_cast<Index>(sizeof(T)));
-  if (most >= channels) return channels;
-  return part(channels, most < 4 ? 4 : most);
-}
-
 template <class T> void conv_forward(const Op& op, Machine<T>& m) {
   const Index B = m.samples, vectors = rounded<T>(op.out_width * B) / kLanes<T>;
   if (op.flags & kStaged) stage(op, m.value(op.in), m.value(op.aux), B);
   const Staged<T> x = staged_input(op, m.value(op.in), m.value(op.aux), B);
   const Index in = op.channels / op.groups, out = op.out_channels / op.groups;
   const Index area = op.kernel_h * op.kernel_w, K = in * area, plane = op.out_height * op.out_pitch;
-  const Index widest = vectors < kProductVectors ? vectors : kProductVectors;
-  const Index block =
-      panel<T>(in, op.kernel_h, widest * kLanes<T> + (op.kernel_w - 1) * x.step);
+  const Loops loops{in, op.kernel_h, op.kernel_w, area, op.kernel_w, 1,
+                    x.height * x.pitch, x.pitch, x.step};
+  const Store kind = op.bias < 0 ? Store::kSet : Store::kBias;
   for (Index h = 0; h < op.out_height; ++h)
-    for (Index g = 0; g < op.groups; ++g)
-      for (Index c = 0; c < in; c += block) {
-        const Index some = in - c < block ? in - c : block;
-        const Loops loops{some, op.kernel_h, op.kernel_w, area, op.kernel_w, 1,
-                          x.height * x.pitch, x.pitch, x.step};
-        const Store kind = c ? Store::kAdd : op.bias < 0 ? Store::kSet : Store::kBias;
-        const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias + g * out;
-        ProductTask<T> task{loops, m.weights + op.weight + g * out * K + c * area, K,
-                            x.at + ((g * in + c) * x.height + h * op.stride_h) * x.pitch,
-                            m.value(op.out) + g * out * plane + h * op.out_pitch, plane,
-                            kind, bias, {}};
-        product<T>(task, out, vectors);
-      }
+    for (Index g = 0; g < op.groups; ++g) {
+      const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias + g * out;
+      ProductTask<T> task{loops, m.weights + op.weight + g * out * K, K,
+                          x.at + (g * in * x.height + h * op.stride_h) * x.pitch,
+                          m.value(op.out) + g * out * plane + h * op.out_pitch, plane,
+                          kind, bias, {}};
+      product<T>(task, out, vectors);
+    }
 }
 
 template <class T> void conv_by_input(const Op& op, Machine<T>& m) {
@@ -95,7 +81,6 @@ template <class T> void conv_by_input(const Op& op, Machine<T>& m) {
   const Staged<T> to = staged_input(op, dx, m.value(op.daux), B);
   const Index in = op.channels / op.groups, out = op.out_channels / op.groups;
   const Index area = op.kernel_h * op.kernel_w, K = in * area, plane = op.out_height * op.out_pitch;
-  const Index widest = vectors < kProductVectors ? vectors : kProductVectors;
   zero(to.at, op.channels * to.height * to.pitch);
   const Index first = op.flags & kStaged ? op.pad_h : 0;  // rows of padding need no gradient
   for (Index h = first; h < first + op.height; ++h) {
@@ -104,18 +89,14 @@ template <class T> void conv_by_input(const Op& op, Machine<T>& m) {
     while ((h - low) / op.stride_h >= op.out_height) low += op.stride_h;
     for (Index k = low; k < op.kernel_h && k <= h; k += op.stride_h) ++count;
     if (count <= 0) continue;
-    const Index block = panel<T>(out, count, widest * kLanes<T>);
+    const Loops loops{1, out, count, 0, K, op.stride_h * op.kernel_w, 0, plane, -op.out_pitch};
     for (Index g = 0; g < op.groups; ++g)
-      for (Index c = 0; c < out; c += block) {
-        const Index some = out - c < block ? out - c : block, from = g * out + c;
-        const Loops loops{1, some, count, 0, K, op.stride_h * op.kernel_w, 0, plane, -op.out_pitch};
-        for (Index k = 0; k < op.kernel_w; ++k) {
-          ProductTask<T> task{loops, m.weights + op.weight + from * K + low * op.kernel_w + k, area,
-                              dy + from * plane + (h - low) / op.stride_h * op.out_pitch,
-                              to.at + (g * in * to.height + h) * to.pitch + k * to.step,
-                              to.height * to.pitch, Store::kAdd, nullptr, {}};
-          product<T>(task, in, vectors);
-        }
+      for (Index k = 0; k < op.kernel_w; ++k) {
+        ProductTask<T> task{loops, m.weights + op.weight + g * out * K + low * op.kernel_w + k,
+                            area, dy + g * out * plane + (h - low) / op.stride_h * op.out_pitch,
+                            to.at + (g * in * to.height + h) * to.pitch + k * to.step,
+                            to.height * to.pitch, Store::kAdd, nullptr, {}};
+        product<T>(task, in, vectors);
       }
   }
   if (op.flags & kStaged) unstage(op, dx, to.at, B);
