@@ -40,13 +40,14 @@ class Backend(Protocol):
         As in `[run] backend`.
     divergences : Divergences
         Nodes whose models became nan or infinite.
-    one_by_one : dict of str to str
-        What could only be run node after node, and why.
     """
 
     name: str
     divergences: Divergences
-    one_by_one: dict[str, str]
+
+    @property
+    def one_by_one(self) -> dict[str, str]:
+        """What could only be run node after node, and why."""
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level, whose inputs are all computed.
