@@ -150,7 +150,11 @@ class _Results:
     def __init__(self, slab: Slab, cells: Sequence[Cell | None]) -> None:
         self._slab, self._cells = slab, cells
         self._numbers = slab.take(len(cells))
-        self.rows = Rows(slab.storage, np.array(self._numbers, dtype=np.int64))
+
+    @property
+    def rows(self) -> Rows:
+        """Where the kernel writes; to be asked for when nothing more is taken from the slab."""
+        return Rows(self._slab.storage, np.array(self._numbers, dtype=np.int64))
 
     def hand_over(self) -> None:
         """Give the rows to their cells; those of results that nobody holds are free again."""
