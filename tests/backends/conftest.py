@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from netsim import api, engine, world
+from netsim.backends.native.backend import Native
 from netsim.backends.stacked.backend import Stacked
 from netsim.learning.architecture import build_architecture
 from netsim.learning.scheduler import Limits
@@ -120,7 +121,7 @@ def play(monkeypatch):
         module.processes = lambda node, params: [process(node)]
         Params.__module__ = module.__name__
         entry = AlgorithmEntry(kind="test", name="test", params=Params())
-        how = built.scenario.run.model_copy(update={"backend": backend})
+        how = built.scenario.run.model_copy(update={"backend": backend, "threads": threads})
         played = built.scenario.model_copy(update={"run": how})
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, module.__name__, module)
@@ -128,7 +129,8 @@ def play(monkeypatch):
                 patch.setattr(Limits, "of", classmethod(lambda cls, n: Limits(*limits)))
             if shuffled:
                 _shuffle(patch)
-            torch.set_num_threads(threads)
+            if backend != "native":  # whose threads are not PyTorch's
+                torch.set_num_threads(threads)
             simulation = engine.Simulation(
                 dataclasses.replace(built, scenario=played), entry, None, False, None
             )
@@ -141,14 +143,14 @@ def play(monkeypatch):
 
 
 def _shuffle(patch):
-    execute = Stacked.execute
+    for backend in (Stacked, Native):
 
-    def shuffled(self, jobs):
-        jobs = list(jobs)
-        random.Random(len(jobs)).shuffle(jobs)
-        return execute(self, jobs)
+        def shuffled(self, jobs, execute=backend.execute):
+            jobs = list(jobs)
+            random.Random(len(jobs)).shuffle(jobs)
+            return execute(self, jobs)
 
-    patch.setattr(Stacked, "execute", shuffled)
+        patch.setattr(backend, "execute", shuffled)
 
 
 @pytest.fixture
@@ -193,9 +195,10 @@ def bits(values):
 
 @pytest.fixture
 def assert_bits_are_equal(play):
-    def check(built, program, threads=1):
-        runs = [play(built, program, limits=p, threads=threads) for p in POLICIES]
-        runs.append(play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, threads=threads))
+    def check(built, program, threads=1, backend="stacked"):
+        how = {"threads": threads, "backend": backend}
+        runs = [play(built, program, limits=p, **how) for p in POLICIES]
+        runs.append(play(built, program, limits=(ENDLESS, ENDLESS), shuffled=True, **how))
         assert runs[0].width == 1.0
         assert runs[-1].width > 1.5
         first = bits(runs[0].values)

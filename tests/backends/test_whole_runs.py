@@ -1,4 +1,4 @@
-"""Whole runs of the shipped systems: both backends log the same events and learn the same.
+"""Whole runs of the shipped systems: all backends log the same events and learn the same.
 
 In float64, so that what differs is a mistake and not the order of a sum.
 """
@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from netsim import engine, world
+from netsim.backends.native.library import why_missing
 from netsim.scenario import load
 
 RUNS = {
@@ -43,14 +44,18 @@ def play(name, sets, backend):
     return found
 
 
+NEEDS_KERNEL = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+
+
+@pytest.mark.parametrize("backend", ["stacked", pytest.param("native", marks=NEEDS_KERNEL)])
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in RUNS]
 )
-def test_a_shipped_scenario_logs_and_learns_the_same_on_both_backends(name):
-    alone, stacked = (play(name, RUNS[name], backend) for backend in ("sequential", "stacked"))
+def test_a_shipped_scenario_logs_and_learns_as_one_by_one(name, backend):
+    alone, grouped = (play(name, RUNS[name], each) for each in ("sequential", backend))
     for algorithm, (summary, models) in alone.items():
-        other, others = stacked[algorithm]
-        assert other["engine"]["backend"] == "stacked"
+        other, others = grouped[algorithm]
+        assert other["engine"]["backend"] == backend
         assert other["engine"]["one_by_one"] == {}
         assert other["event_log_sha256"] == summary["event_log_sha256"]
         assert other["accuracy"] == summary["accuracy"]

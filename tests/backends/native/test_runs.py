@@ -1,0 +1,130 @@
+"""Jobs of the native backend: the numbers of one node after another, whatever the grouping."""
+
+import pytest
+import torch
+from torch import nn
+
+from netsim import engine, world
+from netsim.backends.dispatch import Route
+from netsim.backends.native.library import load, why_missing
+from netsim.errors import ScenarioError
+from netsim.scenario import from_dict
+
+pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+
+OPTIMIZERS = {
+    "sgd": {"optimizer": "sgd"},
+    "momentum": {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01},
+    "clipped": {"momentum": 0.9, "weight_decay": 0.01, "clip_norm": 0.3},
+    "adam": {"optimizer": "adam", "learning_rate": 0.01, "clip_norm": 0.5},
+}
+
+
+class Convolutions(nn.Module):
+    """BatchNorm behind a padded convolution."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 5, 3), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(5, 7, 2, padding=1, bias=False), nn.BatchNorm2d(7), nn.ReLU(), nn.Flatten(),
+        )  # fmt: skip
+        self.head = nn.Linear(7 * 4 * 4, 10)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def program(node, keep):
+    """Steps of many numbers, states carried on, anchors, and all that only looks."""
+    mine = yield node.train(node.initial(), steps=1 + 2 * node.id)
+    keep("trained", mine.theta)
+    keep("state", mine.optimizer)
+    after = yield node.train(
+        mine.theta, epochs=1, learning_rate=0.01 * (1 + node.id), optimizer=mine.optimizer
+    )
+    whole = yield node.train(node.initial(), steps=3, anchor=(mine.theta, 0.7), stream="other")
+    part = mine.theta.part("parameters")
+    near = yield node.train(whole.theta, steps=2, anchor=(part, 0.2), optimizer=whole.optimizer)
+    mixed = node.mix([after.theta, near.theta], [0.3, 0.7])
+    once = yield node.train(mixed, steps=2)
+    for name, ref in (("after", after.theta), ("near", near.theta), ("mixed", once.theta)):
+        keep(name, ref)
+    keep("outputs", node.outputs([mine.theta, once.theta], node.batch()))
+    keep("loss", node.loss(once.theta))
+    keep("gradient", node.gradient(once.theta))
+    others = [after.theta, near.theta]
+    weights, left = node.select([once.theta, *others], [5.0] * 3, [0.5] * 2, None)
+    keep("weights", weights)
+    keep("selection", left)
+
+
+@pytest.mark.parametrize("module", [None, Convolutions])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_jobs_are_those_of_one_node_after_another(
+    optimizer, module, build, play, assert_equal_values
+):
+    training = {"learning_rate": 0.1, **OPTIMIZERS[optimizer]}
+    built = build(module and module(), training=training)
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert native.backend.name == "native"
+    assert not native.backend.one_by_one
+    assert native.width > 1.5
+    assert_equal_values(alone, native, 1e-8 if optimizer == "adam" else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("module", [None, Convolutions])
+def test_bits_depend_neither_on_grouping_nor_on_threads(
+    module, dtype, build, assert_bits_are_equal
+):
+    built = build(module and module(), training={"momentum": 0.9, "dtype": dtype})
+    first, *_ = [
+        assert_bits_are_equal(built, program, threads, "native")[0].values for threads in (1, 2, 3)
+    ]
+    assert all(torch.isfinite(value).all() for value in first.values())
+
+
+class Dropping(nn.Module):
+    """Draws, which PyTorch does."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Flatten(), nn.Linear(64, 9), nn.Dropout(0.3))
+        self.head = nn.Linear(9, 10)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def test_what_the_kernel_does_not_know_runs_as_without_it(build, play, assert_equal_values):
+    built = build(Dropping())
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert native.backend.name != "native"
+    assert_equal_values(alone, native, 1e-12)
+
+
+def test_the_instruction_set_is_pinned_and_refused_where_it_is_missing(tmp_path):
+    asked = from_dict(tables())
+    summary = engine.play(world.build(asked), asked.algorithm[0], tmp_path / "run")
+    assert summary["engine"]["backend"] == "native"
+    text = (tmp_path / "run" / "scenario.toml").read_text()
+    assert f'train = "native/{load().variant().name}"' in text
+    strange = next(n for n in ("neon", "avx512") if n not in {v.name for v in load().variants})
+    name = next(line for line in text.splitlines() if "[run.routes." in line).split('"')[1]
+    route = Route(train=f"native/{strange}").model_dump(exclude_none=True)
+    again = from_dict({**tables(), "run": {"routes": {name: route}}})
+    with pytest.raises(ScenarioError, match=f"native/{strange}.*this machine runs"):
+        engine.play(world.build(again), again.algorithm[0])
+
+
+def tables():
+    return {
+        "horizon_s": 3.0,
+        "nodes": {"count": 3},
+        "exchange": {"schedule": "poisson", "rate_hz": 1.0},
+        "data": {"kind": "digits", "partition": {"kind": "iid"}},
+        "model": {"kind": "mlp", "hidden": [8]},
+        "compute": {"kind": "fixed", "step_s": 0.1},
+        "algorithm": {"kind": "local", "pace": "rounds", "local_steps": 2},
+    }
