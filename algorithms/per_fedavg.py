@@ -1,9 +1,9 @@
 """Per-FedAvg: a common model from which one gradient step makes each node's own.
 
 Source: Fallah, Mokhtari and Ozdaglar, "Personalized federated learning with theoretical guarantees:
-a model-agnostic meta-learning approach", NeurIPS 2020, Algorithm 1 and Section 4 (the two
-approximations); as a baseline of pFedGraph (Ye et al., ICML 2023: a = 0.001, b = 0.01 with momentum
-0.9 and weight decay) and of DPFL (Kharrat, Canini and Horvath 2024: a = 0.01).
+a model-agnostic meta-learning approach", NeurIPS 2020, Algorithm 1 and its two approximations; as a
+baseline of pFedGraph (Ye et al., ICML 2023: a = 0.001, b = 0.01 with momentum 0.9 and weight decay)
+and of DPFL (Kharrat, Canini and Horvath 2024: a = 0.01).
 
 Symbols: theta a node's model, w the mean; a (`alpha`) the rate of the inner step, b that of the
 outer one, the scenario's; B1, B2, B3 samples that a step takes; H the Hessian.
@@ -14,8 +14,8 @@ Every local step: u = theta - a grad F_i(theta; B1), then theta <- theta - b g w
   (2 delta) with h = grad F_i(u; B2);
 - `exact`: g = (I - a H_i(theta; B1)) grad F_i(u; B2).
 Then models are averaged. The model to report is w - a grad F_i(w) over the node's training samples,
-published as `mixed`; `adapt = false` reports theta after local training instead (`trained`), without
-a step more, as pFedGraph's code does.
+published as `mixed`; `adapt = false` reports theta after local training instead (`trained`),
+without a step more, as pFedGraph's code does.
 
 Readings and departures:
 - B1, B2 (and B3 of HF) are parts of one minibatch, halves or thirds of it, so that a step costs no

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from netsim.learning.jobs import BatchKey
+from netsim.learning.refs import Ref
 
 NODES, ROUNDS, RATE, HIDDEN = 4, 3, 0.2, 8
 HEAD = slice(HIDDEN * 65, None)
@@ -110,3 +111,12 @@ def difference(rows, expected):
     """Largest difference of any parameter of any node."""
     pairs = zip(rows, expected, strict=True)
     return max(float((mine - theirs).abs().max()) for mine, theirs in pairs)
+
+
+def predictions(run, i, x, stage):
+    """A node's logits (n, 10) of samples x (n, 64), as an evaluation asks for them."""
+    publication = run.parts[i].publishing.published[stage]
+    model = publication.ref.architecture.bind(publication.ref.tensor())
+    given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
+    with torch.no_grad():
+        return publication.predict(model, x.view(-1, 1, 8, 8), *given)
