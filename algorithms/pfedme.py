@@ -1,7 +1,7 @@
 """pFedMe: personal models from Moreau envelopes of the local losses, near a model that is averaged.
 
 Source: Dinh, Tran and Nguyen, "Personalized federated learning with Moreau envelopes", NeurIPS
-2020, Algorithm 1; as a baseline of pFedGraph (Ye et al., ICML 2023), whose rates, strength and K are
+2020, Algorithm 1; as a baseline of pFedGraph (Ye et al., ICML 2023), whose rates, lam and K are
 the defaults here (its R is 200).
 
 Symbols: w the mean, w_i the local model that starts from it, theta_i the personal model, lam
