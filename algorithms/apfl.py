@@ -60,30 +60,37 @@ class Apfl(api.AveragedModel[Params]):
         self.v = node.initial().part("parameters")
         self.alpha: Ref = node.compute(number, self.v, params.alpha)
 
+    def how(self) -> dict[str, Any]:
+        loss = augmented_loss_of_both if self.params.augment else loss_of_both
+        return {
+            **self.params.amount(),
+            "loss": loss,
+            "given": (self.alpha,),
+            "learn": {"v": self.v},
+        }
+
     def train(self) -> Process:
-        node, params = self.node, self.params
-        if params.adaptive:
-            step = yield node.train(
-                self.model.theta,
-                steps=1,
-                loss=augmented_loss_of_mixture if params.augment else loss_of_mixture,
-                given=(self.v,),
-                learn={"alpha": self.alpha},
-                learning_rate=params.alpha_learning_rate,
-                stream="alpha",
-            )
-            self.alpha = node.compute(clipped, step.learned["alpha"])
-        trained = yield self.model.train(
-            loss=augmented_loss_of_both if params.augment else loss_of_both,
-            given=(self.alpha,),
-            learn={"v": self.v},
-            **params.amount(),
-        )
+        if self.params.adaptive:
+            yield from self.learn_alpha()
+        trained = yield self.model.train(**self.how())
         if trained is None:
             return None
         self.v = trained.learned["v"]
         self.show(trained.theta, "trained")
-        return api.Share(trained.theta, node.train_size)
+        return api.Share(trained.theta, self.node.train_size)
+
+    def learn_alpha(self) -> Process:
+        """One step of a_i, clipped; w_i and v_i stay as they are."""
+        stepped = yield self.node.train(
+            self.model.theta,
+            steps=1,
+            loss=augmented_loss_of_mixture if self.params.augment else loss_of_mixture,
+            given=(self.v,),
+            learn={"alpha": self.alpha},
+            learning_rate=self.params.alpha_learning_rate,
+            stream="alpha",
+        )
+        self.alpha = self.node.compute(clipped, stepped.learned["alpha"])
 
     def adopt(self, common: api.Mean) -> None:
         self.model.replace(common.theta)

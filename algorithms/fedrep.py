@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from netsim import api
-from netsim.api import Batch, Node, Process
+from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
@@ -42,7 +42,7 @@ class Params(api.RoundParams):
         return self
 
     def head_amount(self) -> dict[str, int]:
-        """How much to train a head, as `node.train` takes it."""
+        """How much to train a head: `steps` or `epochs`, as `node.train` takes it."""
         if self.head_steps is not None:
             return {"steps": self.head_steps}
         return {"epochs": self.head_epochs or 1}
@@ -57,15 +57,21 @@ class FedRep(api.AveragedPart[Params]):
     """One node: `theta` is (phi, h_i)."""
 
     def fit(self) -> Process:
-        node, params, theta = self.node, self.params, self.theta
-        of_head = augmented_loss_of_head if params.augment else loss_of_head
-        of_base = augmented_loss_of_base if params.augment else loss_of_base
-        fixed = (theta.part("backbone"),)
-        headed = yield node.train(theta, loss=of_head, given=fixed, **params.head_amount())
+        node, theta = self.node, self.theta
+        headed = yield node.train(theta, **self.how_head(theta.part("backbone")))
         h = headed.theta.part("head")
-        theta = theta.with_part("head", h)
-        based = yield node.train(theta, loss=of_base, given=(h,), **params.amount())
+        based = yield node.train(theta.with_part("head", h), **self.how_base(h))
         return based.theta.with_part("head", h)
+
+    def how_head(self, phi: Ref) -> dict[str, Any]:
+        """Keywords of `node.train` for h_i at a fixed phi."""
+        loss = augmented_loss_of_head if self.params.augment else loss_of_head
+        return {**self.params.head_amount(), "loss": loss, "given": (phi,)}
+
+    def how_base(self, h: Ref) -> dict[str, Any]:
+        """Keywords of `node.train` for phi at a fixed h_i."""
+        loss = augmented_loss_of_base if self.params.augment else loss_of_base
+        return {**self.params.amount(), "loss": loss, "given": (h,)}
 
 
 def loss_of_head(model: Any, batch: Batch, learned: dict[str, Tensor], phi: Tensor) -> Tensor:

@@ -49,19 +49,17 @@ class FedRod(api.AveragedPart[Params]):
         super().__init__(node, params, part)
         self.personal = self.theta.part("head")
 
-    def fit(self) -> Process:
-        node, augment = self.node, self.params.augment
-        num_classes = num_outputs(self.theta)
-        counts = node.measure(
+    def how(self) -> dict[str, Any]:
+        num_classes, params = num_outputs(self.theta), self.params
+        counts = self.node.measure(
             samples_of_classes, self.theta, "train", (num_classes,), (num_classes,)
         )
-        trained = yield node.train(
-            self.theta,
-            loss=augmented_loss_of_both_heads if augment else loss_of_both_heads,
-            given=(counts,),
-            learn={"personal": self.personal},
-            **self.params.amount(),
-        )
+        loss = augmented_loss_of_both_heads if params.augment else loss_of_both_heads
+        learn = {"personal": self.personal}
+        return {**params.amount(), "loss": loss, "given": (counts,), "learn": learn}
+
+    def fit(self) -> Process:
+        trained = yield self.node.train(self.theta, **self.how())
         self.personal = trained.learned["personal"]
         return trained.theta
 

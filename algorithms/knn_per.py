@@ -86,5 +86,5 @@ def with_neighbours(model: Any, x: Tensor, memory: Tensor, params: Params) -> Te
         p_knn = sums.softmax(1)
     else:  # e^-d over its sum, in a form that survives distances at which all e^-d are 0
         p_knn = torch.zeros_like(p_w).scatter_add(1, classes[which], (-nearest).softmax(1))
-    p = params.knn_weight * p_knn + (1 - params.knn_weight) * p_w
+    p: Tensor = params.knn_weight * p_knn + (1 - params.knn_weight) * p_w
     return p.clamp(min=torch.finfo(p.dtype).tiny).log()

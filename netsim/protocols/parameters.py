@@ -73,5 +73,5 @@ def gradient_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
 
 def _named(module: Any, row: Tensor) -> dict[str, Tensor]:
     own = dict(module.named_parameters())
-    pieces = row.split([p.numel() for p in own.values()])
+    pieces = torch.split(row, [p.numel() for p in own.values()])
     return {n: new.view_as(p) for (n, p), new in zip(own.items(), pieces, strict=True)}
