@@ -19,8 +19,8 @@ without a step more, as pFedGraph's code does.
 
 Readings and departures:
 - B1, B2 (and B3 of HF) are parts of one minibatch, halves or thirds of it, so that a step costs no
-  more samples than one of FedAvg; `training = { batch_size = ... }` makes them larger. A part has a
-  sample at least, which parts of a minibatch of one or two share.
+  more samples than one of FedAvg; `training = { batch_size = ... }` makes them larger. A part has
+  two samples at least, as batch normalisation needs it; those of a small minibatch overlap.
 - In the paper the Hessian is over samples of its own; in `exact` over B1, as differentiating the
   step gives it.
 - The baseline papers do not name the variant; pFedGraph's code is FO, the default here.
@@ -100,11 +100,12 @@ def augmented_meta_loss(model: Any, batch: Batch, *rest: Any) -> Tensor:
 
 
 def parts(batch: Batch, count: int) -> Iterator[Batch]:
-    """A minibatch cut into `count`, each of one sample at least."""
+    """A minibatch cut into `count`; parts of fewer than two samples reach into the next ones."""
     n = len(batch.y)
+    fewest = min(2, n)
     for k in range(count):
-        start = min(k * n // count, n - 1)
-        some = slice(start, max((k + 1) * n // count, start + 1))
+        start = min(k * n // count, n - fewest)
+        some = slice(start, max((k + 1) * n // count, start + fewest))
         yield replace(batch, x=batch.x[some], y=batch.y[some])
 
 
