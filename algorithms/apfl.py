@@ -15,7 +15,7 @@ after local training as `trained`, with the new w as `mixed`.
 Readings and departures:
 - `adaptive`: a_i <- clip(a_i - eta <v_i - w_i, grad F_i(v_bar_i)>, 0, 1), once when a round begins,
   on a minibatch of its own, as one local step more. The paper writes it for every step. It starts
-  at `alpha`, which neither it nor DPFL gives; 0.5 here.
+  at `alpha`, which DPFL does not give; 0.5 here.
 - v_i starts at the node's initial model, so that a_i stays as it is in the first round.
 - The two gradients of a step take the virtual time of one.
 - An optimiser with momentum or of another kind takes w_i and v_i as one vector.

@@ -12,7 +12,7 @@ outputs; p_kNN the vote of those `neighbours` of its training samples whose feat
 each for its class with e^-d. Published with every w that is adopted, as `mixed`.
 
 Readings and departures:
-- d is squared, as in the code of both baselines; the paper leaves the distance open.
+- d is squared, as in pFedGraph's code.
 - `votes = "softmax"` is pFedGraph's code, which takes a softmax of the sums of e^-d over classes
   where the paper divides them by their sum.
 - pFedGraph's memory is of augmented samples, here of samples as they are, as in the paper.
