@@ -21,6 +21,7 @@ take part, whether its course depends on computed values.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
   and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
   most so many at once), with their Params; `mixing_shares`, `UpdatesToMix`.
+- Losses that look at a model elsewhere than where it is: `parameters_of`, `call_at`, `gradient_at`.
 - Augmented images and losses on them: `crop_and_flip`, `augmented_cross_entropy`, `two_views`,
   `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
   `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
@@ -79,6 +80,7 @@ from netsim.protocols.edges import Edges, mixing_shares
 from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
 from netsim.protocols.local_training import LocalTraining, PlainTraining, with_statistics_of
 from netsim.protocols.messages import Mean, Model, Share, Update
+from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.rounds import (
     AveragedModel,
     AveragedPart,
@@ -149,12 +151,15 @@ __all__ = [
     "augmented_cross_entropy",
     "batched",
     "batched_greedy_collaborators",
+    "call_at",
     "crop_and_flip",
     "drop_late",
+    "gradient_at",
     "greedy_collaborators",
     "loss",
     "mixing_shares",
     "model_validator",
+    "parameters_of",
     "project_to_simplex",
     "prototype_loss",
     "round_processes",

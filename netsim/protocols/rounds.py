@@ -267,20 +267,27 @@ class AveragedPart(Generic[Local]):
         """Keywords of `node.train` for the round that begins."""
         return self.params.how()
 
+    def fit(self) -> Process:
+        """A round's training; the whole model that comes of it."""
+        return (yield self.node.train(self.theta, **self.how())).theta
+
+    def show(self, stage: str) -> None:
+        """Publish the model."""
+        self.node.publish(self.theta, stage)
+
     def train(self) -> Process:
-        """Train the whole model; the `Share` of the part."""
+        """Train by `fit`; the `Share` of the part."""
         self._mean = None
-        trained = yield self.node.train(self.theta, **self.how())
-        self.theta = trained.theta
+        trained = self.theta = yield from self.fit()
         if self._mean is None:
-            self.node.publish(self.theta, "trained")
+            self.show("trained")
         else:  # a mean that came meanwhile is newer than what was trained of the part
-            self.theta = self.theta.with_part(self.part, self._mean)
-            self.node.publish(self.theta, "mixed")
-        return Share(trained.theta.part(self.part), self.node.train_size)
+            self.theta = trained.with_part(self.part, self._mean)
+            self.show("mixed")
+        return Share(trained.part(self.part), self.node.train_size)
 
     def adopt(self, common: Mean) -> None:
         """The mean of all nodes' parts takes the place of the own one."""
         self._mean = common.theta
         self.theta = self.theta.with_part(self.part, common.theta)
-        self.node.publish(self.theta, "mixed")
+        self.show("mixed")

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from algorithms import fedclassavg, fedproto, mapl, pfedgraph
+from algorithms import apfl, fedclassavg, fedproto, fedrep, fedrod, mapl, per_fedavg, pfedgraph
 from netsim.api import augmented_cross_entropy
 
 MAPL = {"kind": "mapl", "backbone": {"kind": "mlp", "hidden": [12]}, "projection": 16}
@@ -42,6 +42,25 @@ def with_learned_prototypes(node, loss):
     }
 
 
+def mixed(node, loss):
+    alpha = node.compute(apfl.number, node.initial(), 0.3)
+    return {"loss": loss, "given": (alpha,), "learn": {"v": node.initial().part("parameters")}}
+
+
+def meta(node, variant, **keys):
+    how = per_fedavg.Params(alpha=0.2, variant=variant, **keys).how()
+    return {key: how[key] for key in ("loss", "given")}
+
+
+def fixed(node, loss, part):
+    return {"loss": loss, "given": (node.initial().part(part),)}
+
+
+def both_heads(node, loss):
+    counts = node.measure(fedrod.samples_of_classes, node.initial(), "train", (10,), (10,))
+    return {"loss": loss, "given": (counts,), "learn": {"personal": node.initial().part("head")}}
+
+
 LOSSES = {
     "pfedgraph": (PLAIN, lambda n: directed(n, pfedgraph.regularised_loss)),
     "pfedgraph at first": (PLAIN, lambda n: undirected(n, pfedgraph.regularised_loss)),
@@ -55,6 +74,16 @@ LOSSES = {
         PLAIN,
         lambda n: with_head(n, fedclassavg.local_loss, contrast="mapl"),
     ),
+    "apfl": (PLAIN, lambda n: mixed(n, apfl.loss_of_both)),
+    "apfl augmented": (PLAIN, lambda n: mixed(n, apfl.augmented_loss_of_both)),
+    "per_fedavg": (PLAIN, lambda n: meta(n, "first_order")),
+    "per_fedavg, Hessian-free": (PLAIN, lambda n: meta(n, "hessian_free", delta=0.1)),
+    "per_fedavg, exact and augmented": (PLAIN, lambda n: meta(n, "exact", augment=True)),
+    "fedrep, head": (PLAIN, lambda n: fixed(n, fedrep.loss_of_head, "backbone")),
+    "fedrep, base": (PLAIN, lambda n: fixed(n, fedrep.loss_of_base, "head")),
+    "fedrep augmented": (PLAIN, lambda n: fixed(n, fedrep.augmented_loss_of_base, "head")),
+    "fedrod": (PLAIN, lambda n: both_heads(n, fedrod.loss_of_both_heads)),
+    "fedrod augmented": (PLAIN, lambda n: both_heads(n, fedrod.augmented_loss_of_both_heads)),
 }
 
 

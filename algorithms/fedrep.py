@@ -1,0 +1,96 @@
+"""FedRep: a common representation, and a head of its own at every node.
+
+Source: Collins, Hassani, Mokhtari and Shakkottai, "Exploiting shared representations for
+personalized federated learning", ICML 2021, Algorithm 1; as a baseline of pFedGraph (Ye et al.,
+ICML 2023: 80 steps of the head, 200 of the base) and of DPFL (Kharrat, Canini and Horvath 2024,
+whose split of the epochs is not given).
+
+Symbols: phi the base (`backbone`), h_i the head of node i.
+
+In a round a node trains its h_i with phi held fixed, then phi with h_i held fixed. The base is
+averaged and is all that is sent; h_i stays. How long the base is trained is `local_epochs` or
+`local_steps`, how long the head, `head_epochs` or `head_steps`. The model to report is (phi, h_i),
+published after local training as `trained`, with the new phi as `mixed`.
+
+Readings and departures:
+- What is held fixed is not decayed either, whatever `[training] weight_decay` is.
+- The mean is by training samples; `weights = "equal"` is Algorithm 1, of equal sizes.
+- All clients take part. Heads start at the node's initial model, as its base does.
+- Running statistics (BatchNorm) stay with the node; the base's training changes them.
+"""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from netsim import api
+from netsim.api import Batch, Node, Process, Ref
+
+
+class Params(api.RoundParams):
+    """How long heads are trained; 1 epoch if nothing is said."""
+
+    head_epochs: api.Count | None = None
+    head_steps: api.Count | None = None
+
+    @api.model_validator(mode="after")
+    def _one_of_two_for_heads(self) -> Self:
+        if self.head_epochs is not None and self.head_steps is not None:
+            raise ValueError("give head_epochs or head_steps, not both")
+        return self
+
+    def head_amount(self) -> dict[str, int]:
+        """How much to train a head: `steps` or `epochs`, as `node.train` takes it."""
+        if self.head_steps is not None:
+            return {"steps": self.head_steps}
+        return {"epochs": self.head_epochs or 1}
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """Rounds in which bases are averaged."""
+    return api.round_processes(node, params, FedRep(node, params, "backbone"))
+
+
+class FedRep(api.AveragedPart[Params]):
+    """One node: `theta` is (phi, h_i)."""
+
+    def fit(self) -> Process:
+        node, theta = self.node, self.theta
+        headed = yield node.train(theta, **self.how_head(theta.part("backbone")))
+        h = headed.theta.part("head")
+        based = yield node.train(theta.with_part("head", h), **self.how_base(h))
+        return based.theta.with_part("head", h)
+
+    def how_head(self, phi: Ref) -> dict[str, Any]:
+        """Keywords of `node.train` for h_i at a fixed phi."""
+        loss = augmented_loss_of_head if self.params.augment else loss_of_head
+        return {**self.params.head_amount(), "loss": loss, "given": (phi,)}
+
+    def how_base(self, h: Ref) -> dict[str, Any]:
+        """Keywords of `node.train` for phi at a fixed h_i."""
+        loss = augmented_loss_of_base if self.params.augment else loss_of_base
+        return {**self.params.amount(), "loss": loss, "given": (h,)}
+
+
+def loss_of_head(model: Any, batch: Batch, learned: dict[str, Tensor], phi: Tensor) -> Tensor:
+    """F_i(phi, h), phi as given."""
+    return F.cross_entropy(model.head(api.call_at(model.features, phi, batch.x)), batch.y)
+
+
+def loss_of_base(model: Any, batch: Batch, learned: dict[str, Tensor], h: Tensor) -> Tensor:
+    """F_i(phi, h), h as given."""
+    return F.cross_entropy(api.call_at(model.head, h, model.features(batch.x)), batch.y)
+
+
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
+def augmented_loss_of_head(model: Any, batch: Batch, *rest: Any) -> Tensor:
+    """The same on cropped and mirrored images."""
+    return loss_of_head(model, replace(batch, x=api.crop_and_flip(batch)), *rest)
+
+
+@api.loss(uniforms=api.CROP_FLIP_DRAWS)
+def augmented_loss_of_base(model: Any, batch: Batch, *rest: Any) -> Tensor:
+    """The same on cropped and mirrored images."""
+    return loss_of_base(model, replace(batch, x=api.crop_and_flip(batch)), *rest)
