@@ -94,7 +94,7 @@ def answers(
 @api.batched
 def similarity_weights(heads: Sequence[Tensor], own: tuple[int, ...], num_classes: int) -> Tensor:
     """Rows of a_ij at the places `own`: (m, K) from K classifiers (num_classes x features,)."""
-    rows = F.normalize(torch.stack(list(heads)).unflatten(1, (num_classes, -1)), dim=2)
+    rows = F.normalize(torch.stack(list(heads)).view(len(heads), num_classes, -1), dim=2)
     cosines = torch.einsum("icf,jcf->ij", rows[list(own)], rows) / num_classes
     s = cosines.clamp(min=0.0, max=LIKEST)
     itself = torch.arange(len(heads), device=s.device) == s.new_tensor(own)[:, None]
