@@ -136,7 +136,9 @@ def rows(
         a[[i for i, _ in links], [j for _, j in links]] = 1.0
         a = normalised(a)
     if params.graph == "learned":
-        found = normalised(learned_graph(torch.cdist(models, models), seed, params))
+        exactly = "donot_use_mm_for_euclid_dist"
+        distances = torch.cdist(models, models, compute_mode=exactly)
+        found = normalised(learned_graph(distances, seed, params))
         a = (1.0 - params.learned_part) * a + params.learned_part * found
     own_part = (1.0 - params.mixing) * torch.eye(len(a)).to(a)
     return (params.mixing * torch.linalg.matrix_power(a, params.layers) + own_part)[list(own)]
