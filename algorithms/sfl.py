@@ -140,8 +140,9 @@ def rows(
         distances = torch.cdist(models, models, compute_mode=exactly)
         found = normalised(learned_graph(distances, seed, params))
         a = (1.0 - params.learned_part) * a + params.learned_part * found
+    flow: Tensor = torch.linalg.matrix_power(a, params.layers)
     own_part = (1.0 - params.mixing) * torch.eye(len(a)).to(a)
-    return (params.mixing * torch.linalg.matrix_power(a, params.layers) + own_part)[list(own)]
+    return (params.mixing * flow + own_part)[list(own)]
 
 
 def normalised(a: Tensor) -> Tensor:
