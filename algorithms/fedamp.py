@@ -103,9 +103,9 @@ def distance_attention(
     thetas: Sequence[Tensor], own: tuple[int, ...], alpha: float, sigma: float
 ) -> Tensor:
     """FedAMP's xi of the nodes at the places `own`: (m, K) from K models (P,)."""
-    rows = []
+    models, rows = torch.stack(list(thetas)), []
     for i in own:
-        squares = torch.stack([(thetas[i] - theta).square().sum() for theta in thetas])
+        squares = (models - models[i]).square().sum(1)
         xi = alpha / sigma * torch.exp(-squares / sigma)  # alpha_k A'
         xi = xi * others_of(i, xi)
         xi = xi / xi.sum().clamp(min=1.0)
