@@ -38,13 +38,11 @@ class Model(Message):
 
 
 class Params(GossipParams):
-    """One minibatch step a round, unless epochs are given."""
-
-    local_steps: api.Count | None = None
+    """One minibatch step a round, unless steps or epochs are given."""
 
     def amount(self) -> dict[str, int]:
         """As `node.train` takes it."""
-        return {"steps": 1} if self.local_epochs is None else super().amount()
+        return super().amount() if self.local_epochs or self.local_steps else {"steps": 1}
 
 
 @api.algorithm(knows_servers=False)

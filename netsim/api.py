@@ -16,7 +16,8 @@ take part, whether its course depends on computed values.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
-  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`.
+  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`. Where every node is
+  answered with a value of its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `STAR_SCHEDULES`, `Heard`, `trains_in`.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
   and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
@@ -81,6 +82,7 @@ from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
 from netsim.protocols.local_training import LocalTraining, PlainTraining, with_statistics_of
 from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
+from netsim.protocols.personal import missing_part, own_means, personal_processes
 from netsim.protocols.rounds import (
     AveragedModel,
     AveragedPart,
@@ -157,9 +159,12 @@ __all__ = [
     "gradient_at",
     "greedy_collaborators",
     "loss",
+    "missing_part",
     "mixing_shares",
     "model_validator",
+    "own_means",
     "parameters_of",
+    "personal_processes",
     "project_to_simplex",
     "prototype_loss",
     "round_processes",

@@ -7,6 +7,7 @@
 - `inbox`: what a node has from its peers in a round, and what an absent peer means;
 - `local_training`, `rounds`: train, send, combine, adopt, with a server or without (FedAvg and its
   relatives);
+- `personal`: the same where every node is answered with a value of its own;
 - `star`: the star exchange of KD-PDFL and its baselines;
 - `subscriptions`, `edges`, `collaborators`: how a receiver tells a sender whether to send. A
   subscription is asked for until it is acknowledged (DPFL), an edge is opened and closed by a word

@@ -305,15 +305,18 @@ UNEVEN = WORLD | {"topology": {"kind": "erdos_renyi", "probability": 0.5}}
 
 
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
-@pytest.mark.parametrize("epochs", [None, 1])
-def test_dpsgd(play, world, epochs):
-    amount = {} if epochs is None else {"local_epochs": epochs}
+@pytest.mark.parametrize("amount", [{}, {"local_epochs": 1}, {"local_steps": 2}])
+def test_dpsgd(play, world, amount):
+    epochs, steps = amount.get("local_epochs"), amount.get("local_steps", 1)
     run = play({"kind": "dpsgd", **amount}, **world)
     given = Given(run)
     w = metropolis(run.world.neighbours)
     x = [given.initial for _ in range(NODES)]
     for t in range(ROUNDS):
-        used = [given.epoch(i, t) if epochs else given.batches(i, t, 1) for i in range(NODES)]
+        used = [
+            given.epoch(i, t) if epochs else given.batches(i, t * steps, steps)
+            for i in range(NODES)
+        ]
         step = [sgd(x[i], used[i]) - x[i] for i in range(NODES)]
         x = [sum(w[i, j] * x[j] for j in range(NODES)) + step[i] for i in range(NODES)]
     close(shown(run, "mixed"), x)

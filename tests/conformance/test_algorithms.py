@@ -98,7 +98,8 @@ def shortest(params):
     """Params that are required, and as few local steps as there may be."""
     counts = {key for key, field in params.items() if isinstance(field.default, int)}
     few = {key: 1 for key in counts if re.search("steps|epochs", key)}
-    return {key: 1.0 for key, field in params.items() if field.is_required()} | few
+    required = {key: field.annotation for key, field in params.items() if field.is_required()}
+    return {key: 1 if kind is int else 1.0 for key, kind in required.items()} | few
 
 
 @pytest.mark.thinned(8)
