@@ -1,7 +1,7 @@
 """Compiles the native kernel into the wheel; where that fails, the wheel is one of pure Python.
 
-Environment variables: `NETSIM_NATIVE=0` leaves the kernel out, `NETSIM_WHEEL=TAG:TARGET` makes a wheel
-for another platform (`tools/wheels.py` knows which).
+Environment variables: `NETSIM_NATIVE=0` leaves the kernel out, `NETSIM_WHEEL=TAG:TARGET` makes a
+wheel for another platform (`tools/wheels.py` knows which).
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
-"""Makes the wheels of all platforms on one machine: `python tools/wheels.py --to dist [--only TAG]`.
+"""Makes the wheels of all platforms: `python tools/wheels.py --to dist [--only TAG ...]`.
 
-It takes `pip install hatchling ziglang`: Zig's compiler has the system libraries of every platform.
+One machine is enough. It takes `pip install hatchling ziglang`: Zig's compiler has the system libraries of every platform.
 """
 
 import argparse
