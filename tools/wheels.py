@@ -1,6 +1,7 @@
 """Makes the wheels of all platforms: `python tools/wheels.py --to dist [--only TAG ...]`.
 
-One machine is enough. It takes `pip install hatchling ziglang`: Zig's compiler has the system libraries of every platform.
+One machine is enough: Zig's compiler has the system libraries of every platform
+(`pip install hatchling ziglang`).
 """
 
 import argparse
