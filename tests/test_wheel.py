@@ -1,5 +1,6 @@
 """The distribution works as installed, and a checkout works beside packages of the same names."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+NATIVE = "netsim/backends/native"
 SIBLING = '"""What files of this folder share."""\n\nSHARE = 0.5\n'
 OWN = '''"""Moves towards the mean of what arrives, over links that lose messages."""
 
@@ -41,11 +43,31 @@ def on_wakeup(node: Node, inbox: Inbox) -> Process:
 STRANGER = 'raise RuntimeError("a package of somebody else was imported")\n'
 
 
-def build(target: str, source: Path, out: Path) -> Path:
+COMPILER = """import sys
+from pathlib import Path
+
+to = Path(sys.argv[sys.argv.index("-o") + 1])
+parts = [Path(a) for a in sys.argv if a.endswith(".o") and Path(a) != to]
+to.write_text(repr(sys.argv) + "".join(part.read_text() for part in parts))
+"""
+
+
+def build(target: str, source: Path, out: Path, **variables: str) -> Path:
+    """A distribution; without the native kernel unless the environment variables say so."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    environment = {**os.environ, "NETSIM_NATIVE": "0", **variables}
+    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (out / "said.txt").write_text(done.stdout + done.stderr)
     (built,) = out.glob("netsim_dfl-*.whl" if target == "wheel" else "netsim_dfl-*.tar.gz")
     return built
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    """A source distribution's folder."""
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -101,11 +123,59 @@ def test_the_wheel_installs_one_package_with_all_that_ships(wheel: Path):
 
 
 def test_the_wheel_built_from_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path):
-    archive = build("sdist", ROOT, tmp_path)
-    with tarfile.open(archive) as files:
-        files.extractall(tmp_path, filter="data")
-    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    source = unpacked(build("sdist", ROOT, tmp_path), tmp_path)
+    assert not list(source.rglob("_kernel.*"))
     assert contents(build("wheel", source, tmp_path / "wheel")) == contents(wheel)
+
+
+def test_without_the_kernel_the_wheel_is_pure_and_has_its_sources(wheel: Path):
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert "without its native kernel: NETSIM_NATIVE=0" in (wheel.parent / "said.txt").read_text()
+    names = set(contents(wheel))
+    assert {f"{NATIVE}/src/kernel.cpp", f"{NATIVE}/build.py"} <= names
+    assert not any("_kernel" in name for name in names)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A source distribution, unpacked: what is compiled stays in this folder."""
+    return unpacked(build("sdist", ROOT, tmp_path), tmp_path)
+
+
+def test_the_wheel_has_the_kernel_compiled_once(source: Path, tmp_path: Path):
+    (tmp_path / "compiler.py").write_text(COMPILER)
+    works = {"NETSIM_NATIVE": "1", "CXX": f"{sys.executable} {tmp_path / 'compiler.py'}"}
+    fails = {"NETSIM_NATIVE": "1", "CXX": "no-such-compiler"}
+    first = build("wheel", source, tmp_path / "first", **works)
+    assert not first.name.endswith("-any.whl")
+    (library,) = [name for name in contents(first) if "_kernel." in name]
+    assert library.startswith(f"{NATIVE}/_kernel.")
+    (about,) = [text for name, text in contents(first).items() if name.endswith("/WHEEL")]
+    assert b"Root-Is-Purelib: false" in about
+    assert contents(build("wheel", source, tmp_path / "again", **fails)) == contents(first)
+
+    (source / NATIVE / "src/simd.h").write_text("other sources")
+    pure = build("wheel", source, tmp_path / "pure", **fails)
+    assert pure.name.endswith("-py3-none-any.whl")
+    assert not any("_kernel." in name for name in contents(pure))
+    said = (tmp_path / "pure/said.txt").read_text()
+    assert "without its native kernel: no-such-compiler" in said
+
+
+def test_a_wheel_for_another_platform_has_its_library(source: Path, tmp_path: Path):
+    (tmp_path / "compiler.py").write_text(COMPILER)
+    compiler = f"{sys.executable} {tmp_path / 'compiler.py'}"
+    wheel = build(
+        "wheel",
+        source,
+        tmp_path / "wheel",
+        NETSIM_NATIVE="1",
+        NETSIM_WHEEL="win_amd64:x86_64-windows-gnu",
+        CXX=compiler,
+    )
+    assert wheel.name.endswith("-py3-none-win_amd64.whl")
+    assert b"x86_64-windows-gnu" in contents(wheel)[f"{NATIVE}/_kernel.dll"]
+    assert not list(source.rglob("_kernel.*"))
 
 
 @pytest.mark.slow
@@ -115,6 +185,8 @@ def test_the_quickstart_runs_from_an_empty_folder_without_the_checkout(site: Pat
     for name in ("kd_pdfl", "fedavg", "local"):
         assert name in said
         assert (here / "here" / name / "summary.json").is_file()
+        environment = json.loads((here / "here" / name / "environment.json").read_text())
+        assert environment["native_kernel"].startswith(f"none: there is no {site}")
 
 
 def test_the_installed_algorithms_are_modules_of_netsim(site: Path, here: Path):

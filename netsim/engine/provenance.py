@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from netsim.backends.native import library
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
@@ -32,6 +33,7 @@ def environment(world: World, learning: Learning, discovery: str) -> dict[str, A
         "device": str(device),
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "backend": backend_name(learning.scheduler),
+        "native_kernel": library.described(),
         "routes": learning.routes.described(),
         "threads": world.scenario.run.threads,
         "dtype": world.scenario.training.dtype,

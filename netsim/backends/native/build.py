@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,6 +73,12 @@ def fingerprint() -> str:
     for path in sorted(SOURCES.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def is_built(folder: Path = HERE) -> bool:
+    """Whether a folder has the library, from the present sources: it holds their fingerprint."""
+    path = folder / library_name()
+    return path.exists() and fingerprint().encode() in path.read_bytes()
 
 
 def compilers() -> list[list[str]]:
@@ -147,6 +154,7 @@ def build(
     if "windows" not in (target or platform.system().lower()):
         flags.append("-fPIC")
     with tempfile.TemporaryDirectory() as scratch:
+        run = partial(_run, cache=f"{scratch}/cache")
         commands, objects = [], []
         for variant in variants(machine):
             for scalar in ("double", "float"):
@@ -168,23 +176,28 @@ def build(
         commands.append([*compiler, *flags, "-c", str(SOURCES / "dispatch.cpp"), "-o", to])
         objects.append(to)
         with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-            for _ in pool.map(_run, commands):
+            for _ in pool.map(run, commands):
                 pass
         linked = f"{scratch}/{name}"
+        if "ziglang" in compiler:
+            # As C: the kernel needs nothing of C++'s library, which Zig would compile for a minute.
+            compiler = ["cc" if part == "c++" else part for part in compiler]
         aimed = [] if target is None else ["-target", target]
         bare = [] if name.endswith(".dylib") else ["-s"]  # without symbols for debugging
-        _run([*compiler, *aimed, *extra, *bare, "-shared", *objects, "-o", linked])
+        run([*compiler, *aimed, *extra, *bare, "-shared", *objects, "-o", linked])
         folder.mkdir(parents=True, exist_ok=True)
         # Moved there whole: another process may be loading the old one.
-        partial = folder / f"{name}.{os.getpid()}"
-        shutil.copyfile(linked, partial)
-        partial.replace(folder / name)
+        unfinished = folder / f"{name}.{os.getpid()}"
+        shutil.copyfile(linked, unfinished)
+        unfinished.replace(folder / name)
     return folder / name
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], cache: str) -> None:
+    """Run a compiler; what Zig keeps from one time to the next goes with the scratch folder."""
+    variables = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     except OSError as error:
         raise BuildError(f"{command[0]}: {error}") from error
     if done.returncode:

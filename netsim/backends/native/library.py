@@ -137,3 +137,11 @@ def why_missing() -> str | None:
     except LibraryMissingError as error:
         return str(error)
     return None
+
+
+def described() -> str:
+    """The instruction set that the kernel runs on, or why there is no kernel."""
+    try:
+        return load().variant().name
+    except LibraryMissingError as error:
+        return f"none: {error}"
