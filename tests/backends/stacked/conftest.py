@@ -8,7 +8,7 @@ tensors is done here instead:
 - autograd's engine, which needs CUDA's streams: a walk over the same graph, in Python
 - generators of random numbers on the device: generators of the CPU, which fake tensors take, too
 - CUDA graphs: the step itself runs each time, and fails if it makes the host wait: a capture would
-- what the host reads: zeros
+- what the host reads: zeros, and true for truth values
 """
 
 import ctypes
@@ -33,6 +33,9 @@ from netsim.backends.stacked import equivalence_check, training, workspace
 GPU = torch.device("cuda:0")
 MEMORY_BYTES = 16 << 30
 
+READERS = (Tensor.numpy, Tensor.__bool__, Tensor.__float__, Tensor.item)
+"""What gives the host a value."""
+
 READS = {"aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result the host needs, beside `_local_scalar_dense`."""
 
@@ -56,9 +59,11 @@ class Waits(TorchDispatchMode):
         name = func.name().split(".")[0]
         tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
         on_gpu = [t.is_cuda for t in tensors]
+        if not tensors:
+            return func(*args, **kwargs)
         if name == "aten::_local_scalar_dense":
             self.found["read"] += on_gpu[0]
-            return tensors[0].dtype.is_floating_point and 0.0
+            return 0.0 if tensors[0].is_floating_point() else tensors[0].dtype == torch.bool
         if name in READS and any(on_gpu):
             self.found["read"] += 1
         elif name == "aten::_to_copy":
@@ -90,17 +95,16 @@ class Host(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func is Tensor.__deepcopy__:
             return torch.empty_like(args[0])
-        if func in (Tensor.tolist, Tensor.numpy) and isinstance(args[0], FakeTensor):
+        if func in READERS and isinstance(args[0], FakeTensor):
             tensor = args[0]
             self._waits.found["read"] += tensor.is_cuda
-            zeros = np.zeros(tensor.shape, dtype=np.float64 if tensor.is_floating_point() else int)
-            return zeros.tolist() if func is Tensor.tolist else zeros
+            if func is Tensor.numpy:
+                return np.zeros(tensor.shape)
+            return func is Tensor.__bool__ or 0.0
         return func(*args, **(kwargs or {}))
 
 
-def backward(
-    tensors, gradients, keep_graph, create_graph, inputs, *_, accumulate_grad, **_others
-):
+def backward(tensors, gradients, keep_graph, create_graph, inputs, *_, accumulate_grad, **_others):
     """What autograd's engine does: gradients flow from each node to those before it."""
     edges = [get_gradient_edge(t) for t in tensors]
     arrived = {}
@@ -189,6 +193,10 @@ def fake_gpu(monkeypatch):
     """A context in which tensors on `GPU` are fake; it gives the `Waits` that are counted."""
     waits = Waits()
 
+    def listed(tensor):
+        waits.found["read"] += tensor.is_cuda
+        return np.zeros(tensor.shape).tolist()
+
     def uncaptured(step, changes):
         def run():
             before = waits.found.copy()
@@ -202,6 +210,7 @@ def fake_gpu(monkeypatch):
         with monkeypatch.context() as patch, device_guard():
             patch.setattr(torch.autograd, "_engine_run_backward", backward)
             patch.setattr(nn.Module, "to", moved)
+            patch.setattr(FakeTensor, "tolist", listed)
             patch.setattr(workspace, "replayed", uncaptured)
             for module in (training, equivalence_check):
                 patch.setattr(module, "generator", lambda device, seed: torch.Generator())
@@ -212,7 +221,11 @@ def fake_gpu(monkeypatch):
                 "get_device_properties",
                 lambda device: SimpleNamespace(total_memory=MEMORY_BYTES),
             )
-            with FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True), waits, Host(waits):
+            with (
+                FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True),
+                waits,
+                Host(waits),
+            ):
                 yield waits, GPU
 
     return entered

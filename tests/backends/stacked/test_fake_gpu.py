@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from algorithms import fedclassavg, fedproto, mapl, pfedgraph
+from algorithms import fedclassavg, fedproto, pfedgraph
 from netsim.api import augmented_cross_entropy, batched
 from netsim.backends.dispatch import choose
 from netsim.backends.job_types.apply import Apply
@@ -26,6 +26,7 @@ from netsim.backends.stacked.backend import Stacked
 from netsim.learning import optimizers
 from netsim.learning.architecture import build_architecture
 from netsim.learning.candidate_sets import HEADER
+from netsim.learning.functions import uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Limits, Scheduler
@@ -89,9 +90,9 @@ def train(bench, model, optimizer=SGD, steps=2, loss=None, carry=False, anchor=F
     """Odd nodes take a step more."""
     node, parameters = model.owner, bench.architecture.num_parameters
     length = optimizers.state_size(optimizer.kind, parameters)
-    refs = [bench.value(node, *g) for g in given if isinstance(g, tuple)]
+    refs = [bench.value(node, *g) for g in given if isinstance(g, list)]
     slots = iter(range(len(refs)))
-    given = tuple(Slot(next(slots)) if isinstance(g, tuple) else g for g in given)
+    given = tuple(Slot(next(slots)) if isinstance(g, list) else g for g in given)
     inputs = [model, *refs, *[model] * anchor, *[bench.value(node, length)] * carry]
     strength = 0.3 if anchor else None
     batches = Batches(node, "train", 0, steps + node % 2)
@@ -150,12 +151,8 @@ JOBS = {
     "gradient": (lambda b, m: b.later(Gradient(m.owner, "train"), [m], m.shape), 4),
     "measure": (lambda b, m: b.later(Measure(spread, m.owner, "train", ()), [m], ()), 1),
     "apply": (lambda b, m: b.later(Apply(double, (Slot(0),)), [m], m.shape), 0),
-    "select": (select, 6),
 }
 """Jobs, and copies to the GPU in a flush; none of them waits for the kernels before it."""
-
-READS = {"select": 3}
-"""How often the host waits for values in a flush: where what is computed next depends on them."""
 
 
 def mlp():
@@ -178,13 +175,99 @@ def flushed(bench, jobs, waits):
 @pytest.mark.parametrize("name", JOBS)
 def test_a_flush_waits_as_often_however_many_jobs_there_are(name, fake_gpu):
     jobs, copies = JOBS[name]
-    expected = {"late upload": copies, "read": READS.get(name, 0)}
     for nodes in (3, 6):
         with fake_gpu() as (waits, gpu):
             bench = Bench(*mlp(), nodes, gpu, is_ragged="ragged" in name)
             found = flushed(bench, jobs, waits)
-            assert found == {k: v for k, v in expected.items() if v}
+            assert found == ({"late upload": copies} if copies else {})
 
 
-def test_every_job_type_is_here():
-    pass
+def test_a_selection_waits_for_losses_and_for_what_its_candidates_hold(fake_gpu):
+    """Which models are looked at next depends on these; two rounds for two candidates."""
+    for nodes in (3, 6):
+        with fake_gpu() as (waits, gpu):
+            found = flushed(Bench(*mlp(), nodes, gpu), select, waits)
+            assert found == {"late upload": 4, "read": 5 * nodes + 2, "upload": 3 * nodes}
+
+
+def test_evaluation_waits_once_a_chunk_of_models(fake_gpu):
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(*mlp(), 6, gpu)
+        asked = [(model, bench.shards.rows[model.owner].test) for model in bench.models]
+        bench.backend.predictions(asked)
+        waits.found.clear()
+        outputs = bench.backend.predictions(asked)
+        assert not any(y.is_cuda for y in outputs)
+        assert waits.found == {"late upload": 2, "read": 1}
+
+
+class Branching(nn.Module):
+    """No chain: autograd runs backwards through it."""
+
+    def __init__(self):
+        super().__init__()
+        layers = nn.Conv2d(1, 4, 3, 2, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)
+        self.features = nn.Sequential(*layers, nn.Flatten(), nn.Linear(16, 40), nn.LayerNorm(40))
+        self.again, self.head = nn.Linear(40, 40), nn.Linear(40, CLASSES)
+
+    def forward(self, x):
+        x = self.features(x)
+        return self.head(torch.tanh(x + self.again(x)))
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = nn.Flatten(), nn.Linear(64, 40), nn.GroupNorm(4, 40), nn.Dropout(0.3)
+        self.features, self.head = nn.Sequential(*layers), nn.Linear(40, CLASSES)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+@pytest.mark.parametrize("module", [Branching, Dropping])
+def test_models_of_other_layers_train_and_are_looked_at(module, fake_gpu):
+    for is_ragged in (False, True):
+        with fake_gpu() as (waits, gpu):
+            bench = Bench(module(), (1, 8, 8), 3, gpu, is_ragged)
+            found = flushed(bench, lambda b, m: train(b, m, CLIPPED, carry=True), waits)
+            assert found == {"late upload": 10 if is_ragged else 8}
+            assert flushed(bench, JOBS["gradient"][0], waits) == {"late upload": 4}
+
+
+SHAPES = {"iot_mlp": (296,), "emnist_cnn": (1, 28, 28), "l2c_miniimagenet_cnn": (3, 84, 84)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", family("netsim.models"))
+def test_every_shipped_model_trains(kind, fake_gpu):
+    keys = {"backbone": {"kind": "lenet"}} if kind == "mapl" else {}
+    shape = SHAPES.get(kind, (3, 32, 32))
+    table = family("netsim.models")[kind].model_validate({"kind": kind, **keys})
+    module = table.build(shape, CLASSES)
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(module, shape, 3, gpu)
+        copies = flushed(bench, train, waits)["late upload"]
+        assert copies == 5
+
+
+LOSSES = {
+    "pfedgraph": (pfedgraph.regularised_loss, (None, -0.01), 0),
+    "pfedgraph augmented": (pfedgraph.augmented_loss, (None, -0.01), 2),
+    "dpfl augmented": (augmented_cross_entropy, (), 2),
+    "fedproto": (fedproto.prototype_loss, ([CLASSES, 40], tuple(range(CLASSES)), 0.5), 1),
+    "fedclassavg": (fedclassavg.local_loss, ([41 * CLASSES], fedclassavg.Params()), 6),
+}
+"""Loss, what it is given (a list: a value of that shape), and waits in each step."""
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, fake_gpu):
+    loss, given, waits_a_step = LOSSES[name]
+    draws, steps = uniforms_of(loss) > 0, 3
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(*mlp(), 3, gpu)
+        found = flushed(bench, lambda b, m: train(b, m, loss=loss, given=given), waits)
+        assert found["late upload"] == 4 + steps * draws
+        assert found.get("upload", 0) == steps * waits_a_step
+        assert "read" not in found
