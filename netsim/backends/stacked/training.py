@@ -263,6 +263,8 @@ class StateAfter(NamedTuple):
 def step_width(active: int, capacity: int, device: torch.device) -> int:
     """Lanes that take part in a step: on a GPU a power of two, so that few graphs are captured.
 
+    Experimental on a GPU: not measured there.
+
     Parameters
     ----------
     active : int

@@ -1,8 +1,8 @@
 """A GPU without one: fake tensors on the device `cuda`, and a count of what makes the host wait.
 
-`FakeTensorMode` gives each tensor a shape, a type and a device but no values, and refuses operations
-on tensors of two devices as a GPU would. What a build of torch without CUDA can't do for such
-tensors is done here instead:
+`FakeTensorMode` gives each tensor a shape, a type and a device but no values, and refuses
+operations on tensors of two devices as a GPU would. What a build of torch without CUDA can't do for
+such tensors is done here instead:
 
 - device guards: torch's own guard that does nothing takes the place of CUDA's
 - autograd's engine, which needs CUDA's streams: a walk over the same graph, in Python

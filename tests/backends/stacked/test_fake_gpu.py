@@ -172,6 +172,7 @@ def flushed(bench, jobs, waits):
     return found
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", JOBS)
 def test_a_flush_waits_as_often_however_many_jobs_there_are(name, fake_gpu):
     jobs, copies = JOBS[name]
