@@ -107,7 +107,7 @@ class Slab:
         held = [i for i, cell in enumerate(cells) if cell is not None]
         numbers = self.take(len(held)) if held else []
         if len(held) < len(cells):
-            values = values[torch.tensor(held).to(values.device, non_blocking=True)]
+            values = values[self.index(held)]
         if self.storage.is_cuda:
             self.storage.index_copy_(0, self.index(numbers), values)
         else:  # index_copy_ takes three times as long

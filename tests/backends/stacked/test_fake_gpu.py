@@ -183,6 +183,20 @@ def test_a_flush_waits_as_often_however_many_jobs_there_are(name, fake_gpu):
             assert found == ({"late upload": copies} if copies else {})
 
 
+def test_results_that_nobody_holds_cost_a_copy_a_write_and_no_wait(fake_gpu):
+    """Two writes: of nodes that end after two steps, and of the one that takes a third."""
+    for some in (slice(1), slice(0)):
+        with fake_gpu() as (waits, gpu):
+            bench = Bench(*mlp(), 3, gpu)
+            held = [train(bench, model) for model in bench.models][some]
+            bench.scheduler.flush()
+            waits.found.clear()
+            held = [train(bench, model) for model in bench.models][some]
+            bench.scheduler.flush()
+            assert waits.found == {"late upload": 7}
+            assert all(ref.tensor().is_cuda for refs in held for ref in refs[:1])
+
+
 def test_a_selection_waits_for_losses_and_for_what_its_candidates_hold(fake_gpu):
     """Which models are looked at next depends on these; two rounds for two candidates."""
     for nodes in (3, 6):
