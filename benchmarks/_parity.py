@@ -73,18 +73,19 @@ def losses() -> dict[str, OwnLoss | None]:
 
 
 def cases(tiny: bool) -> list[dict[str, Any]]:
-    """Every model with every optimiser by the default loss; every loss with momentum and Adam."""
+    """Every model by the default loss with momentum, every loss, then the other optimisers."""
     models = ["mlp", "iot_mlp"] if tiny else list(family("netsim.models"))
-    found = [
+    by_model = [
         {"model": model, "optimizer": optimizer, "loss": "default"}
         for optimizer in OPTIMIZERS
         for model in models
     ]
-    for loss in list(losses())[1:]:
-        for optimizer in ("momentum",) if tiny else ("momentum", "adam"):
-            model = "mapl" if loss == "mapl" else "lenet"
-            found.append({"model": model, "optimizer": optimizer, "loss": loss})
-    return found
+    by_loss = [
+        {"model": "mapl" if loss == "mapl" else "lenet", "optimizer": optimizer, "loss": loss}
+        for loss in list(losses())[1:]
+        for optimizer in (("momentum",) if tiny else ("momentum", "adam"))
+    ]
+    return by_model[: len(models)] + by_loss + by_model[len(models) :]
 
 
 def measure(case: dict[str, Any], device: str) -> dict[str, Any]:
