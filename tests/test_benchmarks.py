@@ -108,6 +108,43 @@ def test_time_is_split_into_parts_that_make_a_whole(run, monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+def test_gpu_plays_every_part_and_goes_on_where_it_was_broken_off(monkeypatch, tmp_path, run):
+    import gpu
+
+    written = tmp_path / "gpu.json"
+    arguments = ["--device", "cpu", "--tiny", "--json", str(written)]
+    gpu.main([*arguments, "--part", "memory"])
+    first = json.loads(written.read_text())["parts"]["memory"]
+    gpu.main(arguments)
+    parts = json.loads(written.read_text())["parts"]
+    assert parts["memory"] == first
+    assert set(parts) == set(gpu.PARTS)
+    assert all(len(parts[name]) == len(part.cells(True)) for name, part in gpu.PARTS.items())
+    assert not any("failed" in cell or "left_out" in cell for p in parts.values() for cell in p)
+    assert all(cell["agrees"] for cell in parts["parity"])
+    events = {(cell["scenario"], cell["events"]) for cell in parts["training"]}
+    assert len(events) == len({cell["scenario"] for cell in parts["training"]})
+
+
+def test_gpu_names_what_fails_or_does_not_fit(run):
+    import gpu
+    import torch
+
+    def measure(cell, device, tiny):
+        raise torch.OutOfMemoryError("CUDA out of memory") if cell["n"] else ValueError("no")
+
+    part, found = gpu.Part(1.0, lambda tiny: [{"n": 0}, {"n": 1}], measure), []
+    lines = list(gpu.played(part, found, "cpu", True, 60.0))
+    assert "failed ValueError: no" in lines[0]
+    assert found[1]["left_out"] == "out of memory: CUDA out of memory"
+    assert list(gpu.played(part, found, "cpu", True, 60.0)) == []
+    assert list(gpu.played(part, [], "cpu", True, -1.0)) == [
+        "left for the next time: n 0",
+        "left for the next time: n 1",
+    ]
+
+
+@pytest.mark.slow
 def test_scale_measures_a_process_of_its_own(run):
     (cell,) = run("scale", "--case", "a-10000", "--nodes", 20, "--horizon-s", 2)["cells"]
     assert cell["peak RSS GiB"] >= cell["before GiB"] > 0

@@ -91,7 +91,8 @@ class Slab:
 
     def index(self, numbers: Sequence[int]) -> Tensor:
         """Row numbers as an index on the slab's device."""
-        return torch.tensor(numbers, dtype=torch.int64, device=self.storage.device)
+        index = torch.tensor(numbers, dtype=torch.int64)
+        return index.to(self.storage.device, non_blocking=True) if self.storage.is_cuda else index
 
     def write(self, cells: Sequence[Cell | None], values: Tensor) -> None:
         """Store a value for each cell that still exists.
@@ -106,7 +107,7 @@ class Slab:
         held = [i for i, cell in enumerate(cells) if cell is not None]
         numbers = self.take(len(held)) if held else []
         if len(held) < len(cells):
-            values = values[held]
+            values = values[self.index(held)]
         if self.storage.is_cuda:
             self.storage.index_copy_(0, self.index(numbers), values)
         else:  # index_copy_ takes three times as long

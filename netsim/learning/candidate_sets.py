@@ -128,7 +128,8 @@ class SumSets:
 
     def __init__(self, models: Sequence[Tensor], sizes: Sequence[float], state: Tensor) -> None:
         self._models, self._sizes = models, sizes
-        self.count, self._sum_x, self._sum_y = (float(v) for v in state[:HEADER])
+        header: list[float] = state[:HEADER].tolist()
+        self.count, self._sum_x, self._sum_y = header
         self._w_x, self._w_y = (half.clone() for half in state[HEADER:].chunk(2))
         self.chosen = [0]
 

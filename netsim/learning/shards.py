@@ -15,6 +15,7 @@ from torch import Tensor
 from netsim.data.sets import Scale
 from netsim.learning.jobs import BatchKey
 from netsim.learning.minibatches import Minibatches
+from netsim.learning.transfer import to_device
 from netsim.rng import Streams
 
 
@@ -148,7 +149,7 @@ class Shards:
             Draws in [0, 1) per sample that the loss asks for; see `Batch.uniforms`.
         """
         rows = [self.batch_rows(k) for k in keys]
-        index = torch.from_numpy(np.concatenate(rows)).to(self.x.device)
+        index = to_device(np.concatenate(rows), self.x.device)
         sizes = [len(r) for r in rows]
         draws = [self.uniforms(k, n, uniforms) for k, n in zip(keys, sizes, strict=True)]
         xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
@@ -172,11 +173,22 @@ class Shards:
         """
         if not count:
             return None
+        draws = torch.from_numpy(self.draws(key, samples, count))
+        return draws.to(self.x, non_blocking=True)
+
+    def draws(self, key: BatchKey, samples: int, count: int) -> NDArray[np.float64]:
+        """The same draws on the host, (samples, count).
+
+        Parameters
+        ----------
+        key, samples, count
+            As for `uniforms`.
+        """
         counters = np.arange(samples * count)
         draws = self._streams.uniforms(
             f"augment/{key.stream}", key.node, key.counter, counters=counters
         )
-        return torch.from_numpy(draws.reshape(samples, count)).to(self.x)
+        return draws.reshape(samples, count)
 
     def split_rows(self, node: int, name: str) -> NDArray[np.int64]:
         """Row numbers of a node's `train`, `validation` or `test` split, or of a common one."""
@@ -186,5 +198,5 @@ class Shards:
 
     def split(self, node: int, name: str) -> Batch:
         """All samples of one of these splits."""
-        index = torch.from_numpy(self.split_rows(node, name)).to(self.x.device)
+        index = to_device(self.split_rows(node, name), self.x.device)
         return Batch(self.x[index], self.y[index], scale=self.scale)

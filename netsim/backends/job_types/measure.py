@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,8 @@ from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.functions import fill, frozen
 from netsim.learning.jobs import Job
+from netsim.learning.shards import Batch
+from netsim.learning.transfer import to_device
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,15 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
     assert architecture is not None
 
     def run(some: Sequence[Job[Measure]], _: int) -> None:
-        batches = [resources.shards.split(job.work.node, job.work.split) for job in some]
+        shards = resources.shards
+        each = [shards.split_rows(job.work.node, job.work.split) for job in some]
+        index = to_device(np.stack(each), shards.x.device)
+        samples = Batch(shards.x[index], shards.y[index], scale=shards.scale)
         inputs = [
             torch.stack([job.inputs[i].tensor() for job in some])
             for i in range(len(some[0].inputs))
         ]
-        values = functional.measure(architecture, work.function, work.given, batches, inputs)
+        values = functional.measure(architecture, work.function, work.given, samples, inputs)
         resources.fill(some, [[value] for value in values])
 
     return Call(run, len(jobs))

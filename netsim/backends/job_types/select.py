@@ -126,7 +126,7 @@ def _losses(
     """
     if not asked:
         return []
-    job_numbers = torch.tensor([i for i, _ in asked], device=index.device)
+    job_numbers = torch.tensor([i for i, _ in asked]).to(index.device, non_blocking=True)
     chunk, losses = inference.models_at_once(index.shape[1]), []
     for start in range(0, len(asked), chunk):
         some = asked[start : start + chunk]

@@ -39,7 +39,7 @@ def measure(
     architecture: Architecture,
     function: Callable[..., Any],
     given: tuple[Any, ...],
-    batches: Sequence[Batch],
+    samples: Batch,
     inputs: Sequence[Tensor],
 ) -> list[Tensor]:
     """What a function says of many models, each on its own samples.
@@ -51,8 +51,8 @@ def measure(
         function(model, batch, *given)
     given : tuple
         Its further arguments, with `Slot(i)` in place of the i-th tensor among them.
-    batches : sequence of Batch
-        W of one size.
+    samples : Batch
+        x (W, n, ...) and y (W, n).
     inputs : sequence of torch.Tensor
         (W, D) models, then (W, ...) for each `Slot`.
 
@@ -66,14 +66,13 @@ def measure(
     rows = F.pad(models, (0, padded(length) - length))[:, :length]  # each at an aligned address
     architecture.module.train(False)
     called = ModelFunction(architecture.module, function)
-    scale = batches[0].scale
+    scale = samples.scale
 
     def one(row: Tensor, x: Tensor, y: Tensor, *values: Tensor) -> Any:
         batch = Batch(x, y, scale=scale)
         return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
-    xs, ys = torch.stack([b.x for b in batches]), torch.stack([b.y for b in batches])
-    result: Tensor = _over_lanes(one, rows, xs, ys, *values)
+    result: Tensor = _over_lanes(one, rows, samples.x, samples.y, *values)
     return list(result.unbind())
 
 

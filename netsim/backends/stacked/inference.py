@@ -15,6 +15,7 @@ from netsim.backends.stacked.workspace import cross_entropy_gradient
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
+from netsim.learning.transfer import to_device
 
 VALUES_AT_ONCE = 1 << 22
 """Inputs and parameters of one pass: more would leave the cache, or a GPU's memory."""
@@ -68,10 +69,10 @@ class StackedInference:
         """
         device, dtype = self._store.device, self._store.dtype
         each = [self._shards.split_rows(node, name) for node, name in splits]
-        index = torch.from_numpy(np.stack([padded_rows(rows) for rows in each])).to(device)
+        index = to_device(np.stack([padded_rows(rows) for rows in each]), device)
         sizes = np.array([len(rows) for rows in each])
         is_sample = np.arange(index.shape[1]) < sizes[:, None]
-        share = torch.from_numpy(is_sample / sizes[:, None]).to(device, dtype)
+        share = torch.from_numpy(is_sample / sizes[:, None]).to(device, dtype, non_blocking=True)
         return index, share
 
     @torch.no_grad()
@@ -99,7 +100,7 @@ class StackedInference:
             some, samples = rows[lanes], index[lanes]
             wide = self._module.width_for(width, index.shape[1])
             if width < wide:
-                again = [*range(width), *[width - 1] * (wide - width)]
+                again = to_device(np.minimum(np.arange(wide), width - 1), rows.device)
                 some, samples = some[again], samples[again]
             self._module.bind(some[:, : self._module.architecture.num_values])
             self._module.lanes.mask = self._module.lanes.counts = None
@@ -121,7 +122,7 @@ class StackedInference:
             (n_i, L) each, on the CPU.
         """
         rows = self.gathered([ref for ref, _ in asked])
-        index = torch.from_numpy(np.stack([padded_rows(r) for _, r in asked])).to(rows.device)
+        index = to_device(np.stack([padded_rows(r) for _, r in asked]), rows.device)
         found: list[Tensor] = []
         for lanes, y in self._logits(rows, index):
             sizes = [len(r) for _, r in asked[lanes]]
@@ -138,7 +139,7 @@ class StackedInference:
         samples : sequence of (n,) int64
             Row numbers of each model's samples.
         """
-        index = torch.from_numpy(np.stack(samples)).to(rows.device)
+        index = to_device(np.stack(samples), rows.device)
         return torch.cat([y for _, y in self._logits(rows, index)])
 
     def losses(self, rows: Tensor, index: Tensor, share: Tensor) -> Tensor:
@@ -174,9 +175,10 @@ class StackedInference:
         chunk = self.models_at_once(index.shape[1])
         results: list[Tensor] = []
         for start in range(0, len(rows), chunk):
-            part = list(range(start, min(start + chunk, len(rows))))
-            width = self._module.width_for(len(part), index.shape[1])
-            wide = [*part, *part[-1:] * (width - len(part))]
+            stop = min(start + chunk, len(rows))
+            width = self._module.width_for(stop - start, index.shape[1])
+            lane_numbers = np.minimum(np.arange(start, start + width), stop - 1)
+            wide = to_device(lane_numbers, rows.device)
             some, samples, weights = rows[wide], index[wide], share[wide]
             gradient = torch.zeros_like(some)
             self._module.bind(some[:, : a.num_values], a.parameters_in(gradient))
@@ -190,7 +192,7 @@ class StackedInference:
             )
             gradient = gradient[:, : a.num_values]
             gradient[:, a.num_parameters :] = 0.0
-            results += gradient[: len(part)].unbind()
+            results += gradient[: stop - start].unbind()
         return results
 
 

@@ -28,7 +28,9 @@ from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.functions import fill, uniforms_of
 from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Batch, Shards
+from netsim.learning.transfer import to_device
 
 
 class LossSteps(LocalSteps, Protocol):
@@ -101,32 +103,27 @@ class LossTraining:
         state = trained.new_zeros((n, size))
         if work.has_state:
             state = torch.stack([j.inputs[-1].tensor() for j in jobs])
-        rates = [w.rate for w in works]
+        rates = torch.tensor([w.rate for w in works], dtype=rows.dtype)
+        rates = rates.to(rows.device, non_blocking=True).unsqueeze(1)
         gradients = self._gradients(work, shapes)
         steps = np.array([w.batches.steps for w in works])
         index, sizes = self._shards.minibatches.table([w.batches for w in works], int(steps.max()))
-        for s in range(int(steps.max())):
-            for columns in np.unique(sizes[steps > s, s]).tolist():
-                lanes = np.flatnonzero((steps > s) & (sizes[:, s] == columns))
-                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
-                at_lanes = torch.from_numpy(lanes).to(rows.device)
-                batch = self._batch(works, lanes, s, index[lanes, s, :columns])
-                part, part_state = memory[at_lanes][:, :length], state[at_lanes]
-                found, after = gradients(
-                    part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given]
-                )
-                rate = torch.tensor([rates[i] for i in lanes], dtype=rows.dtype, device=rows.device)
-                update = GradientStep(
-                    work.optimizer,
-                    part,
-                    found,
-                    part_state,
-                    rate.unsqueeze(1),
-                    None if anchor is None else anchor[at_lanes],
-                    work.anchor_strength or 0.0,
-                )
-                update.step()
-                trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
+        where = to_device(index, rows.device)
+        for s, columns, lanes, at_lanes in self._groups(steps, sizes):
+            batch = self._batch(works, lanes, s, where[at_lanes, s, :columns])
+            part, part_state = memory[at_lanes][:, :length], state[at_lanes]
+            found, after = gradients(part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given])
+            update = GradientStep(
+                work.optimizer,
+                part,
+                found,
+                part_state,
+                rates[at_lanes],
+                None if anchor is None else anchor[at_lanes],
+                work.anchor_strength or 0.0,
+            )
+            update.step()
+            trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
         parameters = slice(0, a.num_parameters)
         self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
         model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
@@ -137,6 +134,31 @@ class LossTraining:
             for i in range(n)
         ]
 
+    def _groups(self, steps: Rows, sizes: Rows) -> list[tuple[int, int, Rows, Tensor]]:
+        """What runs in one call after another, copied to the device at once.
+
+        Parameters
+        ----------
+        steps : (n,) int64
+            Of each job.
+        sizes : (n, S) int64
+            Samples in each minibatch.
+
+        Returns
+        -------
+        list of (step, size, (W,) int64, (W,) torch.Tensor)
+            The lanes whose minibatches in a step are of one size, on the host and on the device.
+        """
+        groups = []
+        for s in range(int(steps.max())):
+            for size in np.unique(sizes[steps > s, s]).tolist():
+                lanes = np.flatnonzero((steps > s) & (sizes[:, s] == size))
+                lanes = np.pad(lanes, (0, max(0, LEAST_LANES - len(lanes))), mode="edge")
+                groups.append((s, size, lanes))
+        together = to_device(np.concatenate([lanes for _, _, lanes in groups]), self._store.device)
+        on_device = torch.split(together, [len(lanes) for _, _, lanes in groups])
+        return [(*group, there) for group, there in zip(groups, on_device, strict=True)]
+
     def _stacked(self, refs: Sequence[Any]) -> Tensor:
         length = refs[0].num_values
         rows = torch.empty(
@@ -146,7 +168,7 @@ class LossTraining:
         return rows[:, :length]
 
     def _batch(
-        self, works: Sequence[LossSteps], lanes: Any, step: int, index: Any
+        self, works: Sequence[LossSteps], lanes: Rows, step: int, where: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """The minibatches of some lanes: inputs, labels, and draws if the loss asks for them.
 
@@ -156,11 +178,10 @@ class LossTraining:
         lanes : (W,) int64
             Which of them.
         step : int
-        index : (W, n) int64
-            Row numbers of the samples.
+        where : torch.Tensor
+            (W, n) int64 row numbers of the samples.
         """
         shards, count = self._shards, uniforms_of(works[0].loss)
-        where = torch.from_numpy(index).to(shards.x.device)
         uniforms = None
         if count:
             keys = [
@@ -169,8 +190,8 @@ class LossTraining:
                 )
                 for i in lanes
             ]
-            draws = [shards.uniforms(k, index.shape[1], count) for k in keys]
-            uniforms = torch.stack([d for d in draws if d is not None])
+            draws = np.stack([shards.draws(k, where.shape[1], count) for k in keys])
+            uniforms = torch.from_numpy(draws).to(shards.x, non_blocking=True)
         return shards.x[where], shards.y[where], uniforms
 
     def _gradients(self, work: LossSteps, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:

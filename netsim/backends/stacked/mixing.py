@@ -114,12 +114,12 @@ def _weights(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     numbers = [w for w in each if not isinstance(w, Ref)]
     if len(numbers) == len(each):
         flat = [weight for some in numbers for weight in some]
-        return torch.tensor(flat, dtype=dtype, device=device)
+        return torch.tensor(flat, dtype=dtype).to(device, non_blocking=True)
     return torch.cat(
         [
             w.tensor().reshape(-1).to(dtype)
             if isinstance(w, Ref)
-            else torch.tensor(w, dtype=dtype, device=device)
+            else torch.tensor(w, dtype=dtype).to(device, non_blocking=True)
             for w in each
         ]
     )

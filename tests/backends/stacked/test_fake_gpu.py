@@ -1,0 +1,288 @@
+"""The stacked backend's tensor work on a GPU that is not there: its devices, and waits of the host.
+
+Fake tensors have no values, no speed and no memory: what is shown is that no operation gets tensors
+of two devices, that all results are on the GPU, and how often the host waits for it in a flush.
+"""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from algorithms import fedclassavg, fedproto, pfedgraph
+from netsim.api import augmented_cross_entropy, batched
+from netsim.backends.dispatch import choose
+from netsim.backends.job_types.apply import Apply
+from netsim.backends.job_types.gradient import Gradient
+from netsim.backends.job_types.loss import Loss
+from netsim.backends.job_types.measure import Measure
+from netsim.backends.job_types.mix import Mix
+from netsim.backends.job_types.outputs import Outputs
+from netsim.backends.job_types.replace_columns import ReplaceColumns
+from netsim.backends.job_types.select import Select
+from netsim.backends.job_types.train import Train
+from netsim.backends.stacked.backend import Stacked
+from netsim.learning import optimizers
+from netsim.learning.architecture import build_architecture
+from netsim.learning.candidate_sets import HEADER
+from netsim.learning.functions import uniforms_of
+from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.scheduler import Limits, Scheduler
+from netsim.learning.shards import NodeRows, Shards
+from netsim.models import Network
+from netsim.registry import family
+from netsim.rng import Streams
+
+BATCH, CLASSES, MANY = 4, 10, 20
+SGD, ADAM = Optimizer("sgd", 0.1, 0.9, 0.01), Optimizer("adam", 0.1)
+CLIPPED = Optimizer("sgd", 0.1, 0.9, clip_norm=1.0)
+
+
+class Bench:
+    """Nodes with a model each on the GPU, and a scheduler that runs their jobs.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    shape : tuple of int
+        Of one input.
+    nodes : int
+    device : torch.device
+    is_ragged : bool
+        Whether some minibatches are smaller.
+    """
+
+    def __init__(self, module, shape, nodes, device, is_ragged=False):
+        sizes = [2 * BATCH - (is_ragged and node % 3) for node in range(nodes)]
+        rows = [np.arange(10 * i, 10 * i + size) for i, size in enumerate(sizes)]
+        x = torch.zeros(10 * nodes, *shape, device=device)
+        y = torch.zeros(10 * nodes, dtype=torch.int64, device=device)
+        streams, dtype, self.device = Streams(1), torch.float32, device
+        scale = ((0.5,) * shape[0], (0.5,) * shape[0])
+        nodes_rows = [NodeRows(r, r, r) for r in rows]
+        self.shards = Shards(x, y, nodes_rows, {}, BATCH, streams, scale)
+        self.architecture = build_architecture("model", module, device, dtype, CLASSES)
+        routes = choose({self.architecture: nodes}, BATCH, 1, "stacked", {})
+        self.backend = Stacked(self.shards, streams, routes, device, dtype)
+        self.scheduler = Scheduler(self.backend, Limits(10**9, 10**9), lambda: 0, ReplaceColumns)
+        self.size = self.architecture.num_values
+        self.models = [self.value(node, self.size) for node in range(nodes)]
+
+    def value(self, node, *shape):
+        """A computed value; a model's, if it is as long as one."""
+        value = torch.zeros(shape, device=self.device)
+        return Ref(node, Cell(self.scheduler, shape, self._model(shape), value))
+
+    def later(self, work, inputs, *shapes):
+        """Values that a job will compute."""
+        cells = [Cell(self.scheduler, shape, self._model(shape)) for shape in shapes]
+        node = inputs[0].owner
+        self.scheduler.submit(work, node, tuple(inputs), cells)
+        return [Ref(node, cell) for cell in cells]
+
+    def _model(self, shape):
+        return self.architecture if shape == (self.size,) else None
+
+
+def train(bench, model, optimizer=SGD, steps=2, loss=None, carry=False, anchor=False, given=()):
+    """Odd nodes take a step more."""
+    node, parameters = model.owner, bench.architecture.num_parameters
+    length = optimizers.state_size(optimizer.kind, parameters)
+    refs = [bench.value(node, *g) for g in given if isinstance(g, list)]
+    slots = iter(range(len(refs)))
+    given = tuple(Slot(next(slots)) if isinstance(g, list) else g for g in given)
+    inputs = [model, *refs, *[model] * anchor, *[bench.value(node, length)] * carry]
+    strength = 0.3 if anchor else None
+    batches = Batches(node, "train", 0, steps + node % 2)
+    work = Train(batches, optimizer, loss, given, len(refs), (), strength, carry)
+    return bench.later(work, inputs, model.shape, (length,))
+
+
+def own_loss(model, batch, learned):
+    return F.cross_entropy(model(batch.x), batch.y)
+
+
+def spread(model, batch):
+    return model.features(batch.x).var(0).mean()
+
+
+@batched
+def double(row):
+    return 2 * row
+
+
+def select(bench, model):
+    work = Select(model.owner, (1.0, 2.0, 3.0), (0.5, 0.5), None, False)
+    state = (HEADER + 2 * bench.size,)
+    return bench.later(work, [model, *bench.models[:2]], (3,), state)
+
+
+def lazily_mixed(bench, model):
+    weights = bench.value(model.owner, MANY)
+    return bench.later(Mix(None), [*[model] * MANY, weights], model.shape)
+
+
+JOBS = {
+    "train": (train, 5),
+    "train, ragged": (train, 7),
+    "train, more steps": (lambda b, m: train(b, m, steps=6), 5),
+    "train, clipped": (lambda b, m: train(b, m, CLIPPED), 5),
+    "train, adam": (lambda b, m: train(b, m, ADAM), 5),
+    "train, anchored": (lambda b, m: train(b, m, anchor=True), 6),
+    "train, state carried on": (lambda b, m: train(b, m, ADAM, carry=True), 8),
+    "own loss": (lambda b, m: train(b, m, loss=own_loss), 4),
+    "own loss, ragged": (lambda b, m: train(b, m, loss=own_loss), 4),
+    "own loss, more steps": (lambda b, m: train(b, m, loss=own_loss, steps=6), 4),
+    "own loss, adam": (lambda b, m: train(b, m, ADAM, loss=own_loss, anchor=True), 4),
+    "mix of few": (lambda b, m: b.later(Mix((0.5, 0.5)), [m, b.models[0]], m.shape), 0),
+    "mix of many": (lambda b, m: b.later(Mix((0.05,) * MANY), [m] * MANY, m.shape), 4),
+    "mix, lazily": (lazily_mixed, 3),
+    "replace columns": (
+        lambda b, m: b.later(ReplaceColumns(0, 9), [m, b.value(m.owner, 9)], m.shape),
+        2,
+    ),
+    "outputs": (
+        lambda b, m: b.later(Outputs(BatchKey(m.owner, "train", 0)), [m, m], (2, BATCH, CLASSES)),
+        2,
+    ),
+    "loss": (lambda b, m: b.later(Loss(m.owner, "train"), [m], ()), 3),
+    "gradient": (lambda b, m: b.later(Gradient(m.owner, "train"), [m], m.shape), 4),
+    "measure": (lambda b, m: b.later(Measure(spread, m.owner, "train", ()), [m], ()), 1),
+    "apply": (lambda b, m: b.later(Apply(double, (Slot(0),)), [m], m.shape), 0),
+}
+"""Jobs, and copies to the GPU in a flush; none of them waits for the kernels before it."""
+
+
+def mlp():
+    layers = nn.Flatten(), nn.Linear(64, 40), nn.ReLU()
+    return Network(nn.Sequential(*layers), nn.Linear(40, CLASSES)), (1, 8, 8)
+
+
+def flushed(bench, jobs, waits):
+    """Copies and waits of the second of two equal flushes: the first builds what is kept."""
+    for _ in range(2):
+        held = [ref for model in bench.models for ref in jobs(bench, model)]
+        waits.found.clear()
+        bench.scheduler.flush()
+    assert not bench.backend.one_by_one
+    found = dict(waits.found)
+    assert all(ref.tensor().is_cuda for ref in held)
+    return found
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("name", JOBS)
+def test_a_flush_waits_as_often_however_many_jobs_there_are(name, fake_gpu):
+    jobs, copies = JOBS[name]
+    for nodes in (3, 6):
+        with fake_gpu() as (waits, gpu):
+            bench = Bench(*mlp(), nodes, gpu, is_ragged="ragged" in name)
+            found = flushed(bench, jobs, waits)
+            assert found == ({"late upload": copies} if copies else {})
+
+
+def test_results_that_nobody_holds_cost_a_copy_a_write_and_no_wait(fake_gpu):
+    """Two writes: of nodes that end after two steps, and of the one that takes a third."""
+    for some in (slice(1), slice(0)):
+        with fake_gpu() as (waits, gpu):
+            bench = Bench(*mlp(), 3, gpu)
+            held = [train(bench, model) for model in bench.models][some]
+            bench.scheduler.flush()
+            waits.found.clear()
+            held = [train(bench, model) for model in bench.models][some]
+            bench.scheduler.flush()
+            assert waits.found == {"late upload": 7}
+            assert all(ref.tensor().is_cuda for refs in held for ref in refs[:1])
+
+
+def test_a_selection_waits_for_losses_and_for_what_its_candidates_hold(fake_gpu):
+    """Which models are looked at next depends on these; two rounds for two candidates."""
+    for nodes in (3, 6):
+        with fake_gpu() as (waits, gpu):
+            found = flushed(Bench(*mlp(), nodes, gpu), select, waits)
+            assert found == {"late upload": 4, "read": 5 * nodes + 2, "upload": 3 * nodes}
+
+
+def test_evaluation_waits_once_a_chunk_of_models(fake_gpu):
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(*mlp(), 6, gpu)
+        asked = [(model, bench.shards.rows[model.owner].test) for model in bench.models]
+        bench.backend.predictions(asked)
+        waits.found.clear()
+        outputs = bench.backend.predictions(asked)
+        assert not any(y.is_cuda for y in outputs)
+        assert waits.found == {"late upload": 2, "read": 1}
+
+
+class Branching(nn.Module):
+    """No chain: autograd runs backwards through it."""
+
+    def __init__(self):
+        super().__init__()
+        layers = nn.Conv2d(1, 4, 3, 2, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2)
+        self.features = nn.Sequential(*layers, nn.Flatten(), nn.Linear(16, 40), nn.LayerNorm(40))
+        self.again, self.head = nn.Linear(40, 40), nn.Linear(40, CLASSES)
+
+    def forward(self, x):
+        x = self.features(x)
+        return self.head(torch.tanh(x + self.again(x)))
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers = nn.Flatten(), nn.Linear(64, 40), nn.GroupNorm(4, 40), nn.Dropout(0.3)
+        self.features, self.head = nn.Sequential(*layers), nn.Linear(40, CLASSES)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+@pytest.mark.parametrize("module", [Branching, Dropping])
+def test_models_of_other_layers_train_and_are_looked_at(module, fake_gpu):
+    for is_ragged in (False, True):
+        with fake_gpu() as (waits, gpu):
+            bench = Bench(module(), (1, 8, 8), 3, gpu, is_ragged)
+            found = flushed(bench, lambda b, m: train(b, m, CLIPPED, carry=True), waits)
+            assert found == {"late upload": 10 if is_ragged else 8}
+            assert flushed(bench, JOBS["gradient"][0], waits) == {"late upload": 4}
+
+
+SHAPES = {"iot_mlp": (296,), "emnist_cnn": (1, 28, 28), "l2c_miniimagenet_cnn": (3, 84, 84)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", family("netsim.models"))
+def test_every_shipped_model_trains(kind, fake_gpu):
+    keys = {"backbone": {"kind": "lenet"}} if kind == "mapl" else {}
+    shape = SHAPES.get(kind, (3, 32, 32))
+    table = family("netsim.models")[kind].model_validate({"kind": kind, **keys})
+    module = table.build(shape, CLASSES)
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(module, shape, 3, gpu)
+        copies = flushed(bench, train, waits)["late upload"]
+        assert copies == 5
+
+
+LOSSES = {
+    "pfedgraph": (pfedgraph.regularised_loss, (None, -0.01), 0),
+    "pfedgraph augmented": (pfedgraph.augmented_loss, (None, -0.01), 2),
+    "dpfl augmented": (augmented_cross_entropy, (), 2),
+    "fedproto": (fedproto.prototype_loss, ([CLASSES, 40], tuple(range(CLASSES)), 0.5), 1),
+    "fedclassavg": (fedclassavg.local_loss, ([41 * CLASSES], fedclassavg.Params()), 6),
+}
+"""Loss, what it is given (a list: a value of that shape), and waits in each step."""
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, fake_gpu):
+    loss, given, waits_a_step = LOSSES[name]
+    draws, steps = uniforms_of(loss) > 0, 3
+    with fake_gpu() as (waits, gpu):
+        bench = Bench(*mlp(), 3, gpu)
+        found = flushed(bench, lambda b, m: train(b, m, loss=loss, given=given), waits)
+        assert found["late upload"] == 4 + steps * draws
+        assert found.get("upload", 0) == steps * waits_a_step
+        assert "read" not in found
