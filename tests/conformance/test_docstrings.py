@@ -15,7 +15,9 @@ SKIPPED = {"netsim.__main__", "netsim.console.app"}
 MODULES = [
     info.name
     for info in pkgutil.walk_packages(netsim.__path__, "netsim.")
-    if info.name not in SKIPPED and not info.name.startswith("netsim.algorithms")
+    if info.name not in SKIPPED
+    and not info.name.startswith("netsim.algorithms")
+    and not info.name.endswith("._kernel")  # a compiled library, no module
 ]
 
 
