@@ -46,7 +46,22 @@ class Builder:
         return self.values[-1]
 
     def read(self, x: Any, name: str, is_flat: bool = False) -> Value:
-        """What a layer reads; the input becomes a value when it first is."""
+        """What a layer reads; the input becomes a value when it first is.
+
+        Parameters
+        ----------
+        x : Value or Samples
+            An argument in the forward pass.
+        name : str
+            Of the layer, for errors.
+        is_flat : bool
+            Whether the layer wants the input as (K,) whatever its shape.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is neither.
+        """
         if isinstance(x, Value):
             return x
         if not isinstance(x, Samples):
@@ -167,7 +182,20 @@ class Builder:
         return out
 
     def chunk(self, x: Any, chunks: int, dim: int) -> tuple[Value, ...]:
-        """Channels in parts of one size."""
+        """Channels in parts of one size.
+
+        Parameters
+        ----------
+        x : Value or Samples
+        chunks : int
+            How many parts.
+        dim : int
+            Must be that of the channels, 1.
+
+        Raises
+        ------
+        UnsupportedError
+        """
         value = self.read(x, "chunk")
         channels, *image = value.shape
         if dim != 1 or chunks < 1 or channels % chunks:

@@ -119,7 +119,21 @@ class Run:
         setattr(self.call, name, self._hold(np.ascontiguousarray(values)))
 
     def tensor(self, name: str, values: Tensor, length: int) -> None:
-        """A field that points to scalars."""
+        """Set a field that points to scalars.
+
+        Parameters
+        ----------
+        name : str
+            Of the field.
+        values : torch.Tensor
+            Contiguous, on the CPU.
+        length : int
+            How many there must be.
+
+        Raises
+        ------
+        ValueError
+        """
         self._check(values)
         if values.dtype != self._dtype or values.numel() != length:
             raise ValueError(f"{name}: {length} values of type {self._dtype}")
@@ -127,7 +141,23 @@ class Run:
         setattr(self.call, name, values.data_ptr())
 
     def models(self, name: str, rows: Rows | None, length: int, at: str) -> None:
-        """Fields that name rows of a tensor, of at least `length` values each."""
+        """Set the fields that name rows of a tensor.
+
+        Parameters
+        ----------
+        name : str
+            Of the field that points to the tensor.
+        rows : Rows or None
+            None leaves the fields empty.
+        length : int
+            Fewest values of a row.
+        at : str
+            Of the field that points to the row numbers.
+
+        Raises
+        ------
+        ValueError
+        """
         if rows is None:
             return
         storage, n = rows.storage, self.call.num_jobs
@@ -144,7 +174,23 @@ class Run:
         self.numbers(at, where)
 
     def steps(self, counts: Numbers, sizes: Numbers, starts: Numbers, index: Numbers) -> None:
-        """Which steps belong to which job, their sizes, where their samples' numbers begin."""
+        """Set the fields of the minibatches.
+
+        Parameters
+        ----------
+        counts : (n,) int64
+            Steps of each job.
+        sizes : (steps of all jobs,) int64
+            Samples of each.
+        starts : (steps of all jobs,) int64
+            Where their numbers begin in `index`.
+        index : int64
+            Numbers of samples.
+
+        Raises
+        ------
+        ValueError
+        """
         if len(sizes) and (sizes.min() < 1 or int((starts + sizes).max()) > index.size):
             raise ValueError("minibatches of at least one sample, within the index")
         tables = self._plans.numbers(sizes)

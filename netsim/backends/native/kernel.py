@@ -221,7 +221,14 @@ class Kernel:
         *,
         loss: Loss = Loss.CROSS_ENTROPY,
     ) -> NDArray[np.float64]:
-        """Mean losses (n,) of n models in evaluation mode; arguments as of `outputs`."""
+        """Mean losses (n,) of n models in evaluation mode.
+
+        Parameters
+        ----------
+        data, models, index, sizes
+            As of `outputs`.
+        loss : Loss
+        """
         run, n = self._look(data, models, index, sizes, False, False, None)
         found = np.zeros(n)
         run.reals("losses", found)

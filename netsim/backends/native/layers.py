@@ -14,7 +14,19 @@ from netsim.backends.native.records import Flag, Kind
 
 
 def activation(builder: Builder, kind: Kind, name: str, x: Any, real: float = 0.0) -> Value:
-    """A function of each value."""
+    """A function of each value.
+
+    Parameters
+    ----------
+    builder : Builder
+    kind : Kind
+        Which function.
+    name : str
+        Of the layer, for errors.
+    x : Value or Samples
+    real : float
+        Its parameter, such as a slope.
+    """
     value = builder.read(x, name)
     return builder.layer(kind, (value,), value.shape, {"real1": real}, {}, name)
 
