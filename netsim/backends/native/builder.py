@@ -100,7 +100,22 @@ class Builder:
         tensors: dict[str, Slice],
         name: str,
     ) -> Value:
-        """A new layer and the value that it gives."""
+        """Add a layer; gives the value that it writes.
+
+        Parameters
+        ----------
+        kind : Kind
+        sources : tuple of Value
+            What it reads.
+        shape : tuple of int
+            Of what it writes, for one sample.
+        settings : dict
+            Fields of its record that depend on neither samples nor vectors.
+        tensors : dict of str to Slice
+            Its parameters and buffers by role.
+        name : str
+            For errors.
+        """
         learns = bool(tensors) or any(s.learns for s in sources)
         out = self.value(shape, learns)
         numbers = tuple(s.number for s in sources)
@@ -128,7 +143,18 @@ class Builder:
         return self.layer(Kind.ADD, (a, b), a.shape, {}, {}, "add")
 
     def flatten(self, x: Any, start: int, end: int) -> Value:
-        """Dense values of a map, or maps in turn of stacked ones."""
+        """Dense values of a map, or maps in turn of stacked ones.
+
+        Parameters
+        ----------
+        x : Value or Samples
+        start, end : int
+            The first and the last dimension that become one, as PyTorch counts them.
+
+        Raises
+        ------
+        UnsupportedError
+        """
         if isinstance(x, Stacked):
             if (start, end) != (1, 2):
                 raise UnsupportedError("flattening that mixes channels with pixels")

@@ -4,6 +4,8 @@ Fake tensors have no values, no speed and no memory: what is shown is that no op
 of two devices, that all results are on the GPU, and how often the host waits for it in a flush.
 """
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -34,6 +36,11 @@ from netsim.learning.shards import NodeRows, Shards
 from netsim.models import Network
 from netsim.registry import family
 from netsim.rng import Streams
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("NETSIM_FAKE_GPU"),
+    reason="replaces functions inside PyTorch; set NETSIM_FAKE_GPU=1 to run it, after changes here",
+)
 
 BATCH, CLASSES, MANY = 4, 10, 20
 SGD, ADAM = Optimizer("sgd", 0.1, 0.9, 0.01), Optimizer("adam", 0.1)
