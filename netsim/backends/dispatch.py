@@ -44,7 +44,7 @@ MOST_LANES = {"cpu": 128, "cuda": 4096}
 """Nodes per call at most, by device."""
 
 GPU_SHARE = 0.25
-"""Experimental, as nothing was measured on a GPU yet. Share of a GPU's memory for the parameters and activations of nodes that train in one call."""
+"""Share of a GPU's memory for what nodes that train in one call need. Not measured on any yet."""
 
 
 class Route(Table):

@@ -71,7 +71,7 @@ class Bench:
         nodes_rows = [NodeRows(r, r, r) for r in rows]
         self.shards = Shards(x, y, nodes_rows, {}, BATCH, streams, scale)
         self.architecture = build_architecture("model", module, device, dtype, CLASSES)
-        routes = choose({self.architecture: nodes}, BATCH, 1, "stacked", {})
+        routes = choose({self.architecture: nodes}, BATCH, "stacked", {}, {})
         self.backend = Stacked(self.shards, streams, routes, device, dtype)
         self.scheduler = Scheduler(self.backend, Limits(10**9, 10**9), lambda: 0, ReplaceColumns)
         self.size = self.architecture.num_values
