@@ -17,7 +17,7 @@ SCHEDULES = {
     "periodic": {"schedule": "periodic", "period_s": 2.0, "slot_s": 0.5},
 }
 NODES, HORIZON_S = 6, 12.0
-REQUIRED = {"fedavg_plus": {"switch_s": 6.0}}
+REQUIRED = {"fedavg_plus": {"switch_s": 6.0}, "pfedsim": {"general_rounds": 1}}
 
 
 @pytest.fixture
