@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from torch import Tensor
 
+from netsim.backends.job_type import Call, GroupKernel, Signature
+from netsim.backends.stacked.inference import padded_size
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -69,3 +71,38 @@ class InferenceResources(Protocol):
 
     def fill(self, jobs: Sequence[Job[Any]], results: Sequence[Sequence[Tensor]]) -> None:
         """Fill the cells of jobs that still exist."""
+
+
+Passes = Callable[[Inference, Tensor, Tensor, Tensor], Iterable[Tensor]]
+"""(inference, rows, index, share) -> one result a model; arguments as of `Inference.losses`."""
+
+
+def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
+    """The kernel of jobs that look at one model (their input) over one split of a node's samples.
+
+    Their work has a `node` and a `split`.
+
+    Parameters
+    ----------
+    passes : callable
+    """
+
+    def signature(job: Job[Any], resources: InferenceResources) -> Signature | None:
+        """One architecture, and splits that are padded to one size."""
+        if not resources.infers(job.inputs[0]):
+            return None
+        rows = resources.shards.split_rows(job.work.node, job.work.split)
+        return id(job.inputs[0].architecture), padded_size(len(rows))
+
+    def prepare(_: Signature, jobs: Sequence[Job[Any]], resources: InferenceResources) -> Call:
+        inference = resources.inference(jobs[0].inputs[0])
+
+        def run(some: Sequence[Job[Any]], _: int) -> None:
+            models = inference.gathered([job.inputs[0] for job in some])
+            splits = [(job.work.node, job.work.split) for job in some]
+            results = passes(inference, models, *inference.padded_splits(splits))
+            resources.fill(some, [[result] for result in results])
+
+        return Call(run, len(jobs))
+
+    return GroupKernel(signature, prepare, purpose="look")

@@ -9,10 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from netsim.backends.inference import InferenceResources
-from netsim.backends.job_type import Call, GroupKernel, Signature, register
+from netsim.backends.inference import over_splits
+from netsim.backends.job_type import register
 from netsim.backends.plain import Plain
-from netsim.backends.stacked.inference import padded_size
 from netsim.learning.jobs import Job
 
 
@@ -48,25 +47,8 @@ def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     return [gradient]
 
 
-def _signature(job: Job[Gradient], resources: InferenceResources) -> Signature | None:
-    """One architecture, and splits that are padded to one size."""
-    if not resources.infers(job.inputs[0]):
-        return None
-    rows = resources.shards.split_rows(job.work.node, job.work.split)
-    return id(job.inputs[0].architecture), padded_size(len(rows))
-
-
-def _prepare(_: Signature, jobs: Sequence[Job[Gradient]], resources: InferenceResources) -> Call:
-    """Forward and backward passes over as many models at once as memory allows."""
-    inference = resources.inference(jobs[0].inputs[0])
-
-    def run(some: Sequence[Job[Gradient]], _: int) -> None:
-        models = inference.gathered([job.inputs[0] for job in some])
-        splits = [(job.work.node, job.work.split) for job in some]
-        gradients = inference.gradients(models, *inference.padded_splits(splits))
-        resources.fill(some, [[gradient] for gradient in gradients])
-
-    return Call(run, len(jobs))
-
-
-register(Gradient, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(
+    Gradient,
+    _run_one,
+    stacked=over_splits(lambda passes, *models: passes.gradients(*models)),
+)
