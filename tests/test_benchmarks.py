@@ -56,6 +56,16 @@ def test_a_cell_that_does_not_fit_is_left_out_with_its_reason(run, monkeypatch):
     assert "ratio" not in cell
 
 
+@pytest.mark.slow
+def test_whole_runs_are_alike_with_each_backend(run):
+    cells = run("whole_runs", "quickstart=10", "--algorithms", "local", "--rounds")["cells"]
+    (cell,) = cells
+    (plain, auto) = (cell[backend][0] for backend in ("sequential", "auto"))
+    assert plain["event_log_sha256"] == auto["event_log_sha256"]
+    assert plain["accuracy"] == pytest.approx(auto["accuracy"], abs=0.02)
+    assert plain["local_steps"] == auto["local_steps"] > 0
+
+
 @pytest.mark.parametrize(
     ("model", "parameters"), [("a", 9_610), ("b", 39_769), ("c", 62_006), ("d", 970_847)]
 )
