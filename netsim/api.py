@@ -9,7 +9,7 @@ take part, whether its course depends on computed values.
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
   `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
-  `Finite`, `model_validator`.
+  `Finite`, `FilePath`, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
 - Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send.
@@ -96,7 +96,7 @@ from netsim.protocols.rounds import (
 )
 from netsim.protocols.star import STAR_SCHEDULES, Heard, StarExchange, StarParams, trains_in
 from netsim.protocols.subscriptions import SubscriptionParams, Subscriptions
-from netsim.registry import Count, Finite, Fraction, Index, NonNegative, Positive
+from netsim.registry import Count, FilePath, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
 from netsim.schedules import Wake
 
@@ -117,6 +117,7 @@ __all__ = [
     "DownloadParams",
     "Downloads",
     "Edges",
+    "FilePath",
     "Finite",
     "Fraction",
     "Heard",

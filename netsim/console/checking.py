@@ -10,7 +10,7 @@ from netsim.engine.sweep import COMMAND_LINE
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
-from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
 
 
 def checked(
@@ -46,9 +46,11 @@ def checked(
     if out_problem:
         problems.append(out_problem)
     try:
-        draft = draft_of(name, sets)
+        draft = draft_of(name, sets, modules)
         if sweep:
-            draft.lay_over(with_absolute_paths({"sweep": sweep}, Path()), COMMAND_LINE)
+            draft.lay_over(
+                with_absolute_paths({"sweep": sweep}, Path(), keys_on_disk(modules)), COMMAND_LINE
+            )
         scenario = check(draft, modules)
         problems += runner.machine_problems(scenario, draft.path, modules, timing_only)
         problems += _seed_problems(draft, scenario)

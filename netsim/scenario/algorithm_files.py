@@ -19,9 +19,8 @@ from netsim.protocols.declaration import declaration_of
 from netsim.registry import Table
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
 
-RESERVED_PARAMS = ("kind", "name", "training")
-"""Keys of an [algorithm] table that are not Params: file name, label, training of its own."""
-
+RESERVED_PARAMS = ("kind", "name", "training", "stages")
+"""Keys of an [algorithm] table that are not Params; `validation_model` says what they are."""
 
 OLD_CONSTANTS = {
     "SCHEDULES": "schedules",

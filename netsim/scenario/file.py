@@ -1,15 +1,15 @@
 """Scenario files: where they are, and TOML in and out."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from netsim.errors import ScenarioError
-from netsim.registry import did_you_mean
-from netsim.scenario.draft import Draft
+from netsim.registry import OnDisk, did_you_mean
+from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.shipped import scenarios_folder
 
@@ -45,13 +45,15 @@ def locate(scenario: str) -> Path:
     )
 
 
-def read(scenario: str) -> Draft:
+def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
     """Read a scenario file and the base that it extends.
 
     Parameters
     ----------
     scenario : str
         A path, or the name of a shipped scenario.
+    named : mapping of key path to OnDisk
+        What keys name files, which become absolute.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def read(scenario: str) -> Draft:
         If a file is missing, not TOML, or extends in a loop or over more than one level.
     """
     path = locate(scenario)
-    tables = parse(path, str(scenario))
+    tables = parse(path, str(scenario), named)
     label = str(scenario) if path == Path(scenario) else str(path)
     extends = tables.pop("extends", None)
     tables.setdefault("name", path.stem)
@@ -68,7 +70,7 @@ def read(scenario: str) -> Draft:
     if not isinstance(extends, str):
         raise ScenarioError(f"{label}: extends = {extends!r}: must be a file's name")
     base_path = _base(path, extends, label)
-    base = parse(base_path, f'{label}: extends = "{extends}": {base_path}')
+    base = parse(base_path, f'{label}: extends = "{extends}": {base_path}', named)
     if base.pop("extends", None) is not None:
         raise ScenarioError(_chain_problem(label, path, base_path))
     base.pop("name", None)
@@ -78,8 +80,16 @@ def read(scenario: str) -> Draft:
     return draft
 
 
-def parse(path: Path, label: str) -> dict[str, Any]:
-    """The tables of one TOML file; `label` starts the error.
+def parse(path: Path, label: str, named: Mapping[KeyPath, OnDisk]) -> dict[str, Any]:
+    """The tables of one TOML file.
+
+    Parameters
+    ----------
+    path : Path
+    label : str
+        Starts the error.
+    named : mapping of key path to OnDisk
+        What keys name files, which become absolute.
 
     Raises
     ------
@@ -101,7 +111,7 @@ def parse(path: Path, label: str) -> dict[str, Any]:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ScenarioError(f"{label}: is not valid TOML: {error}") from error
-    found: dict[str, Any] = with_absolute_paths(tables, path.parent)
+    found: dict[str, Any] = with_absolute_paths(tables, path.parent, named)
     return found
 
 
@@ -128,7 +138,7 @@ def _chain_problem(label: str, start: Path, base: Path) -> str:
     while current.resolve() not in seen:
         chain.append(current)
         seen.add(current.resolve())
-        further = parse(current, str(current)).get("extends")
+        further = parse(current, str(current), {}).get("extends")
         if not isinstance(further, str):
             break
         current = _base(current, further, str(current))

@@ -4,9 +4,9 @@ They become absolute where the file that states them is read, so that a scenario
 elsewhere, such as the one in a run folder, still names the same files.
 """
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, get_args, get_origin
 
 from netsim.registry import OnDisk, Table
@@ -18,7 +18,9 @@ ANY = "*"
 """In a key path: every entry of a list, every key of a mapping."""
 
 
-def with_absolute_paths(value: Any, folder: Path, path: KeyPath = ()) -> Any:
+def with_absolute_paths(
+    value: Any, folder: Path, named: Mapping[KeyPath, OnDisk], path: KeyPath = ()
+) -> Any:
     """Tables, or a value at a key path, with absolute file names.
 
     The name of a file becomes absolute only if the file is there; else it may be below the data
@@ -30,6 +32,8 @@ def with_absolute_paths(value: Any, folder: Path, path: KeyPath = ()) -> Any:
         What a file or a command line says, the values of its sweep included.
     folder : Path
         What names are relative to.
+    named : mapping of key path to OnDisk
+        What keys of a scenario name files, as `keys_on_disk` gives them.
     path : tuple of (str or int)
         Where the value stands.
 
@@ -40,18 +44,30 @@ def with_absolute_paths(value: Any, folder: Path, path: KeyPath = ()) -> Any:
     """
     if isinstance(value, dict):
         return {
-            key: with_absolute_paths(inner, folder, (*path, *key.split(".")))
+            key: with_absolute_paths(inner, folder, named, (*path, *key.split(".")))
             for key, inner in value.items()
         }
     if isinstance(value, list):
         swept = path[:2] in (("sweep", "over"), ("sweep", "draw"))
         inside = path[2:] if swept else (*path, ANY)
-        return [with_absolute_paths(inner, folder, inside) for inner in value]
-    kind = _named_on_disk(path) if isinstance(value, str) else None
+        return [with_absolute_paths(inner, folder, named, inside) for inner in value]
+    kind = _named_on_disk(path, named) if isinstance(value, str) else None
     if kind is None:
         return value
     beside = (folder / spelt_out(value)).absolute()
     return str(beside) if kind.what == "folder" or is_file(beside) else value
+
+
+def keys_on_disk(modules: Mapping[str, ModuleType]) -> dict[KeyPath, OnDisk]:
+    """The key paths of everything on disk that a scenario with these algorithms may name.
+
+    Of `[algorithm]` they are those of the Params of all algorithms together.
+    """
+    found = path_keys(Scenario)
+    for module in modules.values():
+        for table in (("algorithm",), ("algorithm", ANY)):  # one, or one of several
+            found |= dict(_found(module.Params, table))
+    return found
 
 
 def path_keys(table: type[Table]) -> dict[KeyPath, OnDisk]:
@@ -62,13 +78,8 @@ def path_keys(table: type[Table]) -> dict[KeyPath, OnDisk]:
     return dict(_found(table, ()))
 
 
-@cache
-def _of_scenario() -> dict[KeyPath, OnDisk]:
-    return path_keys(Scenario)
-
-
-def _named_on_disk(path: KeyPath) -> OnDisk | None:
-    for keys, kind in _of_scenario().items():
+def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | None:
+    for keys, kind in named.items():
         if len(keys) == len(path) and all(k in (p, ANY) for p, k in zip(path, keys, strict=True)):
             return kind
     return None

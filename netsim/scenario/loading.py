@@ -14,7 +14,7 @@ from netsim.registry import family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
-from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
@@ -44,7 +44,8 @@ def load(
     ScenarioError
         With every problem found, one a line.
     """
-    return check(draft_of(scenario, sets), algorithm_files.algorithms(algorithms_folder))
+    modules = algorithm_files.algorithms(algorithms_folder)
+    return check(draft_of(scenario, sets, modules), modules)
 
 
 def from_dict(
@@ -71,22 +72,32 @@ def from_dict(
     return check(draft, algorithm_files.algorithms(algorithms_folder))
 
 
-def draft_of(scenario: str, sets: Iterable[str] = ()) -> Draft:
+def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleType]) -> Draft:
     """The file with its base and the assignments laid over it, not yet checked.
+
+    Parameters
+    ----------
+    scenario : str
+        A path, or the name of a shipped scenario.
+    sets : iterable of str
+        `a.b=value`, laid over the file in order.
+    modules : mapping of str to module
+        The algorithms, whose Params may name files.
 
     Raises
     ------
     ScenarioError
         If the file can't be read, or an assignment's path leads nowhere; lists all of the latter.
     """
-    draft = scenario_file.read(scenario)
+    named = keys_on_disk(modules)
+    draft = scenario_file.read(scenario, named)
     problems = []
     assignments = []
     for text in sets:
         try:
             key, value = parse_assignment(text)
             assignments.append(
-                (text, key, with_absolute_paths(value, Path(), tuple(key.split("."))))
+                (text, key, with_absolute_paths(value, Path(), named, tuple(key.split("."))))
             )
         except ScenarioError as error:
             problems.append(str(error))

@@ -236,6 +236,7 @@ def test_a_folder_is_no_scenario_but_may_hold_one(write, tmp_path, algorithms):
         ("raises", "x = 1\ny = x / 0\n", "cannot be imported: ZeroDivisionError: division by zero (at "),
         ("nothing", "from netsim.registry import Table\nclass Params(Table):\n    pass\n", "has no function processes(node, params)"),
         ("clash", "from netsim.registry import Table\nclass Params(Table):\n    name: str = 'x'\ndef processes(n, p): ...\n", "Params.name is taken by the scenario; rename it"),
+        ("staged", "from netsim.registry import Table\nclass Params(Table):\n    stages: int = 2\ndef processes(n, p): ...\n", "Params.stages is taken by the scenario; rename it"),
     ],
 )  # fmt: skip
 def test_a_faulty_algorithm_file_is_named(write, own_algorithms, name, text, expected):

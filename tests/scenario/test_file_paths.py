@@ -5,7 +5,10 @@ import subprocess
 import sys
 
 from netsim.registry import FilePath, FolderPath, Table
-from netsim.scenario.file_paths import path_keys, with_absolute_paths
+from netsim.scenario import load
+from netsim.scenario.algorithm_files import RESERVED_PARAMS
+from netsim.scenario.file_paths import keys_on_disk, path_keys, with_absolute_paths
+from netsim.scenario.tables import AlgorithmEntry
 
 
 class Inner(Table):
@@ -46,13 +49,58 @@ def test_a_file_is_absolute_if_it_is_there_and_a_folder_always(tmp_path):
         "sweep": {"over": {"topology.path": ["graph.txt", "other.txt"]}},
     }
     there = str(tmp_path / "graph.txt")
-    assert with_absolute_paths(tables, tmp_path) == {
+    assert with_absolute_paths(tables, tmp_path, keys_on_disk({})) == {
         "topology": {"kind": "file", "path": there, "member": "graph.txt"},
         "churn": {"kind": "trace", "path": "below_the_data_folder.csv"},
         "data": {"path": str(tmp_path / "sets")},
         "nodes": {"groups": [{"churn": {"path": there}}]},
         "sweep": {"over": {"topology.path": [there, "other.txt"]}},
     }
+
+
+READER = '''"""Reader: reads a file of its own."""
+from netsim.api import FilePath, Params as Table
+
+class Params(Table):
+    weights: FilePath | None = None
+    label: str = ""
+
+def processes(node, params):
+    return []
+'''
+
+
+def test_the_files_of_algorithms_are_beside_the_scenario(write, base, own_algorithms, tmp_path):
+    """In a table alone, in one of several, in a base, in a sweep and on the command line."""
+    (own_algorithms / "reader.py").write_text(READER)
+    for name in ("in_file.txt", "in_base.txt", "in_sweep.txt"):
+        (tmp_path / name).touch()
+    first = base.partition("[algorithm]")[0]
+    write(first + '[algorithm]\nkind = "reader"\nweights = "in_base.txt"\n', "base.toml")
+    derived = write('extends = "base.toml"\n[algorithm]\nlabel = "in_base.txt"\n')
+    params = load(derived, (), own_algorithms).algorithm[0].params
+    assert (params.weights, params.label) == (str(tmp_path / "in_base.txt"), "in_base.txt")
+    one = '[[algorithm]]\nkind = "reader"\nname = "one"\nweights = "in_file.txt"\n'
+    sweep = '[sweep.over]\n"algorithm.one.weights" = ["in_file.txt", "in_sweep.txt"]\n'
+    several = write(first + one + '[[algorithm]]\nkind = "plain"\n' + sweep)
+    found = load(several, (), own_algorithms)
+    assert found.algorithm[0].params.weights == str(tmp_path / "in_file.txt")
+    assert found.sweep.over["algorithm.one.weights"][1] == str(tmp_path / "in_sweep.txt")
+
+
+def test_a_file_of_an_algorithm_on_the_command_line(
+    write, base, own_algorithms, tmp_path, monkeypatch
+):
+    (own_algorithms / "reader.py").write_text(READER)
+    (tmp_path / "here.txt").touch()
+    path = write(base.replace('"plain"', '"reader"'))
+    monkeypatch.chdir(tmp_path)
+    found = load(path, ["algorithm.weights=here.txt"], own_algorithms)
+    assert found.algorithm[0].params.weights == str(tmp_path / "here.txt")
+
+
+def test_params_can_not_be_named_as_what_stands_beside_them():
+    assert set(RESERVED_PARAMS) == set(AlgorithmEntry.model_fields) - {"params"}
 
 
 TOPOLOGY = '''

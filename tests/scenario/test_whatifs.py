@@ -29,7 +29,7 @@ def test_a_what_if_asks_one_question_and_says_how_to_run_it(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_what_if_is_valid_at_every_point_and_its_first_plays(name, tmp_path):
     modules = algorithm_files.algorithms()
-    draft = draft_of(name, ["horizon_s=12.0", "metrics.every_s=6.0"])
+    draft = draft_of(name, ["horizon_s=12.0", "metrics.every_s=6.0"], modules)
     scenario = check(draft, modules)
     assert scenario.sweep is not None
     assert scenario.sweep.over
