@@ -8,7 +8,7 @@ that it is in stays nan when it is subtracted again.
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -73,39 +73,97 @@ def state_length(num_values: int) -> int:
     return HEADER + 2 * num_values
 
 
-def opening_state(
-    own: Tensor, own_size: float, models: Sequence[Tensor], sizes: Sequence[float]
-) -> Tensor:
-    """The state with the node itself in X, and the node and every candidate in Y.
+class Seen(NamedTuple):
+    """What the host must know of the models of a selection and of the state that it goes on from.
+
+    Attributes
+    ----------
+    finite : list of bool
+        Whether each model has neither nan nor inf.
+    header : list of float or None
+        Of the state; None where there is none.
+    """
+
+    finite: list[bool]
+    header: list[float] | None
+
+
+def seen(selections: Sequence[tuple[Sequence[Tensor], Tensor | None]]) -> list[Seen]:
+    """Look at the models and states of selections; on a GPU this waits once for all of them.
 
     Parameters
     ----------
-    own : torch.Tensor
-        (P,), the node's own model.
-    own_size : float
-        Its number of training samples.
+    selections : sequence of (sequence of torch.Tensor, torch.Tensor or None)
+        Models (P,), and the state (state_length(P),) if there is one.
+    """
+    parts = []
+    for models, state in selections:
+        if models:
+            flags = torch.stack([torch.isfinite(model).all() for model in models])
+            parts.append(flags.to(models[0].dtype))
+        if state is not None:
+            parts.append(state[:HEADER])
+    numbers = iter(torch.cat(parts).cpu().tolist() if parts else [])
+    found = []
+    for models, state in selections:
+        finite = [bool(next(numbers)) for _ in models]
+        header = None if state is None else [next(numbers) for _ in range(HEADER)]
+        found.append(Seen(finite, header))
+    return found
+
+
+def opening(
+    models: Sequence[Tensor], sizes: Sequence[float], finite: Sequence[bool]
+) -> tuple[list[float], Tensor, Tensor]:
+    """The node itself in X, and the node and every candidate in Y: header and sums of a state.
+
+    Parameters
+    ----------
     models : sequence of torch.Tensor
-        (P,) each, all candidates.
+        (P,) each: the node's own, then all candidates.
     sizes : sequence of float
         Their numbers of training samples.
+    finite : sequence of bool
+        Which of them are.
+
+    Returns
+    -------
+    header : list of float
+        (HEADER,) in the precision of the models.
+    w_x, w_y : torch.Tensor
+        (P,)
+    """
+    w_x = models[0] * sizes[0]
+    w_y, sum_y = w_x.clone(), sizes[0]
+    for model, size, is_finite in zip(models[1:], sizes[1:], finite[1:], strict=True):
+        if is_finite:
+            w_y.add_(model, alpha=size)
+            sum_y += size
+    header: list[float] = torch.tensor([1.0, sizes[0], sum_y], dtype=w_x.dtype).tolist()
+    return header, w_x, w_y
+
+
+def as_state(header: Sequence[float], w_x: Tensor, w_y: Tensor) -> Tensor:
+    """The state of two sets.
+
+    Parameters
+    ----------
+    header : sequence of float
+        (HEADER,)
+    w_x, w_y : torch.Tensor
+        (P,)
 
     Returns
     -------
     torch.Tensor
         (state_length(P),)
     """
-    w_x = own * own_size
-    w_y, sum_y = w_x.clone(), own_size
-    for model, size in zip(models, sizes, strict=True):
-        if is_finite(model):
-            w_y.add_(model, alpha=size)
-            sum_y += size
-    return torch.cat([w_x.new_tensor([1.0, own_size, sum_y]), w_x, w_y])
+    return torch.cat([beside(header, w_x), w_x, w_y])
 
 
-def is_finite(model: Tensor) -> bool:
-    """Whether a model (P,) has neither nan nor inf."""
-    return bool(torch.isfinite(model).all())
+def beside(values: Sequence[float], like: Tensor) -> Tensor:
+    """Values of the host as a tensor (n,) where `like` is; no GPU is waited for."""
+    return torch.tensor(values, dtype=like.dtype).to(like.device, non_blocking=True)
 
 
 class SumSets:
@@ -117,8 +175,10 @@ class SumSets:
         (P,) each: the node's own, then the candidates, which are numbered 1, 2, ...
     sizes : sequence of float
         Their numbers of training samples, own first.
-    state : torch.Tensor
-        (state_length(P),)
+    known : Seen
+        Of the models and the state.
+    state : torch.Tensor or None
+        (state_length(P),) after an earlier batch of candidates; None: those at hand are Y.
 
     Attributes
     ----------
@@ -126,15 +186,25 @@ class SumSets:
         Numbers of the models that were added to X, 0 for the node's own.
     """
 
-    def __init__(self, models: Sequence[Tensor], sizes: Sequence[float], state: Tensor) -> None:
-        self._models, self._sizes = models, sizes
-        header: list[float] = state[:HEADER].tolist()
+    def __init__(
+        self,
+        models: Sequence[Tensor],
+        sizes: Sequence[float],
+        known: Seen,
+        state: Tensor | None = None,
+    ) -> None:
+        self._models, self._sizes, self._finite = models, sizes, known.finite
+        if state is None:
+            header, self._w_x, self._w_y = opening(models, sizes, known.finite)
+        else:
+            assert known.header is not None
+            header = known.header
+            self._w_x, self._w_y = (half.clone() for half in state[HEADER:].chunk(2))
         self.count, self._sum_x, self._sum_y = header
-        self._w_x, self._w_y = (half.clone() for half in state[HEADER:].chunk(2))
         self.chosen = [0]
 
     def takes(self, candidate: int) -> bool:
-        return is_finite(self._models[candidate])
+        return self._finite[candidate]
 
     def both(self) -> list[Tensor]:
         return [self._w_x / self._sum_x, self._w_y / self._sum_y]
@@ -162,9 +232,8 @@ class SumSets:
         sizes = [0.0] * len(self._sizes)
         for number in self.chosen:
             sizes[number] = self._sizes[number]
-        return self._w_x.new_tensor(sizes) / self._sum_x
+        return beside(sizes, self._w_x) / self._sum_x
 
     def state(self) -> Tensor:
         """The row from which the next batch of candidates goes on, (state_length(P),)."""
-        header = self._w_x.new_tensor([self.count, self._sum_x, self._sum_y])
-        return torch.cat([header, self._w_x, self._w_y])
+        return as_state([self.count, self._sum_x, self._sum_y], self._w_x, self._w_y)

@@ -16,10 +16,12 @@ from torch import Tensor
 from netsim.learning.candidate_sets import (
     HEADER,
     IdSets,
+    Seen,
     Sets,
     SumSets,
-    is_finite,
-    opening_state,
+    as_state,
+    opening,
+    seen,
 )
 
 S = TypeVar("S")
@@ -150,12 +152,13 @@ def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float
     torch.Tensor
         (state_length(P),)
     """
+    ((finite, _),) = seen([(models, None)])
     if state is None:
-        return opening_state(models[0], sizes[0], models[1:], sizes[1:])
+        return as_state(*opening(models, sizes, finite))
     state = state.clone()
     w_y = state[HEADER:].chunk(2)[1]
-    for model, size in zip(models[1:], sizes[1:], strict=True):
-        if is_finite(model):
+    for model, size, is_finite in zip(models[1:], sizes[1:], finite[1:], strict=True):
+        if is_finite:
             w_y.add_(model, alpha=size)
             state[2] += size
     return state
@@ -166,7 +169,8 @@ def greedy_rounds(
     sizes: Sequence[float],
     coins: Sequence[float],
     budget: int | None,
-    state: Tensor | None = None,
+    state: Tensor | None,
+    known: Seen,
 ) -> Generator[list[Tensor], list[float], tuple[Tensor, Tensor]]:
     """`greedy` as a generator, so that many nodes can go through it in lock-step.
 
@@ -174,6 +178,8 @@ def greedy_rounds(
     ----------
     models, sizes, coins, budget, state
         As for `greedy`.
+    known : Seen
+        Of the models and the state.
 
     Yields
     ------
@@ -185,9 +191,7 @@ def greedy_rounds(
     weights, state : torch.Tensor
         As of `greedy`.
     """
-    if state is None:
-        state = opening_state(models[0], sizes[0], models[1:], sizes[1:])
-    sets = SumSets(models, sizes, state)
+    sets = SumSets(models, sizes, known, state)
     yield from offer(sets, range(1, 1 + len(coins)), coins, budget)
     return sets.weights(), sets.state()
 
@@ -224,8 +228,9 @@ def greedy(
     state : torch.Tensor
         (state_length(P),)
     """
+    (known,) = seen([(models, state)])
     found: tuple[Tensor, Tensor] = answered(
-        greedy_rounds(models, sizes, coins, budget, state), loss
+        greedy_rounds(models, sizes, coins, budget, state, known), loss
     )
     return found
 
@@ -267,7 +272,8 @@ def batched_greedy_collaborators(
     are_tensors = isinstance(models[k], Tensor)
     rows = [torch.as_tensor(models[j]) for j in ids]
     each = [float(sizes[j]) for j in ids]
-    sets = SumSets(rows, each, opening_state(rows[0], each[0], rows[1:], each[1:]))
+    (known,) = seen([(rows, None)])
+    sets = SumSets(rows, each, known)
     answered(
         offer(sets, range(1, len(ids)), coins, budget),
         validation_loss if are_tensors else lambda row: validation_loss(row.numpy()),

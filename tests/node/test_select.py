@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from netsim.learning.candidate_sets import opening_state
 from netsim.learning.select import greedy, pooled
 
 
@@ -102,7 +101,7 @@ def test_batches_of_candidates_choose_what_one_call_chooses(budget, cuts):
 def test_the_state_is_left_as_it_was():
     models, sizes, coins, loss = instance(0)
     models, sizes = rows(models), list(sizes)
-    state = opening_state(models[0], sizes[0], models[1:], sizes[1:])
+    state = pooled(None, models, sizes)
     before = state.clone()
     greedy(models, sizes, list(coins), None, on_rows(loss), state)
     assert torch.equal(state, before)

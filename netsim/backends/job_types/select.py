@@ -13,6 +13,7 @@ from netsim.backends.inference import Inference, InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, evaluate
 from netsim.backends.stacked.inference import padded_size
+from netsim.learning.candidate_sets import seen
 from netsim.learning.jobs import Job
 from netsim.learning.select import greedy, greedy_rounds
 
@@ -76,7 +77,10 @@ def _signature(job: Job[Select], resources: InferenceResources) -> Signature | N
 
 
 def _prepare(_: Signature, jobs: Sequence[Job[Select]], resources: InferenceResources) -> Call:
-    """All selections in lock-step: the losses that any of them needs next, in one pass."""
+    """All selections in lock-step: the losses that any of them needs next, in one pass.
+
+    On a GPU the host waits once for what it must know of models, and once in each step for losses.
+    """
     inference = resources.inference(jobs[0].inputs[0])
 
     def run(some: Sequence[Job[Select]], _: int) -> None:
@@ -88,10 +92,10 @@ def _prepare(_: Signature, jobs: Sequence[Job[Select]], resources: InferenceReso
 def _selections(jobs: Sequence[Job[Select]], inference: Inference) -> list[list[Tensor]]:
     results: list[list[Tensor]] = [[] for _ in jobs]
     going_on = {}
-    for i, job in enumerate(jobs):
-        models, state = _models_and_state(job)
-        work = job.work
-        going_on[i] = greedy_rounds(models, work.sizes, work.coins, work.budget, state)
+    given = [_models_and_state(job) for job in jobs]
+    for i, ((models, state), at_first) in enumerate(zip(given, seen(given), strict=True)):
+        work = jobs[i].work
+        going_on[i] = greedy_rounds(models, work.sizes, work.coins, work.budget, state, at_first)
     index, share = inference.padded_splits([(job.work.node, SPLIT) for job in jobs])
     losses: dict[int, list[float] | None] = dict.fromkeys(going_on)
     while going_on:
@@ -134,7 +138,7 @@ def _losses(
         torch.stack([row for _, row in some], out=rows[:, : some[0][1].numel()])
         mine = job_numbers[start : start + chunk]
         losses.append(inference.losses(rows, index[mine], share[mine]))
-    found: list[float] = torch.cat(losses).tolist()
+    found: list[float] = torch.cat(losses).cpu().tolist()
     return found
 
 
