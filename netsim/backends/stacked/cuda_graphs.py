@@ -1,12 +1,14 @@
 """CUDA graphs: the many kernels of a training step, launched as one. Experimental.
 
-No capture has been run on a GPU yet (`benchmarks/gpu.py` does). Tests show on a CPU that a step may
-be captured: it makes the host wait for nothing, and its operations, repeated on the same memory,
-give what the step gives.
+Off unless the environment variable NETSIM_CUDA_GRAPHS is 1, since no capture has been run on a GPU
+yet (`benchmarks/gpu.py --part graphs` does). Tests show on a CPU that a step may be captured: it
+makes the host wait for nothing, and its operations, repeated on the same memory, give what the step
+gives.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,8 +16,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from netsim.learning.architecture import Architecture
+
 WARM_UPS = 3
 """Runs before a capture: in the first ones libraries choose algorithms and allocate memory."""
+
+
+def is_captured(architecture: Architecture) -> bool:
+    """Whether steps are CUDA graphs: if asked for, on a GPU, for models without random layers."""
+    is_possible = architecture.device.type == "cuda" and not architecture.is_random
+    return is_possible and os.environ.get("NETSIM_CUDA_GRAPHS") == "1"
+
+
+def captured_width(active: int, capacity: int) -> int:
+    """Lanes that take part in a captured step: a power of two, so that few graphs are captured.
+
+    Parameters
+    ----------
+    active : int
+        Lanes that still train.
+    capacity : int
+        Lanes of the workspace.
+    """
+    return min(1 << (active - 1).bit_length(), capacity)
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.parameter_store import ParameterStore, padded
-from netsim.backends.stacked import mixing
+from netsim.backends.stacked import cuda_graphs, mixing
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
@@ -109,6 +109,7 @@ class Training:
             weight = mask / counts.unsqueeze(-1)
         else:
             space.weight.fill_(1.0 / columns)
+        is_captured = cuda_graphs.is_captured(self._module.architecture)
         active = len(jobs)
         for s in range(steps[0]):
             going_on = sum(n > s for n in steps)
@@ -116,7 +117,9 @@ class Training:
                 after.append(space.rows[going_on:active, :size].sum(1))
                 self._write_results(space, jobs, going_on, active, recipe)
                 active = going_on
-            wide = step_width(self._module.width_for(active, columns), capacity, device)
+            wide = self._module.width_for(active, columns)
+            if is_captured:
+                wide = cuda_graphs.captured_width(wide, capacity)
             given = min(wide, lanes)
             space.index[:given] = where[s, :given]
             if any(ragged):
@@ -276,21 +279,3 @@ class StateAfter(NamedTuple):
         for start in range(0, len(jobs), self.width):
             some = jobs[start : start + self.width]
             self.training.run(some, self.plan_key, self.width, with_states=True)
-
-
-def step_width(active: int, capacity: int, device: torch.device) -> int:
-    """Lanes that take part in a step: on a GPU a power of two, so that few graphs are captured.
-
-    Experimental on a GPU: not measured there.
-
-    Parameters
-    ----------
-    active : int
-        Lanes that still train.
-    capacity : int
-        Lanes of the workspace.
-    device : torch.device
-    """
-    if device.type != "cuda":
-        return active
-    return min(1 << (active - 1).bit_length(), capacity)

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
 from netsim.backends.parameter_store import padded
-from netsim.backends.stacked.cuda_graphs import replayed
+from netsim.backends.stacked import cuda_graphs
 from netsim.backends.stacked.optimizer_state import accumulators_for
 from netsim.backends.stacked.stacked_module import StackedModule
-from netsim.learning.architecture import Architecture
 from netsim.learning.jobs import Batches, Optimizer
 from netsim.learning.shards import Shards
 
@@ -128,8 +127,10 @@ class Workspace:
         key, a = (width, is_ragged, decay), self.module.architecture
         if key not in self._steps:
             step = self._make(*key)
-            if is_captured(a):
-                step = replayed(step, [self.rows[:width], *self.accumulators.states(width)])
+            if cuda_graphs.is_captured(a):
+                step = cuda_graphs.replayed(
+                    step, [self.rows[:width], *self.accumulators.states(width)]
+                )
             self._steps[key] = step
         self._steps[key]()
 
@@ -194,8 +195,3 @@ def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Te
     powers.div_(powers.sum(dim=1, keepdim=True))
     ones = powers.new_full((1, 1), -1.0).expand_as(labels)
     return powers.scatter_add_(1, labels, ones).mul_(weight)
-
-
-def is_captured(architecture: Architecture) -> bool:
-    """Whether steps run as CUDA graphs: on a GPU, for models without random layers."""
-    return architecture.device.type == "cuda" and not architecture.is_random

@@ -1,8 +1,10 @@
-"""The way of a GPU, played on a CPU: widths that are powers of two, and steps that are replayed.
+"""Graphs of steps, played on a CPU: widths that are powers of two, and steps that are replayed.
 
 A CUDA graph runs the same kernels on the same memory again, and no Python. So does `Recorded`: it
 keeps the operations of a step with the tensors that they read and wrote, and repeats them.
 """
+
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,10 +12,13 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from netsim.backends.stacked import convolution, training, workspace
+from netsim.backends.stacked import convolution, cuda_graphs
 
 WAITS = {"aten::_local_scalar_dense", "aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result a CPU needs: a graph can't hold them."""
+
+
+DEVICES = "cuda", "cpu"
 
 
 class Recorder(TorchDispatchMode):
@@ -65,13 +70,8 @@ class Recorded:
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """All that depends on the device, but for the device; how many graphs were made."""
-    gpu = torch.device("cuda")
-    width = training.step_width
-    monkeypatch.setattr(
-        training, "step_width", lambda active, capacity, device: width(active, capacity, gpu)
-    )
-    monkeypatch.setattr(workspace, "is_captured", lambda a: not a.is_random)
-    monkeypatch.setattr(workspace, "replayed", Recorded)
+    monkeypatch.setattr(cuda_graphs, "is_captured", lambda a: not a.is_random)
+    monkeypatch.setattr(cuda_graphs, "replayed", Recorded)
     monkeypatch.setattr(Recorded, "made", 0)
     make = convolution.StackedConv2d.__init__
 
@@ -158,6 +158,14 @@ def test_steps_that_are_replayed_are_the_steps(
 @pytest.mark.parametrize(
     ("active", "capacity", "width"), [(2, 64, 2), (3, 64, 4), (33, 64, 64), (5, 6, 6), (64, 64, 64)]
 )
-def test_widths_on_a_gpu_are_powers_of_two_up_to_the_room(active, capacity, width):
-    assert training.step_width(active, capacity, torch.device("cuda")) == width
-    assert training.step_width(active, capacity, torch.device("cpu")) == active
+def test_widths_of_graphs_are_powers_of_two_up_to_the_room(active, capacity, width):
+    assert cuda_graphs.captured_width(active, capacity) == width
+
+
+def test_graphs_are_captured_only_on_a_gpu_and_if_asked_for(monkeypatch):
+    on_gpu, on_cpu = (SimpleNamespace(device=torch.device(d), is_random=False) for d in DEVICES)
+    assert not cuda_graphs.is_captured(on_gpu)
+    monkeypatch.setenv("NETSIM_CUDA_GRAPHS", "1")
+    assert cuda_graphs.is_captured(on_gpu)
+    assert not cuda_graphs.is_captured(on_cpu)
+    assert not cuda_graphs.is_captured(SimpleNamespace(device=on_gpu.device, is_random=True))

@@ -1,10 +1,13 @@
 """The stacked backend's tensor work on a GPU that is not there: its devices, and waits of the host.
 
+`test_fake_gpu.py` plays these cases in a process of its own; by hand `pytest -n0 cases.py` does.
+
 Fake tensors have no values, no speed and no memory: what is shown is that no operation gets tensors
 of two devices, that all results are on the GPU, and how often the host waits for it in a flush.
 """
 
-import os
+import pkgutil
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from torch import nn
 
 from algorithms import fedclassavg, fedproto, pfedgraph
 from netsim.api import augmented_cross_entropy, batched
+from netsim.backends import job_types
 from netsim.backends.dispatch import choose
 from netsim.backends.job_types.apply import Apply
 from netsim.backends.job_types.gradient import Gradient
@@ -27,22 +31,20 @@ from netsim.backends.job_types.train import Train
 from netsim.backends.stacked.backend import Stacked
 from netsim.learning import optimizers
 from netsim.learning.architecture import build_architecture
-from netsim.learning.candidate_sets import HEADER
+from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Limits, Scheduler
+from netsim.learning.select import pooled
 from netsim.learning.shards import NodeRows, Shards
 from netsim.models import Network
-from netsim.registry import family
+from netsim.models.lenet import LeNet
 from netsim.rng import Streams
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("NETSIM_FAKE_GPU"),
-    reason="replaces functions inside PyTorch; set NETSIM_FAKE_GPU=1 to run it, after changes here",
-)
-
+GPU = torch.device("cuda:0")
 BATCH, CLASSES, MANY = 4, 10, 20
+IMAGE = (1, 8, 8)
 SGD, ADAM = Optimizer("sgd", 0.1, 0.9, 0.01), Optimizer("adam", 0.1)
 CLIPPED = Optimizer("sgd", 0.1, 0.9, clip_norm=1.0)
 
@@ -52,34 +54,34 @@ class Bench:
 
     Parameters
     ----------
-    module : torch.nn.Module
+    make : callable
+        Gives their module.
     shape : tuple of int
         Of one input.
     nodes : int
-    device : torch.device
     is_ragged : bool
         Whether some minibatches are smaller.
     """
 
-    def __init__(self, module, shape, nodes, device, is_ragged=False):
+    def __init__(self, make, shape, nodes, is_ragged=False):
         sizes = [2 * BATCH - (is_ragged and node % 3) for node in range(nodes)]
         rows = [np.arange(10 * i, 10 * i + size) for i, size in enumerate(sizes)]
-        x = torch.zeros(10 * nodes, *shape, device=device)
-        y = torch.zeros(10 * nodes, dtype=torch.int64, device=device)
-        streams, dtype, self.device = Streams(1), torch.float32, device
+        x = torch.zeros(10 * nodes, *shape, device=GPU)
+        y = torch.zeros(10 * nodes, dtype=torch.int64, device=GPU)
+        streams, dtype = Streams(1), torch.float32
         scale = ((0.5,) * shape[0], (0.5,) * shape[0])
         nodes_rows = [NodeRows(r, r, r) for r in rows]
         self.shards = Shards(x, y, nodes_rows, {}, BATCH, streams, scale)
-        self.architecture = build_architecture("model", module, device, dtype, CLASSES)
+        self.architecture = build_architecture("model", make(), GPU, dtype, CLASSES)
         routes = choose({self.architecture: nodes}, BATCH, "stacked", {}, {})
-        self.backend = Stacked(self.shards, streams, routes, device, dtype)
+        self.backend = Stacked(self.shards, streams, routes, GPU, dtype)
         self.scheduler = Scheduler(self.backend, Limits(10**9, 10**9), lambda: 0, ReplaceColumns)
         self.size = self.architecture.num_values
         self.models = [self.value(node, self.size) for node in range(nodes)]
 
     def value(self, node, *shape):
         """A computed value; a model's, if it is as long as one."""
-        value = torch.zeros(shape, device=self.device)
+        value = torch.zeros(shape, device=GPU)
         return Ref(node, Cell(self.scheduler, shape, self._model(shape), value))
 
     def later(self, work, inputs, *shapes):
@@ -120,10 +122,20 @@ def double(row):
     return 2 * row
 
 
-def select(bench, model):
-    work = Select(model.owner, (1.0, 2.0, 3.0), (0.5, 0.5), None, False)
-    state = (HEADER + 2 * bench.size,)
-    return bench.later(work, [model, *bench.models[:2]], (3,), state)
+def select(bench, model, *state):
+    """Copies: four of a call, and of each job weights and the header of its state."""
+    work = Select(model.owner, (1.0, 2.0, 3.0), (0.5, 0.5), None, bool(state))
+    inputs = [model, *bench.models[:2], *state]
+    return bench.later(work, inputs, (3,), (state_length(bench.size),))
+
+
+def select_on(bench, model):
+    return select(bench, model, bench.value(model.owner, state_length(bench.size)))
+
+
+def pool(bench, model):
+    work = Apply(pooled, (None, (Slot(0), Slot(1)), (1.0, 2.0)))
+    return bench.later(work, [model, bench.models[0]], (state_length(bench.size),))
 
 
 def lazily_mixed(bench, model):
@@ -164,7 +176,12 @@ JOBS = {
 
 def mlp():
     layers = nn.Flatten(), nn.Linear(64, 40), nn.ReLU()
-    return Network(nn.Sequential(*layers), nn.Linear(40, CLASSES)), (1, 8, 8)
+    return Network(nn.Sequential(*layers), nn.Linear(40, CLASSES))
+
+
+@cache
+def bench_of(nodes, is_ragged=False):
+    return Bench(mlp, IMAGE, nodes, is_ragged)
 
 
 def flushed(bench, jobs, waits):
@@ -179,48 +196,52 @@ def flushed(bench, jobs, waits):
     return found
 
 
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize("name", JOBS)
-def test_a_flush_waits_as_often_however_many_jobs_there_are(name, fake_gpu):
+WIDER = "train", "own loss", "mix of many", "loss"
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"), [*((name, 3) for name in JOBS), *((name, 6) for name in WIDER)]
+)
+def test_a_flush_waits_as_often_however_many_jobs_there_are(name, nodes, waits):
     jobs, copies = JOBS[name]
-    for nodes in (3, 6):
-        with fake_gpu() as (waits, gpu):
-            bench = Bench(*mlp(), nodes, gpu, is_ragged="ragged" in name)
-            found = flushed(bench, jobs, waits)
-            assert found == ({"late upload": copies} if copies else {})
+    found = flushed(bench_of(nodes, "ragged" in name), jobs, waits)
+    assert found == ({"late upload": copies} if copies else {})
 
 
-def test_results_that_nobody_holds_cost_a_copy_a_write_and_no_wait(fake_gpu):
+@pytest.mark.parametrize("held", [1, 0])
+def test_results_that_nobody_holds_cost_a_copy_a_write_and_no_wait(held, waits):
     """Two writes: of nodes that end after two steps, and of the one that takes a third."""
-    for some in (slice(1), slice(0)):
-        with fake_gpu() as (waits, gpu):
-            bench = Bench(*mlp(), 3, gpu)
-            held = [train(bench, model) for model in bench.models][some]
-            bench.scheduler.flush()
-            waits.found.clear()
-            held = [train(bench, model) for model in bench.models][some]
-            bench.scheduler.flush()
-            assert waits.found == {"late upload": 7}
-            assert all(ref.tensor().is_cuda for refs in held for ref in refs[:1])
+    bench = bench_of(3)
+    for _ in range(2):
+        waits.found.clear()
+        results = [train(bench, model) for model in bench.models][:held]
+        bench.scheduler.flush()
+    assert waits.found == {"late upload": 7}
+    assert all(refs[0].tensor().is_cuda for refs in results)
 
 
-def test_a_selection_waits_for_losses_and_for_what_its_candidates_hold(fake_gpu):
-    """Which models are looked at next depends on these; two rounds for two candidates."""
-    for nodes in (3, 6):
-        with fake_gpu() as (waits, gpu):
-            found = flushed(Bench(*mlp(), nodes, gpu), select, waits)
-            assert found == {"late upload": 4, "read": 5 * nodes + 2, "upload": 3 * nodes}
+@pytest.mark.parametrize("nodes", [3, 6])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_selection_waits_once_and_then_once_a_candidate(goes_on, nodes, waits):
+    """First for which models are finite, then for losses; two candidates. Copies: see `select`."""
+    jobs = select_on if goes_on else select
+    found = flushed(bench_of(nodes), jobs, waits)
+    assert found == {"late upload": 4 + 2 * nodes, "read": 3}
 
 
-def test_evaluation_waits_once_a_chunk_of_models(fake_gpu):
-    with fake_gpu() as (waits, gpu):
-        bench = Bench(*mlp(), 6, gpu)
-        asked = [(model, bench.shards.rows[model.owner].test) for model in bench.models]
-        bench.backend.predictions(asked)
+def test_pooling_candidates_waits_once_a_job(waits):
+    found = flushed(bench_of(3), pool, waits)
+    assert found == {"late upload": 3, "read": 3}
+
+
+def test_evaluation_waits_once_a_chunk_of_models(waits):
+    bench = bench_of(6)
+    asked = [(model, bench.shards.rows[model.owner].test) for model in bench.models]
+    for _ in range(2):
         waits.found.clear()
         outputs = bench.backend.predictions(asked)
-        assert not any(y.is_cuda for y in outputs)
-        assert waits.found == {"late upload": 2, "read": 1}
+    assert not any(y.is_cuda for y in outputs)
+    assert waits.found == {"late upload": 2, "read": 1}
 
 
 class Branching(nn.Module):
@@ -247,30 +268,19 @@ class Dropping(nn.Module):
         return self.head(self.features(x))
 
 
+@pytest.mark.parametrize("is_ragged", [False, True])
 @pytest.mark.parametrize("module", [Branching, Dropping])
-def test_models_of_other_layers_train_and_are_looked_at(module, fake_gpu):
-    for is_ragged in (False, True):
-        with fake_gpu() as (waits, gpu):
-            bench = Bench(module(), (1, 8, 8), 3, gpu, is_ragged)
-            found = flushed(bench, lambda b, m: train(b, m, CLIPPED, carry=True), waits)
-            assert found == {"late upload": 10 if is_ragged else 8}
-            assert flushed(bench, JOBS["gradient"][0], waits) == {"late upload": 4}
+def test_models_of_other_layers_train_and_are_looked_at(module, is_ragged, waits):
+    bench = Bench(module, IMAGE, 3, is_ragged)
+    found = flushed(bench, lambda b, m: train(b, m, CLIPPED, carry=True), waits)
+    assert found == {"late upload": 10 if is_ragged else 8}
+    assert flushed(bench, JOBS["gradient"][0], waits) == {"late upload": 4}
 
 
-SHAPES = {"iot_mlp": (296,), "emnist_cnn": (1, 28, 28), "l2c_miniimagenet_cnn": (3, 84, 84)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", family("netsim.models"))
-def test_every_shipped_model_trains(kind, fake_gpu):
-    keys = {"backbone": {"kind": "lenet"}} if kind == "mapl" else {}
-    shape = SHAPES.get(kind, (3, 32, 32))
-    table = family("netsim.models")[kind].model_validate({"kind": kind, **keys})
-    module = table.build(shape, CLASSES)
-    with fake_gpu() as (waits, gpu):
-        bench = Bench(module, shape, 3, gpu)
-        copies = flushed(bench, train, waits)["late upload"]
-        assert copies == 5
+def test_a_shipped_model_trains(waits):
+    shape = (3, 32, 32)
+    bench = Bench(lambda: LeNet(kind="lenet").build(shape, CLASSES), shape, 3)
+    assert flushed(bench, train, waits) == {"late upload": 5}
 
 
 LOSSES = {
@@ -284,12 +294,16 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, fake_gpu):
+def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, waits):
     loss, given, waits_a_step = LOSSES[name]
     draws, steps = uniforms_of(loss) > 0, 3
-    with fake_gpu() as (waits, gpu):
-        bench = Bench(*mlp(), 3, gpu)
-        found = flushed(bench, lambda b, m: train(b, m, loss=loss, given=given), waits)
-        assert found["late upload"] == 4 + steps * draws
-        assert found.get("upload", 0) == steps * waits_a_step
-        assert "read" not in found
+    found = flushed(bench_of(3), lambda b, m: train(b, m, loss=loss, given=given), waits)
+    assert found["late upload"] == 4 + steps * draws
+    assert found.get("upload", 0) == steps * waits_a_step
+    assert "read" not in found
+
+
+def test_there_is_a_case_for_every_job_type():
+    played = {"select"} | {name.partition(",")[0].partition(" of ")[0] for name in JOBS}
+    files = {info.name for info in pkgutil.iter_modules(job_types.__path__)}
+    assert files == {name.replace(" ", "_") for name in played} - {"own_loss"}

@@ -1,40 +1,37 @@
 """A GPU without one: fake tensors on the device `cuda`, and a count of what makes the host wait.
 
 `FakeTensorMode` gives each tensor a shape, a type and a device but no values, and refuses
-operations on tensors of two devices as a GPU would. What a build of torch without CUDA can't do for
-such tensors is done here instead:
+operations on tensors of two devices as a GPU would. What torch can't do for such tensors on a
+machine without a GPU is done here instead, and only in a process that plays `cases.py`:
 
 - device guards: torch's own guard that does nothing takes the place of CUDA's
-- autograd's engine, which needs CUDA's streams: a walk over the same graph, in Python
+- autograd's engine, which asks for an accelerator: a walk over the same graph, in Python
 - generators of random numbers on the device: generators of the CPU, which fake tensors take, too
-- CUDA graphs: the step itself runs each time, and fails if it makes the host wait: a capture would
-- what the host reads: zeros, and true for truth values
+- what the host reads: 1, or true; that a difference is 1 does not count
 """
 
 import ctypes
 from collections import Counter
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch._C._autograd import DeviceType
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd.graph import get_gradient_edge
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from netsim.backends.stacked import equivalence_check, training, workspace
+from netsim.backends.stacked import equivalence_check, training
 
 GPU = torch.device("cuda:0")
 MEMORY_BYTES = 16 << 30
 
-READERS = (Tensor.numpy, Tensor.__bool__, Tensor.__float__, Tensor.item)
-"""What gives the host a value."""
+GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
+"""Where torch keeps a guard for each type of device."""
 
 READS = {"aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result the host needs, beside `_local_scalar_dense`."""
@@ -63,7 +60,7 @@ class Waits(TorchDispatchMode):
             return func(*args, **kwargs)
         if name == "aten::_local_scalar_dense":
             self.found["read"] += on_gpu[0]
-            return 0.0 if tensors[0].is_floating_point() else tensors[0].dtype == torch.bool
+            return 1.0 if tensors[0].is_floating_point() else True
         if name in READS and any(on_gpu):
             self.found["read"] += 1
         elif name == "aten::_to_copy":
@@ -83,25 +80,6 @@ class Waits(TorchDispatchMode):
             self.found["read"] += 1
         if is_to_gpu and not is_from_gpu:
             self.found["late upload" if is_late else "upload"] += 1
-
-
-class Host(TorchFunctionMode):
-    """What the host reads of fake tensors: zeros of the right shape."""
-
-    def __init__(self, waits):
-        super().__init__()
-        self._waits = waits
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func is Tensor.__deepcopy__:
-            return torch.empty_like(args[0])
-        if func in READERS and isinstance(args[0], FakeTensor):
-            tensor = args[0]
-            self._waits.found["read"] += tensor.is_cuda
-            if func is Tensor.numpy:
-                return np.zeros(tensor.shape)
-            return func is Tensor.__bool__ or 0.0
-        return func(*args, **(kwargs or {}))
 
 
 def backward(tensors, gradients, keep_graph, create_graph, inputs, *_, accumulate_grad, **_others):
@@ -156,76 +134,70 @@ def _last_first(roots):
     return reversed(order)
 
 
+def copied(tensor, memo):
+    """`copy.deepcopy` of a tensor: torch's own would read memory that a fake one does not have."""
+    if id(tensor) not in memo:
+        new = torch.empty_like(tensor, requires_grad=False)
+        memo[id(tensor)] = nn.Parameter(new) if isinstance(tensor, nn.Parameter) else new
+    return memo[id(tensor)]
+
+
 def moved(module, device=None, dtype=None):
-    """`torch.nn.Module.to` for fake tensors, whose values need not be kept."""
+    """`torch.nn.Module.to`, which can't exchange fake tensors; their values need not be kept."""
     for layer in module.modules():
         for name, p in layer._parameters.items():
             if p is not None:
-                kept = torch.empty(p.shape, dtype=dtype or p.dtype, device=GPU)
-                layer._parameters[name] = nn.Parameter(kept)
+                layer._parameters[name] = nn.Parameter(p.detach().to(device or GPU, dtype))
         for name, b in layer._buffers.items():
             if b is not None:
-                kind = dtype if dtype and b.is_floating_point() else b.dtype
-                layer._buffers[name] = torch.empty(b.shape, dtype=kind, device=GPU)
+                kind = dtype if b.is_floating_point() else None
+                layer._buffers[name] = b.to(device or GPU, kind)
     return module
 
 
-@contextmanager
-def device_guard():
-    """Put torch's guard that does nothing where CUDA's would be."""
-    folder = Path(torch.__file__).parent / "lib"
-    library = ctypes.CDLL(str(next(folder.glob("libc10.*"))))
-    size = int(DeviceType.PrivateUse1) + 1
-    table = (ctypes.c_void_p * size).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
-    cuda, lazy = int(DeviceType.CUDA), int(DeviceType.Lazy)
-    before = table[cuda]
-    if before is None:
-        table[cuda] = table[lazy]  # a guard of no devices is what torch replaces by one for fakes
-        torch._C._ensureCUDADeviceGuardSet()
+def guard_of_nothing():
+    """Put torch's guard that does nothing where CUDA's would be, for the life of this process.
+
+    Raises
+    ------
+    (OSError, ValueError, StopIteration)
+        If this torch keeps its guards elsewhere.
+    """
+    if torch.version.cuda is None:
+        folder = Path(torch.__file__).parent / "lib"
+        library = ctypes.CDLL(str(next(folder.glob("libc10.*"))))
+        size = int(DeviceType.PrivateUse1) + 1
+        table = (ctypes.c_void_p * size).in_dll(library, GUARDS)
+        # A guard of no devices is what torch replaces by one for fake tensors.
+        table[int(DeviceType.CUDA)] = table[int(DeviceType.Lazy)]
+    torch._C._ensureCUDADeviceGuardSet()
+
+
+@pytest.fixture(scope="session")
+def fake_mode():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU: benchmarks/gpu.py --part parity plays on it")
     try:
-        yield
-    finally:
-        table[cuda] = before
+        guard_of_nothing()
+    except (OSError, ValueError, StopIteration, AttributeError) as error:
+        pytest.skip(f"torch {torch.__version__} can't be told that there is a GPU: {error!r}")
+    return FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
 
 
 @pytest.fixture
-def fake_gpu(monkeypatch):
-    """A context in which tensors on `GPU` are fake; it gives the `Waits` that are counted."""
-    waits = Waits()
-
-    def listed(tensor):
-        waits.found["read"] += tensor.is_cuda
-        return np.zeros(tensor.shape).tolist()
-
-    def uncaptured(step, changes):
-        def run():
-            before = waits.found.copy()
-            step()
-            assert waits.found == before, "a step that waits can't be captured"
-
-        return run
-
-    @contextmanager
-    def entered():
-        with monkeypatch.context() as patch, device_guard():
-            patch.setattr(torch.autograd, "_engine_run_backward", backward)
-            patch.setattr(nn.Module, "to", moved)
-            patch.setattr(FakeTensor, "tolist", listed)
-            patch.setattr(workspace, "replayed", uncaptured)
-            for module in (training, equivalence_check):
-                patch.setattr(module, "generator", lambda device, seed: torch.Generator())
-            patch.setattr(equivalence_check, "seeded", lambda device, seed: nullcontext())
-            patch.setattr(torch.cuda, "get_device_name", lambda device: "fake")
-            patch.setattr(
-                torch.cuda,
-                "get_device_properties",
-                lambda device: SimpleNamespace(total_memory=MEMORY_BYTES),
-            )
-            with (
-                FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True),
-                waits,
-                Host(waits),
-            ):
-                yield waits, GPU
-
-    return entered
+def waits(fake_mode, monkeypatch):
+    """All new tensors are fake, those on `GPU` too; what makes the host wait is counted."""
+    counted = Waits()
+    monkeypatch.setattr(torch.autograd, "_engine_run_backward", backward)
+    monkeypatch.setattr(nn.Module, "to", moved)
+    for kind in (Tensor, nn.Parameter):
+        monkeypatch.setattr(kind, "__deepcopy__", copied)
+    for module in (training, equivalence_check):
+        monkeypatch.setattr(module, "generator", lambda device, seed: torch.Generator())
+    monkeypatch.setattr(equivalence_check, "LARGEST_DIFFERENCE", 2.0)
+    monkeypatch.setattr(equivalence_check, "seeded", lambda device, seed: nullcontext())
+    properties = SimpleNamespace(total_memory=MEMORY_BYTES)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "fake")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    with fake_mode, counted:
+        yield counted
