@@ -122,6 +122,8 @@ def show(cells: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None
 
 
 def save(path: Path | None, found: Mapping[str, Any]) -> None:
-    """Write the JSON, if it is asked for."""
+    """Write the JSON, if it is asked for; whoever stops this finds the old file or the new one."""
     if path is not None:
-        path.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        part.replace(path)

@@ -50,13 +50,13 @@ class Jobs:
     """Training jobs, one per node, recorded and run again and again."""
 
     def __init__(self, learning: Learning, steps: int) -> None:
-        self._learning, self.steps = learning, steps
+        self.learning, self.steps = learning, steps
         self._first = 0
-        self._results: list[Cell] = []
+        self.results: list[Cell] = []
 
     def run(self) -> None:
         """Record a job for each node and run all of them."""
-        learning, scheduler = self._learning, self._learning.scheduler
+        learning, scheduler = self.learning, self.learning.scheduler
         results = []
         for node, cell in enumerate(learning.initial):
             new, state = _outputs(learning, cell)
@@ -65,11 +65,11 @@ class Jobs:
         scheduler.flush()
         self._first += self.steps
         assert all(cell.is_computed for cell in results)
-        self._results = results
+        self.results = results
 
     def kernel(self) -> Callable[[], None]:
         """The same work without scheduler and grouping: the kernel's call itself."""
-        learning, resources = self._learning, self._learning.scheduler.backend._resources
+        learning, resources = self.learning, self.learning.scheduler.backend._resources
         kernel, (example, _) = job_type(Train).kernels["stacked"], self._job(0)
         call = kernel.prepare(kernel.signature(example, resources), [example], resources)
 
@@ -81,14 +81,14 @@ class Jobs:
         return run
 
     def _job(self, node: int) -> tuple[Job, Cell]:
-        start = self._learning.initial[node]
-        new, state = _outputs(self._learning, start)
+        start = self.learning.initial[node]
+        new, state = _outputs(self.learning, start)
         outputs, shapes = (weak(new), weak(state)), (new.shape, state.shape)
         return Job(self._work(node), node, 0, (Ref(node, start),), outputs, shapes), new
 
     def _work(self, node: int) -> Train:
         batches = Batches(node, "train", self._first, self.steps)
-        return Train(batches, self._learning.optimizer, None, (), 0, (), None, False)
+        return Train(batches, self.learning.optimizer, None, (), 0, (), None, False)
 
 
 def _outputs(learning: Learning, start: Cell) -> tuple[Cell, Cell]:
