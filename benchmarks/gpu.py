@@ -4,7 +4,7 @@
     python benchmarks/gpu.py --device cpu --tiny --json FILE     plays every part in seconds
 
 Each part is a list of cells, written to the JSON one by one. The same command again goes on with
-the cells that are missing. Each part has a share of the time; what does not fit in it or in memory
+the cells that are missing or failed. Each part has a share of the time; what does not fit in it or in memory
 is named. The order is that of what the numbers are worth without those before: first whether the
 device computes what the CPU does, then how fast.
 
@@ -321,7 +321,8 @@ def main(arguments: list[str] | None = None) -> None:
     shares = sum(PARTS[name].share for name in chosen.part)
     for name in chosen.part:
         seconds = 60 * chosen.minutes * PARTS[name].share / shares
-        results = found["parts"].setdefault(name, [])
+        before = found["parts"].get(name, [])
+        found["parts"][name] = results = [cell for cell in before if "failed" not in cell]
         for line in played(PARTS[name], results, chosen.device, chosen.tiny, seconds):
             print(f"{name}: {line}", flush=True)
             save(chosen.json, found)
@@ -332,6 +333,11 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"\n{len(apart)} cells of parity differ or failed")
     for cell in apart:
         print(described(cell))
+    for name, results in found["parts"].items():
+        if failed := sum("failed" in cell for cell in results):
+            print(
+                f"{name}: {failed} of {len(results)} cells failed; the same command tries them again"
+            )
 
 
 if __name__ == "__main__":
