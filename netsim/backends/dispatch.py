@@ -41,7 +41,7 @@ FEWEST_LANES = 8
 """Nodes per call even where fewer fit the caches: each call has a cost of its own."""
 
 MOST_LANES = {"cpu": 128, "cuda": 4096}
-"""Nodes per call at most, by device."""
+"""Nodes per call at most, by device; that of a GPU is not measured."""
 
 GPU_SHARE = 0.25
 """Share of a GPU's memory for what nodes that train in one call need. Not measured on any yet."""

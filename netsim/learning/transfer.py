@@ -11,7 +11,6 @@ def to_device(values: NDArray[Any], device: torch.device) -> Tensor:
     """A tensor on the device with the values of an array.
 
     To a GPU the copy waits for no kernel before it: the values are taken before the call returns,
-    so the array may change afterwards. On a CPU the tensor shares the array's memory. Experimental
-    on a GPU: what it gains is not measured.
+    so the array may change afterwards. On a CPU the tensor shares the array's memory.
     """
     return torch.from_numpy(values).to(device, non_blocking=True)
