@@ -2,7 +2,7 @@
 
 `FakeTensorMode` gives each tensor a shape, a type and a device but no values, and refuses
 operations on tensors of two devices as a GPU would. What torch can't do for such tensors on a
-machine without a GPU is done here instead, and only in a process that plays `cases.py`:
+machine without a GPU is done here instead, and only in a process that plays `fake_gpu_cases.py`:
 
 - device guards: torch's own guard that does nothing takes the place of CUDA's
 - autograd's engine, which asks for an accelerator: a walk over the same graph, in Python

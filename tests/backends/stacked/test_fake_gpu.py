@@ -1,4 +1,4 @@
-"""`cases.py` beside this file, in a process of its own: it replaces functions inside PyTorch."""
+"""`fake_gpu_cases.py` beside this file, in a process of its own: it replaces functions inside PyTorch."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CASES = Path(__file__).with_name("cases.py")
+CASES = Path(__file__).with_name("fake_gpu_cases.py")
 NOTHING_COLLECTED = 5
 
 
