@@ -1,6 +1,6 @@
 """The stacked backend's tensor work on a GPU that is not there: its devices, and waits of the host.
 
-`test_fake_gpu.py` plays these cases in a process of its own; by hand `pytest -n0 fake_gpu_cases.py` does.
+Played by `test_fake_gpu.py` in a process of its own; by hand: `pytest -n0 fake_gpu_cases.py`.
 
 Fake tensors have no values, no speed and no memory: what is shown is that no operation gets tensors
 of two devices, that all results are on the GPU, and how often the host waits for it in a flush.

@@ -1,4 +1,4 @@
-"""`fake_gpu_cases.py` beside this file, in a process of its own: it replaces functions inside PyTorch."""
+"""`fake_gpu_cases.py` in a process of its own, since it replaces functions inside PyTorch."""
 
 import os
 import subprocess
