@@ -4,10 +4,11 @@
         [--backends sequential stacked auto] [--before REV] [--rounds] [--json FILE]
 
 Every algorithm of a scenario is played once with each backend in turn, on one core, the event log
-and the parameters only in memory; a ratio is over the first backend. `--before REV` plays all of them
-with another commit's code, too, by the backend that it chooses. `--rounds` plays each run over once and over twice the
-horizon and says from the difference how many core-hours the scenario's whole horizon would take:
-what the first rounds alone do (a search for peers, the first minibatches) is counted once.
+and the parameters only in memory; a ratio is over the first backend. `--before REV` plays all of
+them with another commit's code, too, by the backend that it chooses. `--rounds` plays each run over
+once and over twice the horizon and says from the difference how many core-hours the scenario's
+whole horizon would take: what the first rounds alone do (a search for peers, the first minibatches)
+is counted once.
 CPU seconds, evaluation included, building the world not.
 """
 
