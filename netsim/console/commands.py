@@ -8,12 +8,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netsim.console import listing, progress, sweeping, terminal
+from netsim.console import evaluation_cost, listing, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
-from netsim.scenario import algorithm_files
+from netsim.scenario import Scenario, algorithm_files
 
 
 def run(
@@ -68,14 +68,29 @@ def run(
     with progress.watched(console, quiet) as watch:
         folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
     try:
-        _conclude(made[0], folders, figures, quiet)
+        _conclude(made[0], folders, scenario, figures, quiet)
     except KeyboardInterrupt as stop:
         stop.add_note(f"all runs had ended; their results are in {made[0]}")
         raise
 
 
-def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) -> None:
+def _conclude(
+    top: Path, folders: Sequence[Path], scenario: Scenario, figures: bool, quiet: bool
+) -> None:
+    """Draw and print what runs have found.
+
+    Parameters
+    ----------
+    top : Path
+        The folder of all of them.
+    folders : sequence of Path
+        One an algorithm.
+    scenario : Scenario
+    figures, quiet : bool
+        As of `run`.
+    """
     from netsim.results.compare import table  # here: pictures and tables only once there are any
+    from netsim.results.summary import load
 
     several = len(folders) > 1
     compared = table(folders, top / "comparison.csv" if several else None)
@@ -92,6 +107,13 @@ def _conclude(top: Path, folders: Sequence[Path], figures: bool, quiet: bool) ->
         for folder in folders:
             for warning in _warnings(folder, names_assumptions=folder == folders[0]):
                 terminal.err().print(Text(warning, style="yellow"))
+        summaries = [load(folder) for folder in folders]
+        remedy = evaluation_cost.remedy(summaries, scenario)
+        if remedy is not None:
+            terminal.err().print(Text(remedy, style="yellow"))
+        cost = evaluation_cost.line(summaries)
+        if cost is not None:
+            console.print(Text(cost))
         console.print(Text("results in ") + Text(str(top), style="bold"))
 
 

@@ -1,28 +1,28 @@
 """Measuring the models that nodes have published, at fixed virtual times and at no cost."""
 
 import hashlib
-import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from weakref import ref as weak
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.engine.assembly import Learning
+from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.node.parts import NodeParts
 from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
+from netsim.registry import Table
 
-_SPLITS = (
-    ("accuracy", "test"),
-    ("accuracy_all_classes", "common_test"),
-    ("accuracy_validation", "validation"),
-    ("accuracy_all_classes_validation", "common_validation"),
-)
+SAMPLES_AT_ONCE = 1 << 18
+"""Outputs are kept for so many samples at most, those of all models together."""
+
+Identity = tuple[Hashable, ...]
+"""Of a published model; see `_identity`."""
 
 
 class Evaluator:
@@ -71,30 +71,24 @@ class Evaluator:
         self._timing_only = learning.timing_only
         self._recorder, self._bits_sent_by, self._spent_j = recorder, bits_sent_by, spent_j
         self._malicious, self._weights_due = malicious, weights_due
-        self._num_classes = num_classes
-        self._labels = self._shards.y.cpu()
-        self._class_shares: dict[int, Tensor] = {}
+        self._scores = Scores(self._shards, num_classes)
+        self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
+        self._wall_s = 0.0
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
         if self._timing_only:
             return None
-        self._scheduler.flush()
+        self._scheduler.flush()  # work of the nodes, which is not counted as evaluation
+        started_s = time.perf_counter()
         shown = [
             (node, publication)
             for node in self._nodes
             if self._shards.train_size(node.id)
             for publication in self._published(node)
         ]
-        measured: list[dict[str, float]] = [{} for _ in shown]
-        for metric, split in _SPLITS:
-            rows = [self._shards.split_rows(node.id, split) for node, _ in shown]
-            there = [i for i, r in enumerate(rows) if len(r)]
-            outputs = self._outputs([(*shown[i], rows[i]) for i in there])
-            for i, logits in zip(there, outputs, strict=True):
-                self._judge(measured[i], metric, shown[i][0].id, rows[i], logits)
         accuracies = []
-        for (node, publication), found in zip(shown, measured, strict=True):
+        for (node, publication), found in zip(shown, self._measured(shown), strict=True):
             prefix = "malicious_" if node.id in self._malicious else ""
             for metric, value in found.items():
                 self._recorder.metric(
@@ -109,23 +103,56 @@ class Evaluator:
                 )
             if "accuracy" in found and not prefix:
                 accuracies.append(found["accuracy"])
+        self._wall_s += time.perf_counter() - started_s
         return sum(accuracies) / len(accuracies) if accuracies else None
 
-    def _outputs(self, asked: Sequence[tuple[NodeParts, Publication, Rows]]) -> list[Tensor]:
-        """Outputs of each published model on its samples, (n, L) on the CPU."""
+    def cost(self, run_wall_s: float) -> dict[str, float]:
+        """What evaluation has cost so far, in s and as a share of the run's time."""
+        return {
+            "evaluation_wall_s": self._wall_s,
+            "evaluation_share": self._wall_s / run_wall_s,
+        }
+
+    def _measured(self, shown: Sequence[tuple[NodeParts, Publication]]) -> list[Metrics]:
+        """Metrics of each published model.
+
+        Those of a model that is the same as at the last evaluation are taken from there; nodes that
+        have the same model and the same samples share one pass.
+        """
+        known, self._known = self._known, {}
+        measured: list[Metrics] = []
+        due = []
+        for node, publication in shown:
+            identity = _identity(publication)
+            before, found = known.get((node.id, publication.stage), (None, {}))
+            if before != identity:
+                found = {}
+                due.append((node.id, publication, identity, found))
+            self._known[node.id, publication.stage] = identity, found
+            measured.append(found)
+        passes: dict[tuple[str, Identity, int], Pass] = {}
+        for metric, split in SPLITS:
+            for node_id, publication, identity, found in due:
+                rows = self._shards.split_rows(node_id, split)
+                if len(rows):
+                    key = metric, identity, id(rows)
+                    if key not in passes:
+                        passes[key] = Pass(metric, publication, rows)
+                    passes[key].found.append((node_id, found))
+        for some in _in_parts(list(passes.values())):
+            self._scores.add(some, self._outputs(some))
+        return measured
+
+    def _outputs(self, passes: Sequence[Pass]) -> list[Tensor]:
+        """Outputs of each model on its samples, (n, L) on the CPU."""
         backend = self._scheduler.backend
         assert backend is not None
-        plain = [i for i, (_, p, _) in enumerate(asked) if p.predict is None]
-        found = dict(
-            zip(
-                plain,
-                backend.predictions([(asked[i][1].ref, asked[i][2]) for i in plain]),
-                strict=True,
-            )
-        )
+        plain = [i for i, p in enumerate(passes) if p.publication.predict is None]
+        asked = [(passes[i].publication.ref, passes[i].rows) for i in plain]
+        found = dict(zip(plain, backend.predictions(asked), strict=True))
         return [
-            found[i] if i in found else self._predicted(publication, rows)
-            for i, (_, publication, rows) in enumerate(asked)
+            found[i] if i in found else self._predicted(one.publication, one.rows)
+            for i, one in enumerate(passes)
         ]
 
     @torch.no_grad()
@@ -139,21 +166,6 @@ class Evaluator:
         x = self._shards.x
         logits: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
         return logits.cpu()
-
-    def _judge(
-        self, found: dict[str, float], metric: str, node: int, rows: Rows, logits: Tensor
-    ) -> None:
-        """Add the metrics of the outputs on one split to those found."""
-        labels = self._labels[torch.from_numpy(rows)]
-        hits = logits.argmax(1) == labels
-        found[metric] = float(hits.double().mean())
-        if metric == "accuracy":
-            found["loss"] = float(F.cross_entropy(logits, labels))
-        if metric == "accuracy_all_classes":
-            weights = self._shares_of_classes(node)[labels]
-            personal = float((weights * hits).sum() / weights.sum())
-            if not math.isnan(personal):  # the common samples have none of its classes
-                found["accuracy_personal"] = personal
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""
@@ -175,16 +187,36 @@ class Evaluator:
         published = node.publishing.published
         return [published[s] for s in self._stages if s in published]
 
-    def _shares_of_classes(self, node: int) -> Tensor:
-        """The class distribution of the node's training and validation samples, (C,)."""
-        if node not in self._class_shares:
-            shards = self._shards
-            own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
-            labels = self._labels[torch.from_numpy(own)]
-            classes = self._num_classes
-            counts = torch.bincount(labels, minlength=classes).double()
-            self._class_shares[node] = counts / counts.sum()
-        return self._class_shares[node]
+
+def _identity(publication: Publication) -> Identity:
+    """Equal for two publications only if their models and what these are given are the same.
+
+    Values never change once they are computed, so the cell that holds one names it; a weak
+    reference does so without keeping the value.
+    """
+    found: list[Hashable] = [weak(publication.ref.cell), publication.predict]
+    for given in publication.given:
+        if isinstance(given, Ref):
+            found += [weak(given.cell), given.columns]
+        elif isinstance(given, bool | int | float | str | Table):
+            found.append(repr(given))
+        else:
+            found.append(object())  # not known to stay as it is
+    return tuple(found)
+
+
+def _in_parts(passes: Sequence[Pass]) -> Iterator[list[Pass]]:
+    """As many passes at a time as have `SAMPLES_AT_ONCE` together, or one."""
+    some: list[Pass] = []
+    samples = 0
+    for one in passes:
+        if some and samples + len(one.rows) > SAMPLES_AT_ONCE:
+            yield some
+            some, samples = [], 0
+        some.append(one)
+        samples += len(one.rows)
+    if some:
+        yield some
 
 
 def parameters_sha256(nodes: Sequence[NodeParts], scheduler: Scheduler) -> str | None:

@@ -252,11 +252,8 @@ class Simulation:
     def _summary_fields(self) -> dict[str, Any]:
         """What the summary says beside what is read from the metrics."""
         world, scenario = self.world, self.world.scenario
-        availability, meter, scheduler = (
-            self.devices.availability,
-            self.devices.meter,
-            self.learning.scheduler,
-        )
+        availability, meter = self.devices.availability, self.devices.meter
+        scheduler = self.learning.scheduler
         wall_s = time.perf_counter() - self.started_s
         totals, end_ns = self.recorder.close(), to_ns(scenario.horizon_s)
         found = {
@@ -278,6 +275,7 @@ class Simulation:
                 "events": self.events,
                 "events_per_s": self.events / wall_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
+                **self.evaluator.cost(wall_s),
                 "mean_batch_width": scheduler.mean_batch_width,
                 "flushes": scheduler.flushes,
                 "backend": backend_name(scheduler),

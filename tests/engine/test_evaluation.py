@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from netsim.engine.evaluation import Evaluator
+from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
 from netsim.node.publishing_verbs import Publication, PublishingVerbs
 from netsim.recording.recorder import Recorder
@@ -30,10 +31,8 @@ def measure():
     """Metrics of one evaluation, {(metric, node): value}."""
 
     def run(*nodes, malicious=(), common=COMMON):
-        ref = SimpleNamespace(
-            architecture=SimpleNamespace(bind=lambda row: torch.nn.Identity(), num_outputs=3),
-            tensor=lambda: None,
-        )
+        architecture = SimpleNamespace(bind=lambda row: torch.nn.Identity(), num_outputs=3)
+        ref = Ref(0, Cell(None, (1,), architecture, torch.zeros(1)))
         common_rows = {"common_test": rows(*common), "common_validation": rows()}
         learning = SimpleNamespace(
             timing_only=False,
@@ -93,3 +92,128 @@ def test_malicious_nodes_have_metrics_of_their_own(measure):
     found = measure(shard, shard, malicious=[1])
     assert found["malicious_accuracy_personal", 1] == found["accuracy_personal", 0]
     assert ("accuracy", 1) not in found
+
+
+@pytest.fixture
+def series():
+    """Evaluations of five nodes one after another, and what each asked of the backend."""
+
+    def run(*evaluations, predict=None):
+        architecture = SimpleNamespace(bind=lambda row: row)
+        asked, calls = [], []
+
+        def predictions(wanted):
+            asked.extend((ref.cell, rows) for ref, rows in wanted)
+            calls.append(len(wanted))
+            return [outputs(ref.tensor(), rows) for ref, rows in wanted]
+
+        def outputs(model, rows):
+            generator = torch.Generator().manual_seed(int(model))
+            return torch.randn(len(LABELS), 3, generator=generator)[torch.from_numpy(rows)]
+
+        test = [rows(4), rows(5, 6), rows(7, 8, 9), rows(4, 9), rows(8)]
+        shards = [NodeRows(rows(0, 1, 2), rows(3), own) for own in test]
+        common = {"common_test": rows(*COMMON), "common_validation": rows(3, 9)}
+        learning = SimpleNamespace(
+            timing_only=False,
+            scheduler=SimpleNamespace(
+                flush=lambda: None, backend=SimpleNamespace(predictions=predictions)
+            ),
+            shards=Shards(GUESSES[:, None].double(), LABELS, shards, common, 2, None),
+        )
+        parts = [
+            SimpleNamespace(
+                id=i,
+                processor=SimpleNamespace(local_steps=0),
+                publishing=PublishingVerbs(i, None, []),
+            )
+            for i in range(len(test))
+        ]
+        recorder = Recorder(None)
+        evaluator = Evaluator(
+            parts, learning, recorder, lambda _: 0, lambda *_: 0.0, frozenset(), [], 3, ()
+        )
+        cells, passes = {}, []
+        for time_s, published in enumerate(evaluations):
+            for node, (model, *given) in published.items():
+                if model not in cells:
+                    cells[model] = Cell(None, (), architecture, torch.tensor(float(model)))
+                ref = Ref(node, cells[model])
+                parts[node].publishing.published["x"] = Publication(ref, "x", predict, tuple(given))
+            asked.clear()
+            evaluator.run(time_s * 10**9)
+            passes.append(list(asked))
+        found = recorder.metric_rows()
+        values = {}
+        for t, node, metric, value in zip(
+            *(found[c] for c in ("t_s", "node", "metric", "value")), strict=True
+        ):
+            values.setdefault(int(t), {})[int(node), metric] = value
+        return values, passes, calls
+
+    return run
+
+
+OWN = {0: (0,), 1: (1,), 2: (2,), 3: (3,), 4: (4,)}
+
+
+def test_models_that_did_not_change_are_not_measured_again(series):
+    values, passes, _ = series(OWN, {}, {1: (7,)}, {1: (7,)})
+    assert [len(p) for p in passes] == [4 * 5, 0, 4, 0]  # a pass a split
+    assert values[0] == values[1]
+    assert values[2] == values[3]
+    changed = {
+        node for (node, metric), value in values[2].items() if value != values[1][node, metric]
+    }
+    assert changed == {1}
+    assert values[2] == series({**OWN, 1: (7,)})[0][0]
+
+
+def test_a_model_that_several_nodes_have_goes_through_common_samples_once(series):
+    shared = {node: (3,) for node in range(4)} | {4: (4,)}
+    values, (passes,), _ = series(shared)
+    # test and validation samples are each node's own; two models, two common splits
+    assert len(passes) == 2 * 5 + 2 * 2
+    for node in range(5):
+        alone, _, _ = series({node: shared[node]})
+        assert alone[0] == {key: value for key, value in values[0].items() if key[0] == node}
+
+
+def test_all_splits_of_a_model_go_in_one_call(series):
+    assert series(OWN)[2] == [20]
+
+
+def test_many_models_are_measured_in_parts(series, monkeypatch):
+    whole, _, _ = series(OWN)
+    monkeypatch.setattr("netsim.engine.evaluation.SAMPLES_AT_ONCE", 7)
+    values, _, calls = series(OWN)
+    assert len(calls) > 5
+    assert values == whole
+
+
+def shifted(model, x, by):
+    shown.append(float(by))
+    return torch.nn.functional.one_hot((x[:, 0].long() + int(by)) % 3, 3).float()
+
+
+shown = []
+
+
+@pytest.mark.parametrize(
+    ("second", "again"),
+    [(1, False), (2, True), (True, True), (torch.tensor(1.0), True)],
+    ids=["same", "other", "other type", "may have changed"],
+)
+def test_what_an_algorithms_own_prediction_is_given_counts_as_change(series, second, again):
+    shown.clear()
+    series({0: (0, 1)}, {0: (0, second)}, predict=shifted)
+    assert len(shown) == (8 if again else 4)
+
+
+def test_a_given_value_counts_by_its_cell(series):
+    values = [Ref(0, Cell(None, (), None, torch.tensor(float(k)))) for k in (1, 1)]
+    for second, times in ((values[0], 4), (values[1], 8)):
+        shown.clear()
+        by = lambda model, x, ref: shifted(model, x, ref)  # noqa: E731
+        series({0: (0, values[0])}, {0: (0, second)}, predict=by)
+        assert len(shown) == times

@@ -105,12 +105,7 @@ class NativeInference:
         """
         slab, numbers = self._store.rows_of([ref for ref, _ in asked])
         models = Rows(slab.storage, np.array(numbers, dtype=np.int64))
-        if all(rows is asked[0][1] for _, rows in asked):  # samples that all nodes share
-            found = self._kernel.outputs(self._data, models, asked[0][1][None])
-            return list(found.unbind())
-        index, sizes = _table([rows for _, rows in asked])
-        found = self._kernel.outputs(self._data, models, index, sizes)
-        return [one[:n] for one, n in zip(found, sizes.tolist(), strict=True)]
+        return self._kernel.outputs_each(self._data, models, [rows for _, rows in asked])
 
 
 def _sizes(share: Tensor) -> Numbers:

@@ -6,6 +6,8 @@ that its jobs read and write. Minibatches are tables of row numbers of one data 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,6 +20,9 @@ from netsim.backends.native.records import Loss, Mode
 from netsim.backends.native.trace import Entry, trace
 from netsim.backends.native.workers import Workers
 from netsim.learning.jobs import Optimizer
+
+STEPS_A_JOB = 8
+"""Parts of its samples that one core takes with a model where it is only looked at."""
 
 
 class Kernel:
@@ -212,6 +217,50 @@ class Kernel:
         run.go(Loss.NONE)
         return found
 
+    def outputs_each(self, data: Data, models: Rows, samples: Sequence[Numbers]) -> list[Tensor]:
+        """Outputs in evaluation mode on n sets of samples, however many each has.
+
+        Parameters
+        ----------
+        data : Data
+        models : Rows
+            n of them; those of one row go through all their samples together.
+        samples : sequence of (n_i,) int64
+            Row numbers; an array that several models have is not copied.
+
+        Returns
+        -------
+        list of torch.Tensor
+            (n_i, L) each.
+        """
+        n, plans = len(samples), self._plans[False, False]
+        row = np.arange(n) if models.at is None else models.at
+        sizes = np.array([len(rows) for rows in samples], dtype=np.int64)
+        arrays = {id(rows): rows for rows in samples}
+        begins = _begins(np.array([len(rows) for rows in arrays.values()], dtype=np.int64))
+        begin = dict(zip(arrays, begins.tolist(), strict=True))
+        starts = np.array([begin[id(rows)] for rows in samples], dtype=np.int64)
+        most = max(plans.graph.samples_at_once(int(sizes.max(initial=0))), 1)
+        counts = -(-sizes // most)
+        at = np.repeat(np.arange(n), counts)  # the set of which each step takes a part
+        done = (np.arange(len(at)) - np.repeat(_begins(counts), counts)) * most
+        order = np.argsort(row[at], kind="stable")
+        at, done = at[order], done[order]
+        steps = np.unique(row[at], return_counts=True)[1]
+        place = np.arange(len(at)) - np.repeat(_begins(steps), steps)
+        is_first = place % STEPS_A_JOB == 0
+        run = self._run(plans, data, int(is_first.sum()))
+        run.models("rows", Rows(models.storage, row[at[is_first]]), self.num_values, "source")
+        index = np.concatenate(list(arrays.values()) or [sizes])
+        parts = np.minimum(sizes[at] - done, most)
+        run.steps(np.bincount(np.cumsum(is_first) - 1), parts, starts[at] + done, index)
+        run.numbers("step_export", _begins(sizes)[at] + done)
+        found = torch.empty((int(sizes.sum()), self.graph.export_width), dtype=self.dtype)
+        run.tensor("exports", found, found.numel())
+        run.call.mode = Mode.LOOK
+        run.go(Loss.NONE)
+        return list(torch.split(found, sizes.tolist()))
+
     def losses(
         self,
         data: Data,
@@ -307,3 +356,9 @@ class Kernel:
             run.tensor("masks", masks, n * per)
             run.numbers("step_masks", whole * per)
         return run, n
+
+
+def _begins(lengths: Numbers) -> Numbers:
+    """Where ranges of these lengths begin, one after another."""
+    begins: Numbers = np.cumsum(lengths) - lengths
+    return begins

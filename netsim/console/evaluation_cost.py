@@ -1,0 +1,54 @@
+"""What evaluation cost in runs that have ended, and how to make it cost less."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from netsim.scenario import Scenario
+
+MOST_SHARE = 0.2
+"""Share of the time of runs above which a remedy is named."""
+
+WORTH_A_REMEDY_S = 1.0
+"""Evaluations that took less are not worth a word, whatever their share."""
+
+
+def line(summaries: Sequence[Mapping[str, Any]]) -> str | None:
+    """What evaluation took, all runs together; None where nothing was evaluated."""
+    evaluation_s, all_s = _seconds(summaries)
+    if not evaluation_s:
+        return None
+    return f"evaluation took {evaluation_s:.2g} of {all_s:.3g} s, {evaluation_s / all_s:.0%}"
+
+
+def remedy(summaries: Sequence[Mapping[str, Any]], scenario: Scenario) -> str | None:
+    """Which keys bring the share of evaluation down to `MOST_SHARE`; None where it is no more."""
+    evaluation_s, all_s = _seconds(summaries)
+    if evaluation_s <= max(MOST_SHARE * all_s, WORTH_A_REMEDY_S):
+        return None
+    affordable_s = MOST_SHARE / (1 - MOST_SHARE) * (all_s - evaluation_s)
+    every_s = _rounded_up(scenario.evaluate_every_s * evaluation_s / affordable_s)
+    share = evaluation_s / all_s
+    if every_s > scenario.horizon_s:
+        wanted = "fewer"
+    else:
+        wanted = f"[metrics] every_s = {every_s:g} (now {scenario.evaluate_every_s:g}), or fewer"
+    return (
+        f"evaluation was {share:.0%} of the work; to make it {MOST_SHARE:.0%}: {wanted} "
+        f"test samples: [metrics] common_test_samples (now {scenario.metrics.common_test_samples}) "
+        "or those of [data.partition]"
+    )
+
+
+def _seconds(summaries: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Wall time of evaluations and of everything, all runs together."""
+    return (
+        sum(s["engine"]["evaluation_wall_s"] for s in summaries),
+        sum(s["wall_s"] for s in summaries),
+    )
+
+
+def _rounded_up(value: float) -> float:
+    """The next number of two digits."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / step) * step
