@@ -1,6 +1,6 @@
 """Large networks: time and memory of a run, each in a process of its own.
 
-    python benchmarks/scale.py [--case a-10000 c-1000] [--backend auto] [--json FILE]
+    python benchmarks/scale.py [--case a-10000 c-2000] [--backend auto] [--json FILE]
 
 The gossip of `async_gossip.py` for a few wake-ups a node. At most 1.4 to 1.9 models a node are
 alive at once in such a run (those that nodes have, and those in flight); a model takes a row of
@@ -25,7 +25,7 @@ from netsim.engine.simulation import Simulation
 LIVE = (1.4, 1.9)
 """Models alive at once, per node."""
 
-CASES = {"a-10000": ("a", 10_000), "c-1000": ("c", 1_000)}
+CASES = {"a-10000": ("a", 10_000), "c-2000": ("c", 2_000)}
 
 COLUMNS = {
     "case": "s",
@@ -104,7 +104,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--nodes", type=int, help="instead of the case's")
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--horizon-s", type=float, default=4.0, help="a wake-up a second")
-    parser.add_argument("--backend", choices=["auto", "stacked", "sequential"], default="auto")
+    parser.add_argument(
+        "--backend", choices=["auto", "native", "stacked", "sequential"], default="auto"
+    )
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args(arguments)
     cells = []

@@ -120,3 +120,24 @@ def test_nothing_is_read_or_written_behind_a_buffer(case, variant, network):
         anchors=Rows(anchors),
     )
     assert torch.equal(out, expected)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_sets_of_samples_that_are_looked_at(case, variant, network):
+    """However they are shared, cut and ordered: the same bits as each model's own pass."""
+    made = case(NETWORKS[network], (3, 16, 16), 4, n=4, dtype=torch.float32)
+    data, shared = Data(made.x, made.y), np.arange(60)[::-1].copy()
+    shared = np.tile(shared, 10)  # more than one core takes at once
+    sets = [shared, shared, np.arange(7), np.arange(1), shared, np.arange(30, 60), np.arange(7)]
+    model = np.array([2, 0, 2, 1, 3, 0, 2])
+    kernel = made.kernel(variant)
+    expected = [
+        kernel.outputs(data, Rows(made.rows, np.array([k])), rows[None])[0]
+        for k, rows in zip(model, sets, strict=True)
+    ]
+    for threads in (1, 3):
+        found = made.kernel(variant, threads=threads).outputs_each(
+            data, Rows(made.rows, model), sets
+        )
+        assert all(map(torch.equal, found, expected))
+    assert kernel.outputs_each(data, Rows(made.rows, model[:0]), []) == []
