@@ -4,7 +4,9 @@
 
 The gossip of `async_gossip.py` with model a, each cell in a process of its own: numbers of nodes,
 neighbours and wake-ups vary, and some cells play the network without learning. Costs are those that
-fit all cells best (least squares of relative errors, none negative). CPU time of the process.
+fit the cells best (least squares of relative errors, none negative); times are fitted to the cells
+of 10,000 nodes and more, since a message costs more where a network has outgrown the caches. Times
+are CPU times of the process.
 """
 
 import argparse
@@ -45,7 +47,14 @@ CELLS = (
     Cell(10_000, learns=False),
     Cell(3_000, degree=10, learns=False),
     Cell(3_000, horizon_s=8.0, learns=False),
+    Cell(10_000, degree=10, horizon_s=2.0, learns=False),
+    Cell(30_000, horizon_s=2.0),
+    Cell(30_000, horizon_s=2.0, learns=False),
+    Cell(100_000, horizon_s=1.0, learns=False),
 )
+
+LARGE = 10_000
+"""Nodes of the cells that times are fitted to."""
 
 COLUMNS = {
     "nodes": ",",
@@ -88,8 +97,10 @@ def played(cell: Cell) -> dict[str, Any]:
     return {
         **cell._asdict(),
         "edges": cell.nodes * cell.degree // 2,
+        "wake-ups": cell.nodes * cell.horizon_s,  # a second apart on average
         "messages": messages,
         "jobs": jobs,
+        "runs": 1,
         **{f"{name} s": cpu_s for name, (cpu_s, _) in grown.items()},
         **{f"{name} MiB": mib for name, (_, mib) in grown.items()},
         "play s": grown["play"][0] - sum(measuring_s),
@@ -122,67 +133,56 @@ def _resident_mib() -> float:
 
 def fitted(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Costs of one of each, in us of CPU and in bytes."""
-    plain = {_setting(c): c for c in cells if not c["learns"]}
-    learning = [c for c in cells if c["learns"]]
-    found: list[dict[str, Any]] = []
+    networks = [c for c in cells if not c["learns"]]
+    plain = {_setting(c): c for c in networks}
+    pairs = [(c, plain[_setting(c)]) for c in cells if c["learns"] and _setting(c) in plain]
+    # what learning adds to the same network
+    learning = [
+        {**c, **{key: c[key] - without[key] for key in ("assembly MiB", "play s", "play MiB")}}
+        for c, without in pairs
+    ]
+    large = [c for c in networks if c["nodes"] >= LARGE]
+    large_learning = [c for c in learning if c["nodes"] >= LARGE]
+    return [
+        *_costs("world", ("runs", "nodes"), "world s", large),
+        *_costs("assembly", ("nodes",), "assembly s", large),
+        *_costs("network", ("wake-ups", "messages"), "play s", large),
+        *_costs("learning", ("jobs",), "play s", large_learning),
+        *_costs("two evaluations", ("nodes",), "evaluation s", large_learning),
+        *_costs("world", ("runs", "nodes"), "world MiB", networks),
+        *_costs("assembly", ("nodes",), "assembly MiB", networks),
+        *_costs("network", ("nodes", "edges"), "play MiB", networks),
+        *_costs("learning", ("runs", "nodes"), "play MiB", learning),
+    ]
 
-    def add(part: str, kinds: tuple[str, ...], some: list[dict[str, Any]], unit: str) -> None:
-        wanted = np.array([max(c["wanted"], 0.0) for c in some])
-        counts = np.array([[c[kind] for kind in kinds] for c in some], dtype=float)
-        costs = _non_negative(counts, wanted)
-        worst = float(np.max(np.abs(counts @ costs / wanted - 1))) if wanted.all() else float("nan")
-        found.extend(
-            {
-                "part": part,
-                "of one": kind,
-                "cost": cost,
-                "unit": unit,
-                "largest error %": 100 * worst,
-            }
-            for kind, cost in zip(kinds, costs.tolist(), strict=True)
-        )
 
-    def with_(some: list[dict[str, Any]], key: str, factor: float) -> list[dict[str, Any]]:
-        return [{**c, "wanted": c[key] * factor} for c in some]
+def _costs(
+    part: str, kinds: tuple[str, ...], of: str, cells: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Costs that fit one column best.
 
-    networks = list(plain.values())
-    add("world", ("nodes", "edges"), with_(cells, "world s", 1e6), "us")
-    add("assembly", ("nodes", "edges"), with_(cells, "assembly s", 1e6), "us")
-    add("network", ("nodes", "messages"), with_(networks, "play s", 1e6), "us")
-    add(
-        "learning",
-        ("jobs",),
-        [
-            {**c, "wanted": 1e6 * (c["play s"] - plain[_setting(c)]["play s"])}
-            for c in learning
-            if _setting(c) in plain
-        ],
-        "us",
-    )
-    add("two evaluations", ("nodes",), with_(learning, "evaluation s", 1e6), "us")
-    add("world", ("nodes", "edges"), with_(cells, "world MiB", 2**20), "bytes")
-    add("assembly", ("nodes", "edges"), with_(networks, "assembly MiB", 2**20), "bytes")
-    add("network", ("nodes", "edges"), with_(networks, "play MiB", 2**20), "bytes")
-    add(
-        "learning",
-        ("nodes",),
-        [
-            {
-                **c,
-                "wanted": 2**20
-                * (
-                    c["play MiB"]
-                    + c["assembly MiB"]
-                    - plain[_setting(c)]["play MiB"]
-                    - plain[_setting(c)]["assembly MiB"]
-                ),
-            }
-            for c in learning
-            if _setting(c) in plain
-        ],
-        "bytes",
-    )
-    return found
+    Parameters
+    ----------
+    part : str
+        Its name in the table.
+    kinds : tuple of str
+        Columns that hold how many there are.
+    of : str
+        The column.
+    cells : list of dict
+        More than `kinds`.
+    """
+    factor, unit = (1e6, "us") if of.endswith(" s") else (2.0**20, "bytes")
+    if len(cells) < len(kinds):
+        return []
+    wanted = np.array([max(c[of] * factor, 1.0) for c in cells])
+    counts = np.array([[c[kind] for kind in kinds] for c in cells], dtype=float)
+    costs = _non_negative(counts, wanted)
+    worst = 100 * float(np.max(np.abs(counts @ costs / wanted - 1)))
+    return [
+        {"part": part, "of one": kind, "cost": cost, "unit": unit, "largest error %": worst}
+        for kind, cost in zip(kinds, costs.tolist(), strict=True)
+    ]
 
 
 def _setting(cell: dict[str, Any]) -> tuple[Any, ...]:

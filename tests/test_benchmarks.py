@@ -162,6 +162,32 @@ def test_scale_measures_a_process_of_its_own(run):
 
 
 @pytest.mark.slow
+def test_scaling_fits_costs_to_its_cells(run, monkeypatch):
+    import scaling
+
+    sizes = [(12, 2, 2.0), (24, 4, 2.0)]
+    cells = [scaling.Cell(*size, learns) for size in sizes for learns in (True, False)]
+    monkeypatch.setattr(scaling, "CELLS", cells)
+    monkeypatch.setattr(scaling, "LARGE", 12)
+    found = run("scaling")
+    assert [c["nodes"] for c in found["cells"]] == [12, 12, 24, 24]
+    assert all((c["jobs"] > 0) == c["learns"] and c["messages"] > 0 for c in found["cells"])
+    costs = {(c["part"], c["of one"], c["unit"]): c["cost"] for c in found["costs"]}
+    assert costs["learning", "jobs", "us"] > 0
+    assert min(costs.values()) >= 0
+
+
+def test_costs_are_found_again_and_never_negative():
+    import scaling
+
+    cells = [{"x": x, "y": y, "t s": 3e-6 * x} for x, y in ((1, 5), (2, 1), (9, 4), (7, 7))]
+    first, second = scaling._costs("t", ("x", "y"), "t s", cells)
+    assert first["cost"] == pytest.approx(3.0)
+    assert second["cost"] == pytest.approx(0.0, abs=1e-9)
+    assert first["largest error %"] < 1e-6
+
+
+@pytest.mark.slow
 def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, monkeypatch):
     import network
 
