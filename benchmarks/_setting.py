@@ -64,6 +64,17 @@ MODELS = {
     "d": Model({"kind": "emnist_cnn"}, (1, 28, 28), 47, steps=2),
 }
 
+SHIPPED = {
+    "alexnet_small": Model({"kind": "alexnet_small"}, (3, 32, 32), 10),
+    "googlenet": Model({"kind": "googlenet"}, (3, 32, 32), 10),
+    "l2c_cifar_cnn": Model({"kind": "l2c_cifar_cnn"}, (3, 32, 32), 10),
+    "l2c_miniimagenet_cnn": Model({"kind": "l2c_miniimagenet_cnn"}, (3, 84, 84), 20),
+    "mapl": Model({"kind": "mapl"}, (3, 32, 32), 10),
+    "resnet18": Model({"kind": "resnet18"}, (3, 32, 32), 10),
+    "shufflenet_v2": Model({"kind": "shufflenet_v2"}, (3, 32, 32), 10),
+}
+"""The other models that netsim has."""
+
 
 class Drawn(Partition):
     """Every node draws its rows from all of them; nodes may share rows."""
@@ -130,11 +141,11 @@ def gossip(
     Parameters
     ----------
     model : str
-        Key of `MODELS`.
+        Key of `MODELS` or `SHIPPED`.
     tables
         Replace tables of the scenario.
     """
-    case = MODELS[model]
+    case = (MODELS | SHIPPED)[model]
     base = {
         "horizon_s": horizon_s,
         "nodes": {"count": nodes},

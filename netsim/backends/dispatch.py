@@ -8,31 +8,15 @@ A model's route comes from the first of these that has one: the scenario (`[run.
 
 from __future__ import annotations
 
-import os
-import tomllib
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
-from pydantic import ValidationError
-from torch import nn
 
 from netsim.backends.parameter_store import padded
-from netsim.errors import ScenarioError
+from netsim.backends.route import PURPOSES, Purpose, Route, Way, natively
+from netsim.backends.route_tables import read_measured, ruled, signature, user_table
 from netsim.learning.architecture import Architecture
-from netsim.registry import Count, Table
-
-Way = Literal[
-    "native", "native/avx512", "native/avx2", "native/neon", "native/plain", "stacked", "sequential"
-]
-"""`native` is the best instruction set of the machine; a run's own routes name the one it took."""
-
-Purpose = Literal["train", "loss", "look"]
-"""Keys of a route; see `Route`."""
-
-SHIPPED = Path(__file__).with_name("routes.toml")
 
 CACHE_BYTES = 16 << 20
 """Memory for the parameters and velocities of nodes that train in one call on a CPU."""
@@ -47,128 +31,24 @@ GPU_SHARE = 0.25
 """Share of a GPU's memory for what nodes that train in one call need. Not measured on any yet."""
 
 
-class Route(Table):
-    """How the jobs of one model run: natively, many nodes in one call, or one node after another.
+class Choice(NamedTuple):
+    """How the jobs of one model run in this run.
 
-    Parameters
+    Attributes
     ----------
-    train : Way
-        Local steps with the default loss.
-    loss : {"stacked", "sequential"}
-        Local steps with a loss of the algorithm's, or with values trained beside the model.
-    look : Way
-        Outputs, losses, gradients, measurements, selections: all that evaluates a model.
-    lanes : int or None
-        Most nodes that train in one call; None: as many as fit the caches or the GPU.
+    signature : str
+        What the route is valid for.
+    route : Route
+    source : str
+        Where the route comes from.
+    advice : str
+        What the user should know of it; empty: nothing.
     """
 
-    train: Way = "stacked"
-    loss: Literal["stacked", "sequential"] = "stacked"
-    look: Way = "stacked"
-    lanes: Count | None = None
-
-
-class Rule(Table):
-    """A shipped rule: fewest nodes for stacking, for models of some kind; see `routes.toml`."""
-
-    device: Literal["cpu", "cuda"]
-    layers: Literal["dense", "conv"] | None = None
-    largest: Count | None = None
-    largest_batch: Count | None = None
-    train_from: Count | None = None
-    loss_from: Count | None = None
-    look_from: Count | None = None
-
-
-class Rules(Table):
-    """The shipped file."""
-
-    rule: tuple[Rule, ...]
-
-
-class Measured(Table):
-    """The user's file: routes by signature."""
-
-    route: dict[str, Route] = {}
-
-
-def signature(architecture: Architecture, batch_size: int) -> str:
-    """Names what a measured route is valid for: device, model, minibatch, precision.
-
-    PyTorch's own work has one thread; the name says so.
-    """
-    a = architecture
-    where = "cpu" if a.device.type == "cpu" else _gpu_name(a.device)
-    kind = str(a.dtype).removeprefix("torch.")
-    return f"{where}/{a.name}/{a.num_parameters}/batch {batch_size}/{kind}/1 threads"
-
-
-def _gpu_name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device)
-
-
-def user_table() -> Path:
-    """Where `netsim tune` writes: NETSIM_ROUTES, or the user's configuration folder."""
-    given = os.environ.get("NETSIM_ROUTES")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "netsim" / "routes.toml"
-
-
-def read_measured(path: Path) -> dict[str, Route]:
-    """The routes of a user's table; none if there is no file.
-
-    Raises
-    ------
-    ScenarioError
-        If it can't be read; names file and remedy.
-    """
-    if not path.is_file():
-        return {}
-    try:
-        return Measured.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).route
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError, OSError) as error:
-        first = str(error).splitlines()[0]
-        raise ScenarioError(
-            f"{path}: can't be read as a table of routes ({first}); run netsim tune again, or "
-            "remove the file to go by the shipped rules"
-        ) from error
-
-
-@lru_cache(maxsize=1)
-def _rules() -> tuple[Rule, ...]:
-    return Rules.model_validate(tomllib.loads(SHIPPED.read_text(encoding="utf-8"))).rule
-
-
-def ruled(architecture: Architecture, num_nodes: int, batch_size: int) -> Route:
-    """The route that the shipped rules give.
-
-    Parameters
-    ----------
-    architecture : Architecture
-    num_nodes : int
-        How many nodes have this model.
-    batch_size : int
-        Samples in a minibatch.
-    """
-    modules = architecture.module.modules()
-    layers = "conv" if any(isinstance(m, nn.Conv2d) for m in modules) else "dense"
-
-    def way(at_least: int | None) -> Literal["stacked", "sequential"]:
-        return "stacked" if at_least is not None and num_nodes >= at_least else "sequential"
-
-    for rule in _rules():
-        if (
-            rule.device == architecture.device.type
-            and rule.layers in (None, layers)
-            and architecture.num_parameters <= (rule.largest or architecture.num_parameters)
-            and batch_size <= (rule.largest_batch or batch_size)
-        ):
-            return Route(
-                train=way(rule.train_from), loss=way(rule.loss_from), look=way(rule.look_from)
-            )
-    return Route(train="sequential", loss="sequential", look="sequential")
+    signature: str
+    route: Route
+    source: str
+    advice: str = ""
 
 
 class Routes:
@@ -176,21 +56,21 @@ class Routes:
 
     Parameters
     ----------
-    by_architecture : mapping of int to (str, Route, str)
-        By an architecture's `id`: its signature, its route, and the source of that route.
+    by_architecture : mapping of int to Choice
+        By an architecture's `id`.
     functions : bool
         Whether functions marked `@batched` run for many nodes at once.
     """
 
     def __init__(
-        self, by_architecture: Mapping[int, tuple[str, Route, str]], functions: bool = True
+        self, by_architecture: Mapping[int, Choice], functions: bool = True
     ) -> None:
         self._by_architecture = dict(by_architecture)
         self.functions = functions
 
     def way(self, architecture: Architecture, purpose: Purpose) -> str:
         """The backend that runs jobs of this purpose: `native`, `stacked` or `sequential`."""
-        way: Way = getattr(self._by_architecture[id(architecture)][1], purpose)
+        way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
@@ -201,8 +81,8 @@ class Routes:
         """The instruction set of each architecture, by its `id`, that runs natively."""
         return {
             key: way.partition("/")[2]
-            for key, (_, route, _) in self._by_architecture.items()
-            for way in (route.train, route.look)
+            for key, choice in self._by_architecture.items()
+            for way in _ways(choice.route)
             if way.startswith("native/")
         }
 
@@ -215,25 +95,26 @@ class Routes:
         activations : int
             Values that the forward pass of one node's minibatch keeps for the backward pass.
         """
-        given = self._by_architecture[id(architecture)][1].lanes
+        given = self._by_architecture[id(architecture)].route.lanes
         return given or default_lanes(architecture, activations)
 
     @property
     def all_sequential(self) -> bool:
         """Whether nothing is stacked."""
-        ways = [(r.train, r.loss, r.look) for _, r, _ in self._by_architecture.values()]
-        return all(way == "sequential" for each in ways for way in each)
+        ways = [way for c in self._by_architecture.values() for way in _ways(c.route)]
+        return all(way == "sequential" for way in ways)
 
     def by_signature(self) -> dict[str, Route]:
         """The routes, as `[run.routes]` holds them."""
-        return {name: route for name, route, _ in self._by_architecture.values()}
+        return {choice.signature: choice.route for choice in self._by_architecture.values()}
 
     def described(self) -> dict[str, dict[str, Any]]:
         """The routes and their sources, as `environment.json` holds them."""
-        return {
-            name: {**route.model_dump(exclude_none=True), "source": source}
-            for name, route, source in self._by_architecture.values()
-        }
+        found = {}
+        for choice in self._by_architecture.values():
+            more = {"source": choice.source} | ({"advice": choice.advice} if choice.advice else {})
+            found[choice.signature] = choice.route.model_dump(exclude_none=True) | more
+        return found
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
@@ -289,25 +170,42 @@ def choose(
     found = {}
     for architecture, count in nodes.items():
         name, variant = signature(architecture, batch_size), native.get(architecture)
+        advice = ""
         if backend in ("stacked", "sequential"):
             route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
         elif backend == "auto" and name in given:
             route, source = given[name], "[run.routes]"
-        elif name in measured:
-            route, source = measured[name], "netsim tune"
+        elif name in measured and measured[name].native == variant:
+            route, source = measured[name].route, "netsim tune"
         else:
-            route, source = ruled(architecture, count, batch_size), "shipped rules"
-            if variant is not None:
-                route = route.model_copy(update={"train": "native", "look": "native"})
-        found[id(architecture)] = (name, _pinned(route, variant), source)
+            route = ruled(architecture, count, batch_size, variant is not None)
+            source = "shipped rules"
+            if backend == "native" and variant is not None:
+                route, source = natively(route), "[run] backend"
+            if name in measured:
+                advice = _outdated(measured[name].native, variant)
+        found[id(architecture)] = Choice(name, _pinned(route, variant), source, advice)
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)
     return Routes(found, functions=backend == "stacked" or on_gpu)
 
 
+def _outdated(then: str | None, now: str | None) -> str:
+    """Why a measured route was not taken: other backends are at hand than were measured."""
+    with_kernel, kernel = (f"native/{way}" if way else "no native kernel" for way in (then, now))
+    return (
+        f"the route in {user_table()} was measured with {with_kernel}, now there is {kernel}: the "
+        "shipped rules hold; run netsim tune again"
+    )
+
+
+def _ways(route: Route) -> list[str]:
+    return [getattr(route, purpose) for purpose in PURPOSES]
+
+
 def _pinned(route: Route, variant: str | None) -> Route:
     """The route with an instruction set for `native`; without one, stacked in its place."""
     way = "stacked" if variant is None else f"native/{variant}"
-    ways = {key: way for key in ("train", "look") if getattr(route, key) == "native"}
+    ways = {key: way for key in PURPOSES if getattr(route, key) == "native"}
     return route.model_copy(update=ways)

@@ -13,8 +13,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from torch import Tensor
 
-from netsim.backends.dispatch import Purpose
 from netsim.backends.plain import Plain
+from netsim.backends.route import Purpose
 from netsim.learning.jobs import Job, Work
 
 Signature = tuple[Any, ...]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -14,6 +15,9 @@ from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, algorithm_files
+
+if TYPE_CHECKING:
+    from netsim.engine import tuning
 
 
 def run(
@@ -170,12 +174,12 @@ def tune(
     ScenarioError
         If the input is bad, or the table can't be read or written.
     """
-    from netsim.backends import dispatch
+    from netsim.backends import route_tables
     from netsim.engine import tuning
 
     draft, scenario = checked(name, sets, {}, algorithm_files.algorithms(algorithms), None, False)
-    path = out or dispatch.user_table()
-    dispatch.read_measured(path)  # a file that could not be kept must fail before the measuring
+    path = out or route_tables.user_table()
+    route_tables.read_measured(path)  # a file that could not be kept must fail before the measuring
     found = tuning.tune(runner.build(scenario, draft.path))
     try:
         tuning.write_table(found, path)
@@ -183,16 +187,31 @@ def tune(
         raise ScenarioError(f"--out {path}: cannot be written: {error.strerror}") from error
     if quiet:
         return
-    table = Table(box=box.SIMPLE_HEAD, title="times faster stacked than node after node")
-    table.add_column("model, minibatch, precision, threads", overflow="fold")
-    for column in ("nodes", "train", "loss", "look", "lanes"):
-        table.add_column(column, justify="right")
-    for m in found:
-        cells = [f"{m.ratios[p]:.2f}" for p in ("train", "loss", "look")]
-        table.add_row(m.signature, str(m.nodes), *cells, str(m.route.lanes))
     console = terminal.out()
-    console.print(table)
+    console.print("us of one node's job, and how many times faster than sequential")
+    for m in found:
+        console.print(_timings(m))
     console.print(Text("kept in ") + Text(str(path), style="bold"))
+
+
+def _timings(found: "tuning.Measurement") -> Table:
+    """What `netsim tune` measured of one model."""
+    lanes = f"{found.route.lanes} in a stacked call"
+    title = f"{found.signature}: {found.nodes} nodes, {lanes}"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    ways = ("native", "stacked", "sequential")
+    table.add_column("job")
+    for way in ways:
+        table.add_column(way, justify="right")
+    table.add_column("chosen")
+    for purpose, seconds in found.seconds.items():
+        base = seconds["sequential"]
+        cells = (
+            f"{1e6 * seconds[w]:,.0f} ({base / seconds[w]:.2f})" if w in seconds else "-"
+            for w in ways
+        )
+        table.add_row(purpose, *cells, getattr(found.route, purpose))
+    return table
 
 
 def validate(

@@ -11,8 +11,8 @@ import numpy as np
 from netsim.backends.dispatch import Routes, choose
 from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.native.backend import Native
+from netsim.backends.native.cores import cores
 from netsim.backends.native.support import native_support, require
-from netsim.backends.native.workers import cores
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.errors import ProtocolError

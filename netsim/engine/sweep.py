@@ -6,7 +6,6 @@ Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
 
 import itertools
 import multiprocessing
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from netsim.backends.native import cores
 from netsim.engine import runner
 from netsim.engine.failures import failure_text
 from netsim.errors import ScenarioError
@@ -232,7 +232,8 @@ def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None])
     ----------
     jobs : sequence of Job
     workers : int
-        Runs at a time, a process each; 1: in this process.
+        Runs at a time, a process each; 1: in this process. They share the cores: the threads of
+        each are its part of them, unless `[run] threads` is a number.
     told : callable
         Told of each run that ends.
     """
@@ -241,7 +242,8 @@ def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None])
             told(run_job(job))
         return
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context)
+    workers = min(workers, len(jobs))
+    pool = ProcessPoolExecutor(workers, context, initializer=cores.share, initargs=(workers,))
     try:
         waiting = {pool.submit(run_in_worker, job): job for job in jobs}
         for future in as_completed(waiting):
@@ -260,5 +262,4 @@ def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None])
 
 def workers(sweep: Sweep) -> int:
     """How many runs at a time: as asked for, else one a core."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux: the cores that we may use
-    return sweep.jobs or (len(affinity(0)) if affinity else os.cpu_count() or 1)
+    return sweep.jobs or cores.available()

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from netsim.attacks import Attack
-from netsim.backends.dispatch import Route
+from netsim.backends.route import Route
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.devices.energy import Energy
@@ -84,8 +84,9 @@ class Run(Table):
     """Where and how the tensor work is done; changes no result's meaning.
 
     `tf32` lets a GPU round the factors of its products to ten bits: faster, and good enough for
-    accuracy curves. `threads` are the cores that the native kernel takes, `auto` all that the
-    process may use; no bit depends on it. `routes` says which backend runs which models' jobs, by
+    accuracy curves. `threads` are the cores that the native kernel takes; `auto`: all that the
+    process may use, by its affinity and its container's limit, and of these its part where
+    `netsim sweep` plays several runs at a time. No bit depends on it. `routes` says which backend runs which models' jobs, by
     signature; a finished run's scenario holds those that it took.
     """
 

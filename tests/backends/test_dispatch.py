@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from netsim import world
-from netsim.backends import dispatch
-from netsim.backends.dispatch import Route
+from netsim.backends import route_tables
+from netsim.backends.route import Route
 from netsim.console.app import app
 from netsim.engine import tuning
 from netsim.errors import ScenarioError
@@ -54,7 +54,7 @@ def signature():
     """Of the model of `s.toml`."""
     tables = tomllib.loads(SCENARIO.format(nodes=6))
     built = world.build(from_dict(tables))
-    return dispatch.signature(built.architectures[0], built.shards.batch_size)
+    return route_tables.signature(built.architectures[0], built.shards.batch_size)
 
 
 def write(path, name, **keys):
@@ -76,7 +76,7 @@ def run(netsim, name, *arguments):
 
 
 def test_no_test_reads_the_table_of_whoever_runs_it():
-    assert not dispatch.user_table().exists()
+    assert not route_tables.user_table().exists()
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_no_test_reads_the_table_of_whoever_runs_it():
 def test_the_shipped_rules_go_by_nodes_and_model(nodes, model, batch_size, way):
     tables = tomllib.loads(SCENARIO.format(nodes=nodes)) | {"model": model}
     built = world.build(from_dict(tables))
-    chosen = dispatch.ruled(built.architectures[0], nodes, batch_size)
+    chosen = route_tables.ruled(built.architectures[0], nodes, batch_size)
     assert chosen.train == way
 
 
 def test_every_shipped_rule_can_be_read_and_the_last_ones_hold_for_any_model():
-    rules = dispatch._rules()
+    rules = route_tables.shipped_rules()
     for device in ("cpu", "cuda"):
         last = [rule for rule in rules if rule.device == device][-1]
         assert (last.layers, last.largest, last.largest_batch) == (None, None, None)
@@ -144,7 +144,7 @@ def test_a_table_that_can_not_be_read_is_named_with_a_remedy(content, what, nets
     table.parent.mkdir()
     table.write_bytes(content)
     with pytest.raises(ScenarioError, match=what):
-        dispatch.read_measured(table)
+        route_tables.read_measured(table)
     for command in (("run", "s.toml", "--out", "x"), ("tune", "s.toml")):
         result = netsim(*command)
         assert result.exit_code == 2, result.output
@@ -164,7 +164,7 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     write(table, other, train="sequential", lanes=7)
     result = netsim("tune", "s.toml")
     assert result.exit_code == 0, result.output
-    found = dispatch.read_measured(table)
+    found = route_tables.read_measured(table)
     assert found[other] == Route(train="sequential", lanes=7)
     assert found.keys() == {other, signature}
     assert found[signature].lanes == 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from netsim.backends.dispatch import Route
+from netsim.backends.route import Route
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library, LibraryMissingError, load
 from netsim.backends.native.trace import trace

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import threading
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref
+from ctypes import byref, c_int64
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.backends.native.library import Library, Variant
 from netsim.backends.native.records import HEADER_BYTES, Call
+from netsim.backends.native.sharing import Sharing
 
 _ALIGNMENT = 64
 
 
-def cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+WORK_A_THREAD = 300_000
+"""Fewest scalars for which a thread is woken; see `_work`. It takes 0.5 to 2 ns for each, and
+waking a thread some 0.1 ms."""
 
 
 class Workers:
@@ -30,13 +30,15 @@ class Workers:
     ----------
     library : Library
     threads : int
-        At most so many work on a call, the caller's own among them.
+        At most so many work on a call, the caller's own among them; fewer where there is too
+        little to do, and one alone where several do not pay; see `sharing`.
 
     Notes
     -----
     Threads take whole jobs from a counter that they share, and a job is computed by one thread in
     one order: the bits of a result depend neither on how many threads there are nor on which of
-    them was quicker.
+    them was quicker. Threads without work sleep. The caller does not wait for a thread that has
+    not begun when no job is left, as happens where other programs keep the cores busy.
     """
 
     def __init__(self, library: Library, threads: int) -> None:
@@ -44,6 +46,7 @@ class Workers:
         self._spaces: list[NDArray[np.uint8]] = []
         self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+        self._sharing: defaultdict[int, Sharing] = defaultdict(Sharing)
 
     def run(self, call: Call, variant: Variant, scalar_bytes: int, values: int) -> None:
         """Run a call to its end.
@@ -58,26 +61,49 @@ class Workers:
         """
         scalars = self._library.workspace_scalars(byref(call)) + values
         needed = HEADER_BYTES + scalars * scalar_bytes + _ALIGNMENT
+        work = _work(call, values)
+        most = min(self.threads, call.num_jobs, work // WORK_A_THREAD)
         with self._lock:
-            width = max(1, min(self.threads, call.num_jobs))
-            for k in range(width):
-                if k == len(self._spaces):
-                    self._spaces.append(_space(needed))
-                elif len(self._spaces[k]) < needed:
-                    self._spaces[k] = _space(needed)
+            if most < 2:
+                self._run(call, variant, scalar_bytes, needed, 1)
+                return
+            sharing = self._sharing[work.bit_length()]
+            width = most if sharing.pays() else 1
+            start = time.perf_counter()
+            cpu_s = self._run(call, variant, scalar_bytes, needed, width)
+            sharing.note(width, time.perf_counter() - start, cpu_s)
 
-            def work(k: int) -> None:
-                space = self._spaces[k]
-                start = space.ctypes.data
-                start += -start % _ALIGNMENT
-                self._library.run(byref(call), start, variant.number, scalar_bytes)
+    def _run(
+        self, call: Call, variant: Variant, scalar_bytes: int, space_bytes: int, width: int
+    ) -> float:
+        """Run a call by some threads; gives their CPU time [s]."""
+        for k in range(width):
+            if k == len(self._spaces):
+                self._spaces.append(_space(space_bytes))
+            elif len(self._spaces[k]) < space_bytes:
+                self._spaces[k] = _space(space_bytes)
 
-            if width > 1 and self._pool is None:
-                self._pool = ThreadPoolExecutor(self.threads - 1, "netsim-native")
-            others = [self._pool.submit(work, k) for k in range(1, width)] if self._pool else []
-            work(0)
-            for other in others:
-                other.result()
+        def work(k: int) -> float:
+            space = self._spaces[k]
+            start = space.ctypes.data
+            start += -start % _ALIGNMENT
+            before = time.thread_time()
+            self._library.run(byref(call), start, variant.number, scalar_bytes)
+            return time.thread_time() - before
+
+        if width > 1 and self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1, "netsim-native")
+        others = [self._pool.submit(work, k) for k in range(1, width)] if self._pool else []
+        cpu_s = work(0)
+        return cpu_s + sum(other.result() for other in others if not other.cancel())
+
+
+def _work(call: Call, values: int) -> int:
+    """Scalars that a call goes through, about: weights and values, step by step."""
+    if not call.first_step:
+        return 0
+    steps = c_int64.from_address(call.first_step + 8 * call.num_jobs).value
+    return int(steps * (call.num_packed + values))
 
 
 def _space(size: int) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from netsim import engine, world
-from netsim.backends.dispatch import Route
+from netsim.backends.route import Route
 from netsim.backends.native.library import load, why_missing
 from netsim.errors import ScenarioError
 from netsim.scenario import from_dict
