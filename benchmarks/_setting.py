@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from netsim import world
 from netsim.data.partitions import Partition, Shard
 from netsim.data.sets import DataSet, Samples
+from netsim.engine.assembly import Learning
 from netsim.registry import Count, family
 from netsim.rng import Streams
 from netsim.scenario import Scenario, from_dict
@@ -134,6 +135,7 @@ def gossip(
     horizon_s: float = 1.0,
     backend: str = "auto",
     device: str = "cpu",
+    threads: int | str = 1,
     **tables: Any,
 ) -> Scenario:
     """The scenario: push to all on a random 5-regular graph, Poisson clocks, one evaluation.
@@ -142,6 +144,8 @@ def gossip(
     ----------
     model : str
         Key of `MODELS` or `SHIPPED`.
+    backend, device, threads
+        Of the table [run].
     tables
         Replace tables of the scenario.
     """
@@ -157,7 +161,7 @@ def gossip(
         "compute": {"kind": "fixed", "step_s": STEP_S},
         "training": {"learning_rate": 0.05, "momentum": MOMENTUM, "batch_size": batch},
         "metrics": {"every_s": horizon_s, "common_test_samples": COMMON_TEST_SAMPLES},
-        "run": {"backend": backend, "device": device},
+        "run": {"backend": backend, "device": device, "threads": threads},
         "algorithm": [{"kind": "push_all"}],
     }
     folder = Path(__file__).parent / "algorithms"
@@ -170,15 +174,25 @@ def gossip(
     return scenario.model_copy(update={"data": data})
 
 
-def own_starts(model: str, nodes: int, batch: int, backend: str, device: str) -> World:
-    """A world whose nodes start from models of their own."""
+def own_starts(
+    model: str, nodes: int, batch: int, backend: str, device: str, threads: int | str = 1
+) -> World:
+    """A world whose nodes start from models of their own; parameters as of `gossip`."""
     training = {
         "learning_rate": 0.05,
         "momentum": MOMENTUM,
         "batch_size": batch,
         "common_initial": False,
     }
-    return world.build(gossip(model, nodes, batch, 1.0, backend, device, training=training))
+    return world.build(
+        gossip(model, nodes, batch, 1.0, backend, device, threads, training=training)
+    )
+
+
+def way_taken(learning: Learning) -> str:
+    """How nodes trained: `native/avx512`, `stacked`, `sequential`; what could not is named."""
+    ways = sorted({route.train for route in learning.routes.by_signature().values()})
+    return ", ".join([*ways, *(f"but {what}" for what in learning.scheduler.one_by_one)])
 
 
 class PlainLoop:

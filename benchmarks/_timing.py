@@ -15,11 +15,13 @@ import torch
 GEMM = {"cpu": 2048, "cuda": 8192}
 """Side of the square matrices whose product is taken for the peak."""
 
+BACKENDS = ("auto", "native", "stacked", "sequential")
 
-def clock(device: str) -> Callable[[], float]:
-    """Seconds: of this process's CPU time, or on a GPU of wall time once it is idle."""
+
+def clock(device: str, threads: int | str = 1) -> Callable[[], float]:
+    """Seconds: CPU time of one thread; wall time of several, or of a GPU once it is idle."""
     if device == "cpu":
-        return time.process_time
+        return time.process_time if threads == 1 else time.perf_counter
 
     def synchronised() -> float:
         torch.cuda.synchronize()
@@ -34,6 +36,7 @@ def interleaved(
     seconds: float,
     least: int = 3,
     most: int = 20,
+    threads: int | str = 1,
 ) -> dict[str, float]:
     """Best time of each of some functions, called in turn after a call each to warm up.
 
@@ -41,13 +44,15 @@ def interleaved(
     ----------
     seconds : float
         Rounds start until so many have passed, at least `least` and at most `most`.
+    threads : int or "auto"
+        Of what is timed; see `clock`.
 
     Returns
     -------
     dict of str to float
         Seconds.
     """
-    now = clock(device)
+    now = clock(device, threads)
     for run in runs.values():
         run()
     best = dict.fromkeys(runs, math.inf)
@@ -90,13 +95,18 @@ def available_bytes(device: str) -> int:
     raise OSError("/proc/meminfo does not say how much memory is available")
 
 
+def _threads(text: str) -> int | str:
+    return text if text == "auto" else int(text)
+
+
 def options(description: str, nodes: Sequence[int], models: str = "a") -> argparse.ArgumentParser:
     """The options that pick cells."""
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     parser.add_argument("--model", nargs="+", choices="abcd", default=list(models))
     parser.add_argument("--nodes", nargs="+", type=int, default=list(nodes))
     parser.add_argument("--batch", nargs="+", type=int, default=[10])
-    parser.add_argument("--backend", choices=["auto", "stacked", "sequential"], default="auto")
+    parser.add_argument("--backend", choices=BACKENDS, default="auto")
+    parser.add_argument("--threads", type=_threads, default=1, help="of the kernel: N, or auto")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--json", type=Path)
     return parser

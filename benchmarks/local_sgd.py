@@ -1,6 +1,7 @@
 """How fast nodes train, without a network, against a plain PyTorch loop of the same run.
 
     python benchmarks/local_sgd.py [--model a b] [--nodes 100] [--batch 10] [--json FILE]
+    python benchmarks/local_sgd.py --cores 2 [--busy 2]     one thread against two, wall time
 
 N nodes take k local steps each of SGD with momentum, on their own data, from their own start.
 netsim's side records N training jobs with the scheduler and runs them, as in a simulation; the
@@ -8,13 +9,15 @@ plain loop trains one `torch.nn.Module` after another with autograd and `torch.o
 """
 
 import argparse
+import hashlib
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 from weakref import ref as weak
 
+import _cores
 import torch
-from _setting import MODELS, PlainLoop, flop_per_step, own_starts
+from _setting import MODELS, PlainLoop, flop_per_step, own_starts, way_taken
 from _timing import available_bytes, interleaved, options, peak_flop_per_s, prepare, save, show
 
 from netsim.backends.job_type import job_type
@@ -34,6 +37,7 @@ COLUMNS = {
     "nodes": ",",
     "batch": "d",
     "backend": "s",
+    "threads": "",
     "jobs/call": ".1f",
     "plain us/step": ",.1f",
     "us/step": ",.1f",
@@ -68,9 +72,11 @@ class Jobs:
         self.results = results
 
     def kernel(self) -> Callable[[], None]:
-        """The same work without scheduler and grouping: the kernel's call itself."""
-        learning, resources = self.learning, self.learning.scheduler.backend._resources
-        kernel, (example, _) = job_type(Train).kernels["stacked"], self._job(0)
+        """The same work without scheduler and grouping: the backend's call itself."""
+        learning, backend = self.learning, self.learning.scheduler.backend
+        way = learning.routes.way(learning.initial[0].architecture, "train")
+        resources = backend._resources if way == "native" else backend.resources
+        kernel, (example, _) = job_type(Train).kernels[way], self._job(0)
         call = kernel.prepare(kernel.signature(example, resources), [example], resources)
 
         def run() -> None:
@@ -79,6 +85,14 @@ class Jobs:
                 call.run(jobs[first : first + call.most], call.most)
 
         return run
+
+    def digest(self) -> str:
+        """Run the jobs; a hash of what they give."""
+        self.run()
+        found = hashlib.sha256()
+        for cell in self.results:
+            found.update(cell.materialise().numpy().tobytes())
+        return found.hexdigest()
 
     def _job(self, node: int) -> tuple[Job, Cell]:
         start = self.learning.initial[node]
@@ -116,12 +130,12 @@ def measure(
     reason = too_large(ROWS_A_NODE * nodes * row_bytes, device)
     if reason is not None:
         return cell | {"left_out": reason}
-    world = own_starts(model, nodes, batch, backend, device)
-    timed = _timed(world, MODELS[model].steps, chosen.seconds, chosen.kernel)
+    world = own_starts(model, nodes, batch, backend, device, chosen.threads)
+    timed = _timed(world, MODELS[model].steps, chosen)
     return cell | timed | _speeds(timed, flop_per_step(model, batch), peak_flop_per_s)
 
 
-def _timed(world: World, steps: int, seconds: float, with_kernel: bool) -> dict[str, Any]:
+def _timed(world: World, steps: int, chosen: argparse.Namespace) -> dict[str, Any]:
     device = world.shards.x.device.type
     nodes = len(world.initial)
     plain = PlainLoop(world)
@@ -132,18 +146,20 @@ def _timed(world: World, steps: int, seconds: float, with_kernel: bool) -> dict[
         for node in range(nodes):
             plain.train(node, steps)
 
-    jobs.run()  # tells which backend is chosen
+    jobs.run()
     width = learning.scheduler.mean_batch_width
     runs = {"plain": plain_loop, "netsim": jobs.run}
-    if with_kernel and width > 1:
+    way = way_taken(learning)
+    if chosen.kernel and way != "sequential":
         runs["kernel"] = jobs.kernel()
-    best = interleaved(runs, device, seconds)
+    best = interleaved(runs, device, chosen.seconds, threads=chosen.threads)
     us = {name: 1e6 * found / (nodes * steps) for name, found in best.items()}
     kernel = us.get("kernel")
     return {
         "steps": steps,
         "parameters": world.architectures[0].num_parameters,
-        "backend": "stacked" if width > 1 else "sequential",
+        "backend": way,
+        "threads": chosen.threads,
         "jobs/call": width,
         "plain us/step": us["plain"],
         "us/step": us["netsim"],
@@ -164,17 +180,33 @@ def _speeds(timed: dict[str, Any], flop: int, peak_flop_per_s: float) -> dict[st
     }
 
 
+def compare_threads(chosen: argparse.Namespace) -> None:
+    """The table of one thread against several."""
+
+    def prepared(model: str, nodes: int, batch: int, threads: int) -> _cores.Work:
+        world = own_starts(model, nodes, batch, chosen.backend, chosen.device, threads)
+        learning = open_learning(world, world.scenario.algorithm[0], False, lambda: 0)
+        jobs = Jobs(learning, MODELS[model].steps)
+        return _cores.Work(way_taken(learning), jobs.run, jobs.digest)
+
+    _cores.report(chosen, chosen.model or "cd", prepared)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Print the table, write the JSON."""
-    parser = options(__doc__, nodes=(10, 100, 1000), models="abcd")
-    parser.set_defaults(batch=[10, 16, 64])
-    parser.add_argument("--kernel", action="store_true", help="time stacked training alone, too")
+    parser = options(__doc__, nodes=(10, 100, 1000))
+    parser.set_defaults(batch=[10, 16, 64], model=None)
+    parser.add_argument("--kernel", action="store_true", help="time the backend's call alone, too")
     parser.add_argument("--seconds", type=float, default=10.0, help="of rounds for each cell")
+    _cores.options(parser)
     chosen = parser.parse_args(arguments)
     prepare(chosen.device)
+    if chosen.cores:
+        compare_threads(chosen)
+        return
     peak = peak_flop_per_s(chosen.device, min(3.0, chosen.seconds))
     cells = []
-    for model, nodes, batch in product(chosen.model, chosen.nodes, chosen.batch):
+    for model, nodes, batch in product(chosen.model or "abcd", chosen.nodes, chosen.batch):
         cell = {"model": model, "nodes": nodes, "batch": batch}
         cells.append(measure(cell, chosen, peak))
         print(f"measured {model}, {nodes} nodes, batches of {batch}", flush=True)

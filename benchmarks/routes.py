@@ -1,6 +1,6 @@
 """Which backend is fastest where: what the shipped rules of routes go by.
 
-    python benchmarks/routes.py [--model a b c d] [--nodes 1 2 10 100] [--batch 1 10 64] [--json FILE]
+    python benchmarks/routes.py [--model a b] [--nodes 1 2 10 100] [--batch 1 10 64] [--json FILE]
 
 Every model's jobs by every backend, as `netsim tune` times them: local steps with the default loss
 (train), models measured on their training samples (look). CPU time of one core, the best of rounds

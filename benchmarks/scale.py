@@ -16,8 +16,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from _setting import gossip
-from _timing import prepare, save, show
+from _setting import gossip, way_taken
+from _timing import BACKENDS, prepare, save, show
 
 from netsim import world
 from netsim.engine.simulation import Simulation
@@ -30,6 +30,7 @@ CASES = {"a-10000": ("a", 10_000), "c-2000": ("c", 2_000)}
 COLUMNS = {
     "case": "s",
     "backend": "s",
+    "threads": "d",
     "jobs/call": ".1f",
     "node-steps": ",",
     "wall s": ".1f",
@@ -43,10 +44,12 @@ COLUMNS = {
 }
 
 
-def played(model: str, nodes: int, batch: int, horizon_s: float, backend: str) -> dict[str, Any]:
-    """One run in this process."""
+def played(
+    model: str, nodes: int, batch: int, horizon_s: float, backend: str, threads: int
+) -> dict[str, Any]:
+    """One run in this process; parameters as of `_setting.gossip`."""
     prepare("cpu")
-    built = world.build(gossip(model, nodes, batch, horizon_s, backend))
+    built = world.build(gossip(model, nodes, batch, horizon_s, backend, threads=threads))
     before = _peak_rss_gib()
     start, start_cpu = time.perf_counter(), time.process_time()
     run = Simulation(built, built.scenario.algorithm[0], None, False, None)
@@ -58,7 +61,8 @@ def played(model: str, nodes: int, batch: int, horizon_s: float, backend: str) -
     row_gib = 4 * built.architectures[0].num_values / 2**30
     return {
         "case": f"{model}-{nodes}",
-        "backend": summary["engine"]["backend"],
+        "backend": way_taken(run.learning),
+        "threads": threads,
         "jobs/call": summary["engine"]["mean_batch_width"],
         "node-steps": summary["local_steps"],
         "accuracy": summary["accuracy"]["mean"],
@@ -104,17 +108,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--nodes", type=int, help="instead of the case's")
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--horizon-s", type=float, default=4.0, help="a wake-up a second")
-    parser.add_argument(
-        "--backend", choices=["auto", "native", "stacked", "sequential"], default="auto"
-    )
+    parser.add_argument("--backend", choices=BACKENDS, default="auto")
+    parser.add_argument("--threads", type=int, default=1, help="of the native kernel")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args(arguments)
     cells = []
     for case in chosen.case:
         model, nodes = CASES[case]
-        cells.append(
-            in_a_child(model, chosen.nodes or nodes, chosen.batch, chosen.horizon_s, chosen.backend)
-        )
+        setting = model, chosen.nodes or nodes, chosen.batch, chosen.horizon_s
+        cells.append(in_a_child(*setting, chosen.backend, chosen.threads))
         print(json.dumps(cells[-1]), flush=True)
     show(cells, COLUMNS)
     save(chosen.json, {"cells": cells})

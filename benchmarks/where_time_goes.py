@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from _profiling import own_times
-from _setting import gossip
+from _setting import gossip, way_taken
 from _timing import interleaved, options, prepare, save, show
 from async_gossip import JOBS, JOBS_PER_NODE_S
 from matplotlib.figure import Figure
@@ -62,6 +62,8 @@ FILES = {
     "backend": JOBS_PART,
     "training": JOBS_PART,
     "mixing": JOBS_PART,
+    # The native kernel's time is that of the function that calls it.
+    "workers": TENSORS,
 }
 
 
@@ -81,10 +83,17 @@ def part_of(path: str, name: str) -> str | None:
 def profiled(model: str, nodes: int, batch: int, chosen: argparse.Namespace) -> dict[str, Any]:
     """Seconds by part of one run, and what a job takes without the profiler."""
     horizon_s = JOBS[model] / (JOBS_PER_NODE_S * nodes)
-    built = world.build(gossip(model, nodes, batch, horizon_s, chosen.backend, chosen.device))
+    built = world.build(
+        gossip(model, nodes, batch, horizon_s, chosen.backend, chosen.device, chosen.threads)
+    )
     entry = built.scenario.algorithm[0]
     jobs = engine.play(built, entry)["local_steps"] // entry.params.local_steps
-    best = interleaved({"netsim": lambda: engine.play(built, entry)}, chosen.device, chosen.seconds)
+    best = interleaved(
+        {"netsim": lambda: engine.play(built, entry)},
+        chosen.device,
+        chosen.seconds,
+        threads=chosen.threads,
+    )
     profile = cProfile.Profile()
     profile.enable()
     run = Simulation(built, entry, None, False, None)
@@ -99,6 +108,8 @@ def profiled(model: str, nodes: int, batch: int, chosen: argparse.Namespace) -> 
         "model": model,
         "nodes": nodes,
         "batch": batch,
+        "backend": way_taken(run.learning),
+        "threads": chosen.threads,
         "jobs": jobs,
         "us/job": 1e6 * best["netsim"] / jobs,
         "shares": {part: spent[part] / total for part in PARTS},
@@ -159,7 +170,8 @@ def main(arguments: list[str] | None = None) -> None:
         for nodes in chosen.nodes
         for batch in chosen.batch
     ]
-    columns = {"model": "s", "nodes": ",", "batch": "d", "jobs": ",", "us/job": ",.0f"}
+    columns = {"model": "s", "nodes": ",", "batch": "d"}
+    columns |= {"backend": "s", "threads": "", "jobs": ",", "us/job": ",.0f"}
     parts = dict.fromkeys(PARTS, ".1%")
     show([c | c["shares"] for c in cells], columns | parts)
     if chosen.png:

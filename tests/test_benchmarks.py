@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from netsim.backends.native.library import load, why_missing
+
+NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
+"""How nodes train here unless told otherwise."""
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="an installed package has none")
@@ -31,7 +36,7 @@ def test_local_sgd_tells_backend_and_ratio(run):
     cells = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0)["cells"]
     (cell,) = cells
     assert cell["parameters"] == 9_610
-    assert cell["backend"] == "stacked"
+    assert cell["backend"] == NATIVE
     assert cell["ratio"] == pytest.approx(cell["plain us/step"] / cell["us/step"])
 
 
@@ -40,6 +45,44 @@ def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
     found = run("local_sgd", "--model", "a", "--nodes", 3, "--backend", "sequential",
                 "--batch", 4, "--seconds", 0)  # fmt: skip
     assert found["cells"][0]["backend"] == "sequential"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["native", "stacked"])
+def test_the_backends_call_alone_is_measured_where_it_is_the_way(run, backend):
+    found = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0, "--kernel",
+                "--backend", backend, "--threads", "auto")  # fmt: skip
+    (cell,) = found["cells"]
+    assert (cell["backend"], cell["threads"]) == (
+        NATIVE if backend == "native" else backend,
+        "auto",
+    )
+    assert cell["kernel ratio"] == pytest.approx(cell["plain us/step"] / cell["kernel us/step"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["local_sgd", "async_gossip"])
+def test_one_thread_is_set_against_two_beside_a_busy_process(run, name):
+    more = ["--jobs", 15] if name == "async_gossip" else []
+    found = run(name, "--model", "a", "--nodes", 6, "--batch", 4, "--seconds", 0, *more,
+                "--cores", 2, "--busy", 1)  # fmt: skip
+    (cell,) = found["cells"]
+    assert (cell["backend"], cell["equal bits"]) == (NATIVE, "yes")
+    assert cell["ratio"] == pytest.approx(cell["ms"] / cell["ms by threads"])
+    assert "cores of this process" in found["remark"]
+
+
+@pytest.mark.slow
+def test_routes_times_every_backend_and_names_where_native_loses(run, capsys):
+    import routes
+
+    cells = run("routes", "--model", "a", "--nodes", 1, 4, "--batch", 4, "--seconds", 0.1)["cells"]
+    assert [(c["nodes"], c["job"]) for c in cells] == [
+        (1, "train"), (1, "look"), (4, "train"), (4, "look"),
+    ]  # fmt: skip
+    assert all(c["sequential us"] > 0 for c in cells)
+    lost = {"model": "a", "nodes": 1, "batch": 4, "job": "look", "over stacked": 0.5}
+    assert len(routes.slower([*cells, lost])) == len(routes.slower(cells)) + 1
 
 
 @pytest.mark.slow
@@ -101,6 +144,7 @@ def test_gossip_counts_the_same_jobs_on_both_sides(run):
     (cell,) = found["cells"]
     assert cell["jobs"] > 5
     assert cell["messages"] > cell["jobs"]
+    assert cell["backend"] == NATIVE
     assert cell["ratio"] > 0
 
 

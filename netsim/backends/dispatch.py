@@ -62,9 +62,7 @@ class Routes:
         Whether functions marked `@batched` run for many nodes at once.
     """
 
-    def __init__(
-        self, by_architecture: Mapping[int, Choice], functions: bool = True
-    ) -> None:
+    def __init__(self, by_architecture: Mapping[int, Choice], functions: bool = True) -> None:
         self._by_architecture = dict(by_architecture)
         self.functions = functions
 
@@ -207,5 +205,5 @@ def _ways(route: Route) -> list[str]:
 def _pinned(route: Route, variant: str | None) -> Route:
     """The route with an instruction set for `native`; without one, stacked in its place."""
     way = "stacked" if variant is None else f"native/{variant}"
-    ways = {key: way for key in PURPOSES if getattr(route, key) == "native"}
-    return route.model_copy(update=ways)
+    ways = [purpose for purpose in PURPOSES if getattr(route, purpose) == "native"]
+    return route.model_copy(update=dict.fromkeys(ways, way))

@@ -27,6 +27,7 @@ class Rule(Table):
     layers: Literal["dense", "conv"] | None = None
     largest: Count | None = None
     largest_batch: Count | None = None
+    most_nodes: Count | None = None
     native: tuple[Purpose, ...] = ()
     train_from: Count | None = None
     loss_from: Count | None = None
@@ -113,9 +114,7 @@ def shipped_rules() -> tuple[Rule, ...]:
     return Rules.model_validate(tomllib.loads(SHIPPED.read_text(encoding="utf-8"))).rule
 
 
-def ruled(
-    architecture: Architecture, num_nodes: int, batch_size: int, knows_native: bool
-) -> Route:
+def ruled(architecture: Architecture, num_nodes: int, batch_size: int, knows_native: bool) -> Route:
     """The route that the shipped rules give.
 
     Parameters
@@ -137,6 +136,7 @@ def ruled(
         and rule.layers in (None, layers)
         and architecture.num_parameters <= (rule.largest or architecture.num_parameters)
         and batch_size <= (rule.largest_batch or batch_size)
+        and num_nodes <= (rule.most_nodes or num_nodes)
     )
     ways: dict[str, Any] = {}
     for purpose in PURPOSES:

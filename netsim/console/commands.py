@@ -124,11 +124,15 @@ def _conclude(
 def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
     """What of a run its user should know before reading its numbers.
 
-    What its links assume holds for all algorithms of a scenario, and is told once.
+    What its links assume and what its routes are holds for all algorithms of a scenario, and is
+    told once.
     """
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
     found = environment["assumptions"] if names_assumptions else []
+    if names_assumptions:
+        routes = environment["routes"].values()
+        found += dict.fromkeys(route["advice"] for route in routes if "advice" in route)
     found += [
         f"{summary['algorithm']}: {subject} ran node after node: {reason}"
         for subject, reason in summary["engine"]["one_by_one"].items()

@@ -86,8 +86,8 @@ class Run(Table):
     `tf32` lets a GPU round the factors of its products to ten bits: faster, and good enough for
     accuracy curves. `threads` are the cores that the native kernel takes; `auto`: all that the
     process may use, by its affinity and its container's limit, and of these its part where
-    `netsim sweep` plays several runs at a time. No bit depends on it. `routes` says which backend runs which models' jobs, by
-    signature; a finished run's scenario holds those that it took.
+    `netsim sweep` plays several runs at a time. No bit depends on it. `routes` says which backend
+    runs which models' jobs, by signature; a finished run's scenario holds those that it took.
     """
 
     device: str = "auto"

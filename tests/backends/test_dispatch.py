@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from netsim import world
 from netsim.backends import route_tables
+from netsim.backends.native.library import load, why_missing
 from netsim.backends.route import Route
 from netsim.console.app import app
 from netsim.engine import tuning
@@ -58,6 +59,9 @@ def signature():
 
 
 def write(path, name, **keys):
+    """A table with one route, as measured with the kernel that is here."""
+    if why_missing() is None:
+        keys = {"native": load().variant().name, **keys}
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [f'[route."{name}"]', *(f"{k} = {json.dumps(v)}" for k, v in keys.items())]
     path.write_text("\n".join(lines) + "\n")
@@ -89,15 +93,55 @@ def test_no_test_reads_the_table_of_whoever_runs_it():
 def test_the_shipped_rules_go_by_nodes_and_model(nodes, model, batch_size, way):
     tables = tomllib.loads(SCENARIO.format(nodes=nodes)) | {"model": model}
     built = world.build(from_dict(tables))
-    chosen = route_tables.ruled(built.architectures[0], nodes, batch_size)
+    chosen = route_tables.ruled(built.architectures[0], nodes, batch_size, knows_native=False)
     assert chosen.train == way
+
+
+def test_a_known_model_runs_natively_but_a_few_small_ones_are_looked_at_one_by_one():
+    tables = tomllib.loads(SCENARIO.format(nodes=3))
+    architecture = world.build(from_dict(tables)).architectures[0]
+    for nodes, look in ((1, "sequential"), (4, "sequential"), (5, "native"), (100, "native")):
+        route = route_tables.ruled(architecture, nodes, 10, knows_native=True)
+        assert (route.train, route.look) == ("native", look)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "chosen"),
+    [
+        ({"native": 1.04, "stacked": 1.0, "sequential": 9.0}, "native"),
+        ({"native": 1.06, "stacked": 1.0, "sequential": 9.0}, "stacked"),
+        ({"native": 5.0, "stacked": 1.0, "sequential": 1.04}, "sequential"),
+        ({"stacked": 1.0, "sequential": 1.06}, "stacked"),
+    ],
+)
+def test_a_backend_is_chosen_over_a_preferred_one_only_where_it_is_faster_than_noise(
+    seconds, chosen
+):
+    assert tuning.fastest(seconds) == chosen
+
+
+@pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+@pytest.mark.parametrize("native", [{}, {"native": "strange"}], ids=["none", "another machine's"])
+def test_a_table_measured_without_this_kernel_does_not_hold_and_its_user_is_told(
+    netsim, table, signature, native
+):
+    write(table, signature, train="sequential", loss="sequential", look="sequential")
+    keys = {"train": "sequential", "loss": "sequential", "look": "sequential", **native}
+    lines = [f'[route."{signature}"]', *(f"{k} = {json.dumps(v)}" for k, v in keys.items())]
+    table.write_text("\n".join(lines) + "\n")
+    environment, _, _ = run(netsim, "a", "s.toml")
+    route = environment["routes"][signature]
+    assert (environment["backend"], route["source"]) == ("native", "shipped rules")
+    assert "run netsim tune again" in route["advice"]
+    result = netsim("run", "s.toml", "--out", "b", "--no-figures")
+    assert "run netsim tune again" in " ".join(result.output.split())
 
 
 def test_every_shipped_rule_can_be_read_and_the_last_ones_hold_for_any_model():
     rules = route_tables.shipped_rules()
     for device in ("cpu", "cuda"):
         last = [rule for rule in rules if rule.device == device][-1]
-        assert (last.layers, last.largest, last.largest_batch) == (None, None, None)
+        assert (last.layers, last.largest, last.largest_batch, last.most_nodes) == (None,) * 4
 
 
 def test_a_run_tells_where_its_routes_come_from(netsim, table, signature):
@@ -165,9 +209,14 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     result = netsim("tune", "s.toml")
     assert result.exit_code == 0, result.output
     found = route_tables.read_measured(table)
-    assert found[other] == Route(train="sequential", lanes=7)
+    assert found[other].route == Route(train="sequential", lanes=7)
     assert found.keys() == {other, signature}
     assert found[signature].lanes == 16
+    has = why_missing() is None
+    assert found[signature].native == (load().variant().name if has else None)
+    said = " ".join(result.output.split())
+    assert "job native stacked sequential chosen" in said
+    assert all(purpose in said for purpose in ("train", "loss", "look"))
     environment, _, _ = run(netsim, "tuned", "s.toml")
     assert environment["routes"][signature]["source"] == "netsim tune"
     assert not list(table.parent.glob("*.part"))

@@ -1,9 +1,11 @@
 """Which runs a sweep makes, and how trials are scored."""
 
 import math
+from concurrent.futures import Future
 
 import pytest
 
+from netsim.backends.native import cores
 from netsim.engine import sweep
 from netsim.engine.sweep import points
 from netsim.engine.trials import score
@@ -96,3 +98,26 @@ def test_a_score_is_a_metrics_mean_or_any_number_by_its_path():
     assert score(summary, "energy_j") == 3.0
     assert score(summary, "name") is None
     assert score(summary, "absent") is None
+
+
+def test_runs_at_a_time_share_the_cores_of_their_machine(monkeypatch):
+    made = []
+
+    class Pool:
+        def __init__(self, workers, context, initializer, initargs):
+            made.append((workers, initializer, initargs))
+
+        def submit(self, function, job):
+            future = Future()
+            future.set_result(job)
+            return future
+
+        def shutdown(self):
+            pass
+
+    monkeypatch.setattr(sweep, "ProcessPoolExecutor", Pool)
+    ended = []
+    sweep.run_jobs(["a", "b", "c"], 2, ended.append)
+    sweep.run_jobs(["a", "b", "c"], 8, ended.append)
+    assert made == [(2, cores.share, (2,)), (3, cores.share, (3,))]
+    assert sorted(ended) == sorted(["a", "b", "c"] * 2)

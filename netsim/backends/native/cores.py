@@ -31,5 +31,5 @@ def share(processes: int) -> None:
 
 
 def cores() -> int:
-    """This process's part of the available cores, at least one."""
+    """The part of the available cores that this process should use, at least one."""
     return max(1, available() // _processes[0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from netsim.backends.route import Route
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library, LibraryMissingError, load
 from netsim.backends.native.trace import trace
+from netsim.backends.route import Route
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from netsim import engine, world
-from netsim.backends.route import Route
 from netsim.backends.native.library import load, why_missing
+from netsim.backends.route import Route
 from netsim.errors import ScenarioError
 from netsim.scenario import from_dict
 
