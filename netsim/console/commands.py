@@ -132,7 +132,8 @@ def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
     found = environment["assumptions"] if names_assumptions else []
     if names_assumptions:
         routes = environment["routes"].values()
-        found += dict.fromkeys(route["advice"] for route in routes if "advice" in route)
+        advice = [route["advice"] for route in routes if "advice" in route]
+        found += list(dict.fromkeys(advice))
     found += [
         f"{summary['algorithm']}: {subject} ran node after node: {reason}"
         for subject, reason in summary["engine"]["one_by_one"].items()
