@@ -2,12 +2,14 @@
 
 Source: as a baseline of Ye et al., ICML 2023 (pFedGraph): the model to report is theta_i after its
 local training, before it is averaged, in every round. As a baseline of Kharrat, Canini and Horvath
-2024 (DPFL), `fine_tune_after` = T: FedAvg for T rounds, then the w that was best on the node's
-validation samples is trained for `fine_tune_epochs` (2 tau_train) more and the node stops.
+2024 (DPFL, Appendix F.6), `fine_tune_after` = T: FedAvg for T rounds, then the w that had the
+highest validation accuracy, the later one of equals, is trained for `fine_tune_epochs` (2
+tau_train) more by the same loss and the node stops.
 
-The model to report is published as `trained`, w as nothing at all. With `proximal` > 0 the rounds
-are FedProx's (`fedprox` has that as an option).
-Departures: best is by validation loss, the later one at a tie; DPFL goes by accuracy.
+The model to report is published as `trained`, w as nothing at all; with `fine_tune_after` that is
+the model after the last fine-tuning alone. With `proximal` > 0 local training is FedProx's, the
+last fine-tuning included (`fedprox` has that as an option).
+Departures: none known.
 """
 
 from typing import Any
@@ -16,7 +18,7 @@ import torch
 from torch import Tensor
 
 from netsim import api
-from netsim.api import Node, Process, Ref
+from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
@@ -41,19 +43,29 @@ class FineTuned(api.AveragedModel[Params]):
         self.rounds = 0
 
     def how(self) -> dict[str, Any]:
-        anchor = (self.model.theta, self.proximal) if self.proximal else None
-        return {"anchor": anchor, **super().how()}
+        return {**super().how(), "anchor": self.anchor(self.model.theta)}
+
+    def anchor(self, start: Ref) -> tuple[Ref, float] | None:
+        """What the model keeps near while it is trained from `start`."""
+        return (start, self.proximal) if self.proximal else None
 
     def train(self) -> Process:
-        self.rounds += 1
         last = self.params.fine_tune_after
-        if last is None or self.rounds <= last:
+        if last is None:
             return (yield from super().train())
+        self.rounds += 1
+        if self.rounds <= last:
+            trained = yield self.model.train(**self.how())
+            return None if trained is None else api.Share(trained.theta, self.node.train_size)
         if self.rounds == last + 1:
-            start = self.best.theta or self.model.theta
-            tuned = yield self.node.train(start, epochs=self.params.fine_tune_epochs)
-            api.trained_share(self.node, tuned)
+            yield from self.fine_tune(self.best.theta or self.model.theta)
         return None
+
+    def fine_tune(self, start: Ref) -> Process:
+        """The last local training, by the loss of the rounds; its model is the one to report."""
+        how = {"epochs": self.params.fine_tune_epochs, "loss": self.params.loss()}
+        tuned = yield self.node.train(start, anchor=self.anchor(start), **how)
+        self.node.publish(tuned.theta, "trained")
 
     def adopt(self, common: api.Mean) -> None:
         self.model.replace(common.theta)
@@ -63,7 +75,7 @@ class FineTuned(api.AveragedModel[Params]):
 
 
 class Best:
-    """The model with the lowest validation loss among those offered.
+    """The model with the highest validation accuracy among those offered, the last of equals.
 
     Attributes
     ----------
@@ -77,15 +89,22 @@ class Best:
 
     def offer(self, theta: Ref) -> None:
         """Keep the better one; which one that is stays lazy."""
-        node, loss = self._node, self._node.loss(theta, "validation")
+        node, accuracy = self._node, self._node.measure(hit_rate, theta, "validation")
         if self.theta is None:
-            self.theta, self._loss = theta, loss
+            self.theta, self._accuracy = theta, accuracy
             return
-        self.theta = node.mix([theta, self.theta], node.compute(lower, loss, self._loss))
-        self._loss = node.compute(torch.fmin, loss, self._loss)
+        self.theta = node.mix([theta, self.theta], node.compute(higher, accuracy, self._accuracy))
+        self._accuracy = node.compute(torch.maximum, accuracy, self._accuracy)
 
 
-def lower(loss: Tensor, best: Tensor) -> Tensor:
-    """(1, 0) if `loss` is not over `best` or that is no number, (0, 1) else: (2,)."""
-    first = ((loss <= best) | best.isnan()).to(loss)
+def hit_rate(model: Any, batch: Batch) -> Tensor:
+    """Accuracy over all samples of a split; outputs that are not finite never hit: a scalar."""
+    outputs: Tensor = model(batch.x)
+    hits = (outputs.argmax(1) == batch.y) & outputs.isfinite().all(1)
+    return hits.to(outputs).mean()
+
+
+def higher(accuracy: Tensor, best: Tensor) -> Tensor:
+    """(1, 0) if `accuracy` is not under `best`, (0, 1) else: (2,)."""
+    first = (accuracy >= best).to(accuracy)
     return torch.stack([first, 1 - first])

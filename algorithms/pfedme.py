@@ -15,8 +15,8 @@ published as `trained`, w as nothing at all; `report = "w"` is pFedGraph's code:
 training as `trained`, w as `mixed`.
 
 Readings and departures:
-- Each of the K steps takes a minibatch of its own; in the paper all K take the same one. A round
-  takes the virtual time of its K R gradients. R is no number of epochs: `local_epochs` is refused.
+- The K steps of a problem take one minibatch, the R problems one each. A round takes the virtual
+  time of its K R gradients. R is no number of epochs: `local_epochs` is refused.
 - The inner steps are the scenario's optimiser's, started afresh for each of the R problems, with
   its weight decay (0.001 in pFedGraph's code).
 - Every node takes the server's step itself, from the w that it adopted last: the same where no
@@ -67,6 +67,7 @@ class PFedMe(api.AveragedPart[Params]):
                 anchor=(w_i, params.strength),
                 learning_rate=params.inner_learning_rate,
                 loss=params.loss(),
+                same_batch=True,
             )
             personal = trained.theta
             w_i = api.with_statistics_of(personal, node.mix([w_i, personal], [1.0 - step, step]))

@@ -241,13 +241,13 @@ class Simulation:
         dict
             The summary.
         """
-        found = self._summary_fields()
+        found, ties = self._summary_fields(), self.world.scenario.metrics.ties
         if folder is None:
-            return summary.summarise(self.recorder.metric_rows(), found)
+            return summary.summarise(self.recorder.metric_rows(), found, ties)
         if not self.learning.timing_only:
             kept = {parts.id: parts.publishing.kept_values() for parts in self.parts}
             artifacts.write(folder / "kept", kept)
-        return summary.write(folder, found)
+        return summary.write(folder, found, ties)
 
     def _summary_fields(self) -> dict[str, Any]:
         """What the summary says beside what is read from the metrics."""

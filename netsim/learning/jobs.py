@@ -23,17 +23,32 @@ class BatchKey(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """The minibatches `first`, ..., `first + steps - 1` of one node's stream."""
+    """The minibatches `first`, ..., `first + steps - 1` of one node's stream, or one in all steps.
+
+    Attributes
+    ----------
+    node : int
+    stream : str
+    first : int
+        Number of the first minibatch.
+    steps : int
+    is_same : bool
+        Whether all steps take the first one.
+    """
 
     node: int
     stream: str
     first: int
     steps: int
+    is_same: bool = False
+
+    def key(self, step: int) -> BatchKey:
+        """The name of a step's minibatch, steps counted from 0."""
+        return BatchKey(self.node, self.stream, self.first + (0 if self.is_same else step))
 
     def keys(self) -> Iterator[BatchKey]:
         """The name of each minibatch, in order."""
-        for counter in range(self.first, self.first + self.steps):
-            yield BatchKey(self.node, self.stream, counter)
+        return map(self.key, range(self.steps))
 
 
 @dataclass(frozen=True, eq=False)

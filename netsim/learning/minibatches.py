@@ -68,7 +68,7 @@ class Minibatches:
         jobs : sequence of Batches
             W of them.
         steps : int
-            S minibatches each, counted from the job's first.
+            S minibatches each, from the job's first on (or that one S times).
 
         Returns
         -------
@@ -78,7 +78,8 @@ class Minibatches:
             Samples in each minibatch.
         """
         nodes = np.array([j.node for j in jobs])
-        counters = np.array([j.first for j in jobs])[:, None] + np.arange(steps)
+        moves = np.array([not j.is_same for j in jobs])[:, None]
+        counters = np.array([j.first for j in jobs])[:, None] + moves * np.arange(steps)
         epochs, positions = np.divmod(counters, self._per_epoch[nodes][:, None])
         index = np.empty((*counters.shape, self.columns), dtype=np.int64)
         sizes = np.empty_like(counters)

@@ -507,6 +507,7 @@ class Node:
         optimizer: Ref | None = None,
         learning_rate: float | None = None,
         stream: str = "train",
+        same_batch: bool = False,
     ) -> simpy.Event:
         """Train a model on the node's own data.
 
@@ -531,6 +532,8 @@ class Node:
             Overrides the scenario's.
         stream : str
             Names the counter of minibatches, for a node that trains two models.
+        same_batch : bool
+            With `steps`: all of them take one minibatch.
 
         Returns
         -------
@@ -541,8 +544,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If not exactly one of `steps` and `epochs` is given, the node has no training data, a
-            Ref is another node's, or `anchor` or `optimizer` do not fit the model.
+            If not exactly one of `steps` and `epochs` is given (`steps` with `same_batch`), the
+            node has no training data, a Ref is another node's, or `anchor` or `optimizer` do not fit the model.
 
         Examples
         --------
@@ -550,8 +553,9 @@ class Node:
         >>> theta = trained.theta
         """
         return self._training.train(
-            theta, steps, epochs, loss, given, learn, anchor, optimizer, learning_rate, stream
-        )
+            theta, steps, epochs, loss, given, learn, anchor, optimizer, learning_rate, stream,
+            same_batch,
+        )  # fmt: skip
 
     def batch(self, stream: str = "probe") -> BatchKey:
         """The next minibatch of the node's training data, for `outputs`.

@@ -84,10 +84,13 @@ class TrainingVerbs:
         optimizer: Ref | None = None,
         learning_rate: float | None = None,
         stream: str = "train",
+        same_batch: bool = False,
     ) -> simpy.Event:
         """See `Node.train`."""
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
+        if same_batch and steps is None:
+            raise ProtocolError("train: same_batch is for steps")
         if self._train_size == 0:
             remedy = "; this algorithm works between peers: leave out nodes of role server"
             raise ProtocolError(
@@ -96,14 +99,14 @@ class TrainingVerbs:
         total = steps or self._shards.batches_per_epoch(self._id) * (epochs or 0)
         constants = self._optimizer
         architecture = architecture_of(theta)
-        first = self._drawn(stream, total)
+        first = self._drawn(stream, 1 if same_batch else total)
         if loss is not None:
             require_module_level(loss)
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         learned_too = dict(learn) if learn else {}
         work = Train(
-            Batches(self._id, stream, first, total),
+            Batches(self._id, stream, first, total, same_batch),
             constants,
             loss,
             slotted,

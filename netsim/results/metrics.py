@@ -7,13 +7,15 @@ seeds, in `compare`, has divisor n - 1: seeds are a sample.) The two are never m
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.parquet_parts import Rows, part_files, read_part
 from netsim.units import BITS_PER_MEGABYTE
+
+Ties = Literal["first", "last"]
 
 VALIDATION = "accuracy_validation"
 """The metric by which a node picks its best model."""
@@ -119,11 +121,20 @@ def node_statistics(values: NDArray[np.float64], metric: str) -> dict[str, float
     }
 
 
-def best_on_validation(metrics: Rows, metric: str) -> float | None:
+def best_on_validation(metrics: Rows, metric: str, ties: Ties = "first") -> float | None:
     """Mean over nodes of the metric where the node's own validation accuracy was highest.
 
-    Per node, over all times and stages; the first of equals (pFedGraph's rule). None where no
-    node has both.
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+    metric : str
+    ties : {"first", "last"}
+        Which of equals counts: pFedGraph takes the first, DPFL the last.
+
+    Returns
+    -------
+    float or None
+        Per node, over all times and stages. None where no node has both.
     """
     if VALIDATION not in names(metrics):
         return None
@@ -139,13 +150,22 @@ def best_on_validation(metrics: Rows, metric: str) -> float | None:
     best: dict[int, tuple[float, float]] = {}
     for key, validated in by_key(VALIDATION).items():
         node = key[1]
-        if key in tested and (node not in best or validated > best[node][0]):
+        reached = best.get(node, (-math.inf, 0.0))[0]
+        better = validated > reached or (ties == "last" and validated == reached)
+        if key in tested and better:
             best[node] = (validated, tested[key])
     return float(np.mean([test for _, test in best.values()])) if best else None
 
 
-def summary_block(metrics: Rows, metric: str) -> dict[str, Any]:
+def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str, Any]:
     """Everything that `summary.json` says about one metric.
+
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+    metric : str
+    ties : {"first", "last"}
+        As `best_on_validation` takes it.
 
     Returns
     -------
@@ -161,7 +181,7 @@ def summary_block(metrics: Rows, metric: str) -> dict[str, Any]:
     found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric)
     found["nodes"] = over_time.nodes
     if metric in accuracies(metrics):
-        found["best_on_validation"] = best_on_validation(metrics, metric)
+        found["best_on_validation"] = best_on_validation(metrics, metric, ties)
 
     def at(i: int) -> dict[str, float]:
         means = (over_time.t_s, over_time.mean, over_time.std)

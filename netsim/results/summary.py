@@ -16,7 +16,9 @@ from netsim.results import metrics as measured
 _FIRST = ("name", "algorithm", "seed", "nodes", "virtual_s", "wall_s")
 
 
-def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
+def summarise(
+    metrics: Rows, extra: Mapping[str, Any], ties: measured.Ties = "first"
+) -> dict[str, Any]:
     """A run's summary.
 
     Parameters
@@ -26,6 +28,8 @@ def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
     extra : mapping
         What the metrics don't tell: name, algorithm, seed, nodes, times, `Recorder.close()`'s
         totals, engine counters. It wins over a metric of the same name.
+    ties : {"first", "last"}
+        Which of equal validation accuracies is the best.
 
     Returns
     -------
@@ -35,19 +39,28 @@ def summarise(metrics: Rows, extra: Mapping[str, Any]) -> dict[str, Any]:
         not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
-    found |= {name: measured.summary_block(metrics, name) for name in measured.names(metrics)}
+    found |= {name: measured.summary_block(metrics, name, ties) for name in measured.names(metrics)}
     found |= extra
     return {name: json_value(value) for name, value in found.items()}
 
 
-def write(folder: Path, extra: Mapping[str, Any]) -> dict[str, Any]:
+def write(
+    folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first"
+) -> dict[str, Any]:
     """Summarise a run folder, write its `summary.json` and return what was written.
 
     If weights were logged, the summary has a block `graph` (see `graph_metrics.summary_block`).
+
+    Parameters
+    ----------
+    folder : Path
+    extra : mapping
+    ties : {"first", "last"}
+        As `summarise` takes them.
     """
     graph = graph_metrics.load(folder)
     known = extra if graph is None else {**extra, "graph": graph_metrics.summary_block(graph)}
-    found = summarise(read(folder / "metrics"), known)
+    found = summarise(read(folder / "metrics"), known, ties)
     write_json(folder / "summary.json", found)
     return found
 

@@ -39,7 +39,7 @@ def transcribed(given, beta=1.0):
                 def envelope(row, x, y, w_i=w_i):
                     return cross_entropy(row, x, y) + 2.0 / 2 * ((row - w_i) ** 2).sum()
 
-                theta = sgd(theta, given.batches(i, 6 * t + 2 * r, 2), envelope, 0.1)
+                theta = sgd(theta, 2 * given.batches(i, 3 * t + r, 1), envelope, 0.1)
                 w_i = w_i - 0.2 * 2.0 * (w_i - theta)
             local.append(w_i)
             personal.append(theta)

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from algorithms.fedavg_ft import lower
+from algorithms.fedavg_ft import higher, hit_rate
 from algorithms.fedproto import by_nearest, prototype_loss
 from netsim.api import Batch, crop_and_flip
 from netsim.errors import NetsimError
@@ -40,6 +40,7 @@ WORLD = {
 }
 GROUPS = [{"name": "clients", "count": NODES}, {"name": "server", "count": 1, "role": "server"}]
 SERVER = WORLD | {"nodes": {"count": NODES + 1, "groups": GROUPS}, "topology": {"kind": "hub"}}
+EVERY_ROUND = {"metrics": {"every_s": 59.0, "weights": False}}
 RING = WORLD | {"topology": {"kind": "ring"}}
 LOSSY = WORLD | {"link": {"loss": 0.4, "latency_s": 0.01}}
 NO_VIEWS = {"crop_min": 1.0, "crop_ratio": 1.0, "flip": 0.0, "jitter": 0.0, "grayscale": 0.0}
@@ -206,36 +207,65 @@ def test_fedavg_ft_shows_the_model_after_local_training(play, world):
     assert set(run.parts[0].publishing.published) == {"trained"}
 
 
-def test_fedavg_ft_tunes_the_best_model_in_the_end(play):
-    """With a rate so high that losses go up and down, the best w is not the last for some node."""
+def accuracy(row, x, y):
+    return float((logits(row, x).argmax(1) == y).double().mean())
+
+
+@pytest.mark.parametrize("augment", [False, True])
+@pytest.mark.parametrize("strength", [0.0, 0.1])
+def test_fine_tuning_starts_at_the_best_model_and_has_the_loss_of_the_rounds(
+    play, strength, augment
+):
+    """With a rate so high that accuracies go up and down, the best w is not the last for some."""
     training = {"learning_rate": 3.0, "batch_size": 10, "dtype": "float64"}
-    algorithm = {"kind": "fedavg_ft", "fine_tune_after": 4, "fine_tune_epochs": 2}
+    kind = {"kind": "fedprox", "fine_tune": True, "strength": strength}
+    kind = kind if strength else {"kind": "fedavg_ft"}
+    algorithm = {**kind, "augment": augment, "fine_tune_after": 4, "fine_tune_epochs": 2}
     world = WORLD | {"training": training, "horizon_s": 399.0}
     run = play(algorithm, **world)
     given = Given(run)
+    epoch = given.augmented_epoch if augment else given.epoch
+
+    def trained(start, batches):
+        def near(row, x, y):
+            return cross_entropy(row, x, y) + strength / 2 * ((row - start) ** 2).sum()
+
+        return sgd(start, batches, near, rate=3.0)
+
     w, means = given.initial, []
     for t in range(4):
-        w = mean([sgd(w, given.epoch(i, t), rate=3.0) for i in range(NODES)], given.sizes)
+        w = mean([trained(w, epoch(i, t)) for i in range(NODES)], given.sizes)
         means.append(w)
     best = []
     for i in range(NODES):
-        losses = [float(cross_entropy(w, *given.split(i, "validation"))) for w in means]
-        best.append(max(t for t in range(4) if losses[t] == min(losses)))
-    tuned = [
-        sgd(means[best[i]], given.epoch(i, 4) + given.epoch(i, 5), rate=3.0) for i in range(NODES)
-    ]
-    close(shown(run, "trained"), tuned)
-    assert len(set(best)) > 1
+        found = [accuracy(w, *given.split(i, "validation")) for w in means]
+        best.append(max(t for t in range(4) if found[t] == max(found)))
+    tuned = [trained(means[best[i]], [*epoch(i, 4), *epoch(i, 5)]) for i in range(NODES)]
+    for mine, theirs in zip(shown(run, "trained"), tuned, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-8, atol=1e-9)
+    assert len(set(best)) > 1 or strength
     steps = [len(given.epoch(i, 0)) for i in range(NODES)]
     assert [node.processor.local_steps for node in run.parts] == [6 * n for n in steps]
 
 
+def test_where_fine_tuning_comes_last_its_model_alone_is_reported(play, tmp_path):
+    play({"kind": "fedavg_ft", "fine_tune_after": 2}, tmp_path / "run", **WORLD | EVERY_ROUND)
+    rows = pd.read_parquet(tmp_path / "run" / "metrics")
+    assert rows.t_s.min() > 120.0
+    assert set(rows.stage) == {"trained"}
+
+
 @pytest.mark.parametrize(
-    ("loss", "best", "first"),
-    [(1.0, 2.0, 1.0), (2.0, 1.0, 0.0), (1.0, 1.0, 1.0), (np.nan, 1.0, 0.0), (1.0, np.nan, 1.0)],
+    ("accuracy", "best", "first"), [(0.2, 0.1, 1.0), (0.1, 0.2, 0.0), (0.1, 0.1, 1.0)]
 )
-def test_the_later_of_two_equally_good_models_is_kept_and_never_a_diverged_one(loss, best, first):
-    assert lower(torch.tensor(loss), torch.tensor(best)).tolist() == [first, 1 - first]
+def test_the_later_of_two_equally_good_models_is_kept(accuracy, best, first):
+    assert higher(torch.tensor(accuracy), torch.tensor(best)).tolist() == [first, 1 - first]
+
+
+def test_outputs_that_are_no_numbers_never_hit():
+    outputs = torch.tensor([[0.0, 1.0], [torch.nan, 1.0], [2.0, 1.0]])
+    batch = Batch(outputs, torch.tensor([1, 0, 1]))
+    assert float(hit_rate(lambda x: x, batch)) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])

@@ -95,6 +95,29 @@ def test_a_learning_rate_may_be_given_for_one_call(learn, fresh_model, row_of, b
     torch.testing.assert_close(found.theta, row_of(model), **EXACT)
 
 
+@pytest.mark.parametrize("backend", ["sequential", "stacked", "auto"])
+def test_all_steps_may_take_one_minibatch(backend, learn, fresh_model, row_of, batches):
+    def process(node, found):
+        yield node.train(node.initial(), steps=2)
+        repeated = yield node.train(node.initial(), steps=3, same_batch=True)
+        found.theta = (yield node.train(repeated.theta, steps=1)).theta
+
+    found = learn(process, **training("sgd"), run={"device": "cpu", "backend": backend})
+    model = fresh_model(found.world)
+    optimizer = torch_optimizer("sgd", model.parameters())
+    _, _, third, fourth = batches(found.world, 4)
+    plain_loop(model, optimizer, [third, third, third, fourth], plain_loss)
+    torch.testing.assert_close(found.theta, row_of(model), **EXACT)
+
+
+def test_one_minibatch_is_not_for_epochs(learn):
+    def process(node, found):
+        yield node.train(node.initial(), epochs=1, same_batch=True)
+
+    with pytest.raises(NetsimError, match="same_batch is for steps"):
+        learn(process)
+
+
 @pytest.mark.parametrize("part", [None, "parameters"])
 @pytest.mark.parametrize("name", ["momentum", "clipped"])
 def test_an_anchor_is_half_its_strength_times_the_squared_distance(

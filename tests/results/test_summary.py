@@ -60,8 +60,9 @@ def test_best_evaluation_is_that_of_the_highest_mean_and_of_the_lowest_loss():
     assert "best_on_validation" not in found
 
 
-def test_best_on_validation_is_taken_per_node_at_the_first_of_equals():
-    """Node 0 is best on validation at t=1 (0.8 in the test), node 1 at t=0 and 2 (so 0.3)."""
+@pytest.mark.parametrize(("ties", "of_node_1"), [("first", 0.3), ("last", 0.5)])
+def test_best_on_validation_is_taken_per_node_at_the_first_or_the_last_of_equals(ties, of_node_1):
+    """Node 0 is best on validation at t=1 (0.8 in the test), node 1 at t=0 and 2."""
     test = {0: (0.9, 0.8, 0.1), 1: (0.3, 0.4, 0.5)}
     validation = {0: (0.1, 0.9, 0.2), 1: (0.7, 0.2, 0.7)}
     rows = [
@@ -70,8 +71,8 @@ def test_best_on_validation_is_taken_per_node_at_the_first_of_equals():
         for node in (0, 1)
         for name, values in (("accuracy", test), ("accuracy_validation", validation))
     ]
-    found = metrics.summary_block(recorded(*rows), "accuracy")
-    assert found["best_on_validation"] == pytest.approx((0.8 + 0.3) / 2)
+    found = metrics.summary_block(recorded(*rows), "accuracy", ties)
+    assert found["best_on_validation"] == pytest.approx((0.8 + of_node_1) / 2)
 
 
 def test_best_on_validation_is_none_without_a_validation_set():

@@ -27,7 +27,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.functions import fill, uniforms_of
-from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Batch, Shards
 from netsim.learning.transfer import to_device
@@ -184,12 +184,7 @@ class LossTraining:
         shards, count = self._shards, uniforms_of(works[0].loss)
         uniforms = None
         if count:
-            keys = [
-                BatchKey(
-                    works[i].batches.node, works[i].batches.stream, works[i].batches.first + step
-                )
-                for i in lanes
-            ]
+            keys = [works[i].batches.key(step) for i in lanes]
             draws = np.stack([shards.draws(k, where.shape[1], count) for k in keys])
             uniforms = torch.from_numpy(draws).to(shards.x, non_blocking=True)
         return shards.x[where], shards.y[where], uniforms
