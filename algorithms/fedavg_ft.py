@@ -63,8 +63,8 @@ class FineTuned(api.AveragedModel[Params]):
 
     def fine_tune(self, start: Ref) -> Process:
         """The last local training, by the loss of the rounds; its model is the one to report."""
-        how = {"epochs": self.params.fine_tune_epochs, "loss": self.params.loss()}
-        tuned = yield self.node.train(start, anchor=self.anchor(start), **how)
+        epochs, loss = self.params.fine_tune_epochs, self.params.loss()
+        tuned = yield self.node.train(start, epochs=epochs, loss=loss, anchor=self.anchor(start))
         self.node.publish(tuned.theta, "trained")
 
     def adopt(self, common: api.Mean) -> None:

@@ -9,7 +9,7 @@ from netsim import api
 from netsim.api import Node, Process
 
 
-class Params(api.StarParams, api.PlainTraining, api.PaceParams):
+class Params(api.SlotParams, api.PlainTraining, api.PaceParams):
     """How much to train in a round."""
 
 

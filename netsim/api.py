@@ -18,7 +18,8 @@ take part, whether its course depends on computed values.
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
   `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`. Where every node is
   answered with a value of its own: `personal_processes`, `own_means`, `missing_part`.
-- The star exchange: `StarExchange`, `StarParams`, `STAR_SCHEDULES`, `Heard`, `trains_in`.
+- The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
+  `trains_in`.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
   and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
   most so many at once), with their Params; `mixing_shares`, `UpdatesToMix`.
@@ -94,7 +95,14 @@ from netsim.protocols.rounds import (
     trained_share,
     weighted_mean,
 )
-from netsim.protocols.star import STAR_SCHEDULES, Heard, StarExchange, StarParams, trains_in
+from netsim.protocols.star import (
+    STAR_SCHEDULES,
+    Heard,
+    SlotParams,
+    StarExchange,
+    StarParams,
+    trains_in,
+)
 from netsim.protocols.subscriptions import SubscriptionParams, Subscriptions
 from netsim.registry import Count, FilePath, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
@@ -141,6 +149,7 @@ __all__ = [
     "Ref",
     "RoundParams",
     "Share",
+    "SlotParams",
     "StarExchange",
     "StarParams",
     "SubscriptionParams",

@@ -545,7 +545,8 @@ class Node:
         ------
         ProtocolError
             If not exactly one of `steps` and `epochs` is given (`steps` with `same_batch`), the
-            node has no training data, a Ref is another node's, or `anchor` or `optimizer` do not fit the model.
+            node has no training data, a Ref is another node's, or `anchor` or `optimizer` do not
+            fit the model.
 
         Examples
         --------

@@ -52,10 +52,26 @@ Combine = Callable[[Node, Any, Mapping[int, Any]], Message]
 """(node, params, {node id: message}) -> the common value."""
 
 
+ONLY_IN_SLOTS = ("timeout_s", "tries", "broadcast", "uninvolved_train")
+ONLY_IN_ROUNDS = ("local_epochs", "local_steps", "weights")
+
+
 def takes_rounds(node: Node, params: PaceParams) -> bool:
-    """Whether a node works in rounds rather than slots."""
+    """Whether a node works in rounds rather than slots.
+
+    Raises
+    ------
+    ProtocolError
+        If a parameter of the other way of working is set.
+    """
     with_server = node.role == "server" or bool(node.servers)
-    return node.schedule == "rounds" or params.pace == "rounds" or with_server
+    rounds = node.schedule == "rounds" or params.pace == "rounds" or with_server
+    fields = type(params).model_fields
+    for key in ONLY_IN_SLOTS if rounds else ONLY_IN_ROUNDS:
+        if key in fields and getattr(params, key) != fields[key].default:
+            here, there = ("rounds", "slots") if rounds else ("slots", "rounds")
+            raise ProtocolError(f"{key} is for nodes that work in {there}, here they do in {here}")
+    return rounds
 
 
 def round_processes(

@@ -20,13 +20,19 @@ from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
 from netsim.protocols.inbox import AbsenceParams
 from netsim.protocols.messages import Model
-from netsim.registry import Count, Positive
+from netsim.registry import Count, Positive, Table
 
 STAR_SCHEDULES = ("star", "poisson", "periodic")
 """The schedules under which nodes wake one by one, as a star exchange needs it."""
 
 
-class StarParams(AbsenceParams):
+class SlotParams(Table):
+    """Whether nodes other than the star train during the two slots of an exchange."""
+
+    uninvolved_train: bool = False
+
+
+class StarParams(AbsenceParams, SlotParams):
     """Parameters of the exchange itself.
 
     `broadcast = "overwrite"` is Algorithm 1, line 18; with `"cache"` the peer keeps the model as a
@@ -37,7 +43,6 @@ class StarParams(AbsenceParams):
     timeout_s: Positive = 1.0
     tries: Count = 1
     broadcast: Literal["overwrite", "cache"] = "overwrite"
-    uninvolved_train: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,13 +178,13 @@ class StarExchange(ABC, Generic[P]):
                 self.footprints[received.sender] = received
 
 
-def trains_in(node: Node, params: StarParams, slot: int) -> bool:
+def trains_in(node: Node, params: SlotParams, slot: int) -> bool:
     """Whether nodes that are not the star train in this slot.
 
     Parameters
     ----------
     node : Node
-    params : StarParams
+    params : SlotParams
     slot : int
         The slot's number, as `node.tick` gives it.
 

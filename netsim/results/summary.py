@@ -44,9 +44,7 @@ def summarise(
     return {name: json_value(value) for name, value in found.items()}
 
 
-def write(
-    folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first"
-) -> dict[str, Any]:
+def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first") -> dict[str, Any]:
     """Summarise a run folder, write its `summary.json` and return what was written.
 
     If weights were logged, the summary has a block `graph` (see `graph_metrics.summary_block`).

@@ -71,8 +71,9 @@ class Metrics(Table):
     """What is measured when.
 
     `every_s` defaults to a twentieth of the horizon; `common_test_samples` of the test set, the
-    same for all nodes, show how models do on every class. `ties` says which of a node's evaluations
-    with equal validation accuracy is its best on validation: the first (pFedGraph), the last (DPFL).
+    same for all nodes, show how models do on every class. `ties` says which of a node's
+    evaluations with equal validation accuracy is its best on validation: the first (pFedGraph) or
+    the last (DPFL).
     """
 
     every_s: Duration | None = None

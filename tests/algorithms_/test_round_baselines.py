@@ -717,12 +717,33 @@ def test_without_rounds_a_server_answers_by_its_own_clock(play):
 def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pace):
     world = WORLD | {"exchange": {"schedule": "periodic", "period_s": 50.0, "slot_s": 1.0}}
     more = {"switch_s": 60.0} if kind == "fedavg_plus" else {}
-    run = play({"kind": kind, "pace": pace, "local_steps": 2, **more}, **world)
+    more |= {"local_steps": 2} if pace == "rounds" else {}
+    run = play({"kind": kind, "pace": pace, **more}, **world)
     steps = [node.processor.local_steps for node in run.parts]
     if pace == "rounds":
         assert steps == [2 * node.round for node in run.nodes]
     else:
         assert min(steps) > 100
+
+
+@pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
+@pytest.mark.parametrize(
+    ("pace", "key", "value"),
+    [
+        *(("slots", key, 2) for key in ("local_steps", "local_epochs")),
+        ("slots", "weights", "equal"),
+        *(("rounds", key, 2) for key in ("timeout_s", "tries")),
+        ("rounds", "broadcast", "cache"),
+        ("rounds", "uninvolved_train", True),
+    ],
+)
+def test_parameters_of_the_other_pace_are_refused(play, kind, pace, key, value):
+    world = WORLD | {"exchange": {"schedule": "periodic", "period_s": 50.0, "slot_s": 1.0}}
+    more = {"switch_s": 60.0} if kind == "fedavg_plus" else {}
+    has_none = kind == "local" and key in ("weights", "timeout_s", "tries", "broadcast")
+    message = "is not a key of this table" if has_none else f"{key} is for nodes that work in"
+    with pytest.raises(NetsimError, match=message):
+        play({"kind": kind, "pace": pace, key: value, **more}, **world)
 
 
 @pytest.mark.parametrize("max_age_s", [None, 100.0, 30.0])
