@@ -20,6 +20,14 @@ Readings and departures:
 - The two gradients of a step take the virtual time of one.
 - An optimiser with momentum or of another kind takes w_i and v_i as one vector.
 - Running statistics (BatchNorm) are those of w_i, changed by the calls at v_bar_i, too.
+
+Personalizes: a second whole model v_i, and its weight a_i.
+Shares: the common model w.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures.
+Cost a round: `S + 1` steps (`S` without `adaptive`) of two gradients each, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from dataclasses import replace

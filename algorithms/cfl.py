@@ -26,6 +26,14 @@ Readings and departures:
   lowest number among equals); who is heard again can be split off later.
 - The model after local training is published as `trained` (pFedGraph's code evaluates it), the mean
   as `mixed`.
+
+Personalizes: the whole model, alike within a cluster.
+Shares: whole models.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; a common initial model.
+Cost a round: `S` steps, a mean a cluster.
+Late or absent peers: absent members have no say in a split and go with its larger part; the mean is
+over those heard.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

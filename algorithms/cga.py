@@ -25,6 +25,16 @@ Readings and departures:
 - Running statistics of a model stay with its node. Where M or g is not finite, g~ = g.
 - A neighbour counts in M if its model and its gradient are at hand. Under schedules without rounds
   these are the freshest, the gradient at an earlier x_i.
+
+Personalizes: nothing: neighbours' models agree in the end.
+Shares: the model, and gradients at neighbours' models.
+Sends: `b * (theta + P) + 32` a neighbour, in two exchanges.
+Needs: equal architectures.
+Cost a round: `(1 + d) * S` steps, one after another: a round is as much longer; a quadratic program
+in d numbers.
+Late or absent peers: a neighbour counts in the projection if its model and its gradient came; the
+weight of one whose model did not come stays with the own model, or (`absent`) its last messages
+stand in.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,14 @@ The heavy-ball step is SGD with momentum theta, its velocity zero at the start o
 `[training] momentum` with `optimizer = "sgd"`, to be set for this algorithm alone in its
 `training` table (the paper has 0.9).
 Departures: none known.
+
+Personalizes: nothing: neighbours' models agree in the end.
+Shares: the model.
+Sends: `b * theta + 32` a neighbour.
+Needs: equal architectures.
+Cost a round: `S` steps, a mean.
+Late or absent peers: an absent neighbour's weight stays with the own model; by `absent` its last
+model stands in.
 """
 
 from netsim.api import Inbox, Node, Process, algorithm

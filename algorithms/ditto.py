@@ -12,6 +12,14 @@ F_i; equally long. The model to report is v_i, published as `trained`; w as noth
 Departures: v_i starts at the node's initial model, in pFedGraph's code at one of its own (set
 `[training] common_initial = false` for that). The mean is by training samples (pFedGraph's code);
 `weights = "equal"` is Algorithm 1.
+
+Personalizes: a second whole model, v_i.
+Shares: the common model w.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures.
+Cost a round: `2 * S` steps, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model; v_i keeps near the w that it has.
 """
 
 from netsim import api

@@ -27,6 +27,15 @@ result is that of GGC on those that remain. Omega_k is told by subscriptions, re
 are acknowledged. At most B_c models are on their way or held during BGGC (`Downloads`); in a round
 each of Omega_k has one place, which its next model takes over. What an absent candidate means:
 `AbsenceParams`.
+
+Personalizes: the whole model.
+Shares: whole models, of collaborators chosen by the validation loss.
+Sends: `b * theta` to each node that has this one among its candidates; before the first round up to
+`2 * (N - 1)` models go to each node.
+Needs: equal architectures; validation samples; a common initial model.
+Cost a round: `S` steps, 2 + 2 c losses over the validation samples for c candidates, a mean.
+Late or absent peers: the choice and the mean are over candidates that were heard; by `absent` the
+own model or their last one stands in. A candidate lost in the preprocessing is out for good.
 """
 
 from collections.abc import Generator, Mapping, Sequence

@@ -13,6 +13,14 @@ local training. A node sends x_i when its round begins and trains meanwhile (lin
 parallel there); under schedules without rounds it mixes the freshest models that it has.
 Running statistics of a model stay with its node.
 Departures: none known; with momentum or Adam the step is that optimizer's, started afresh a round.
+
+Personalizes: nothing: neighbours' models agree in the end.
+Shares: the model.
+Sends: `b * theta + 32` a neighbour.
+Needs: equal architectures.
+Cost a round: `S` steps, one unless more are given; a mean.
+Late or absent peers: an absent neighbour's weight stays with the own model; by `absent` its last
+model stands in. Models of earlier wake-ups are mixed like others.
 """
 
 from collections.abc import Mapping

@@ -22,6 +22,14 @@ Readings and departures:
 - Where alpha_k is so large that xi_ii would be below 0, the others are divided by their sum.
 - The model to report is theta_i, published as `trained`; u_i is not published.
 - Absent nodes: attention is over those heard (`AbsenceParams`).
+
+Personalizes: the whole model, theta_i, which is never replaced.
+Shares: whole models, of which each node gets a mean u_i of its own.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; a common initial model.
+Cost a round: `S` steps, a mean a node.
+Late or absent peers: attention is over those heard; by `absent` the weight of others stays with the
+own model, or last models stand in. Without an answer theta_i keeps near the last u_i.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

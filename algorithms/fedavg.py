@@ -10,6 +10,16 @@ Eqs. (1)-(4); the paper says no more than "FedAvg". `pace = "rounds"` has a node
 whenever it wakes.
 
 Departures: no sampling of clients: the links and the schedule say who takes part.
+
+Personalizes: nothing: one model for all.
+Shares: the model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
+`2 * b * theta` a peer and exchange.
+Needs: equal architectures.
+Cost a round: `S` steps, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model; a star mixes the answers that
+came.
 """
 
 from typing import Any

@@ -10,6 +10,14 @@ The model to report is published as `trained`, w as nothing at all; with `fine_t
 the model after the last fine-tuning alone. With `proximal` > 0 local training is FedProx's, the
 last fine-tuning included (`fedprox` has that as an option).
 Departures: none known.
+
+Personalizes: the model, by local training from the common one.
+Shares: the common model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; validation samples with `fine_tune_after`.
+Cost a round: `S` steps, a mean; with `fine_tune_after` a pass over the validation samples.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Any

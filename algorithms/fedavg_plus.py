@@ -8,6 +8,16 @@ From `switch_s` on the step of a star or a round is w <- w + epsilon (mean - w) 
 one, published as `trained`.
 Departures: a star's own model is the w of the step. In rounds every node takes the server's step
 itself, from the w that it adopted last: the same where no message is lost.
+
+Personalizes: the model, by gentler local training from `switch_s` on.
+Shares: the common model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
+`2 * b * theta` a peer and exchange.
+Needs: equal architectures; a time to switch at.
+Cost a round: `S` steps, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model; a star mixes the answers that
+came.
 """
 
 from typing import Any

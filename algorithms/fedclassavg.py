@@ -19,6 +19,14 @@ Readings and departures:
   that are alike.
 - Contrast is of what the head gets; in the code the head begins with a ReLU that comes after.
 - The mean is by training samples (the paper's code); `weights = "equal"` is MAPL's.
+
+Personalizes: the base.
+Shares: the head.
+Sends: `b * head + 32` a neighbour; with a server `b * head + 32` up, `b * head` down.
+Needs: equal heads (bases may differ); a model of base and head.
+Cost a round: `S` steps on two views of each sample, a mean of heads.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Any, Literal

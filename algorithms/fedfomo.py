@@ -19,6 +19,14 @@ Readings and departures:
   of that round is dropped.
 - The norm is L2 over parameters; the code's default is L1 (`norm`).
 - Under schedules without rounds a peer's last word on whether it wants models stands.
+
+Personalizes: the whole model.
+Shares: whole models, on request.
+Sends: `b * theta` to each neighbour that wants it; with `downloads` 1 more to each neighbour.
+Needs: equal architectures; validation samples.
+Cost a round: `S` steps, 2 + d losses over the validation samples, a mean.
+Late or absent peers: weights are over those heard; by `absent` a peer's last model stands in.
+Wishes that come late stand where there are no rounds.
 """
 
 from collections.abc import Sequence

@@ -18,6 +18,15 @@ Readings and departures:
 - ld = 1 and SGD in the paper; 0.1 and Adam as a baseline of MAPL.
 - Prediction is by the head, as MAPL reports it, or by the nearest C^j of the node's own classes
   (`predict = "prototype"`); until there are any, by the head.
+
+Personalizes: the whole model.
+Shares: the mean feature of each class.
+Sends: `k * (32 + b * F)` a neighbour; with a server `k * (32 + b * F)` up, `C * (32 + b * F)` down,
+C classes that any node holds.
+Needs: equal numbers of features (models may differ); a model of base and head.
+Cost a round: `S` steps, a pass over the training samples.
+Late or absent peers: prototypes are means over the holders heard; by `absent` a peer's last ones
+stand in. Without any, training goes on by cross-entropy alone or towards the last ones.
 """
 
 from collections.abc import Mapping, Sequence

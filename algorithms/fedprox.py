@@ -7,6 +7,14 @@ averaged. `strength` is 0.01 as a baseline of pFedGraph, 0.1 of DPFL.
 `fine_tune`: FedProx-FT, whose model to report is the one after local training; with
 `fine_tune_after` as `fedavg_ft` says.
 Departures: the norm is over trained parameters, not over running statistics.
+
+Personalizes: nothing; with `fine_tune` the model after local training.
+Shares: the common model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; validation samples with `fine_tune_after`.
+Cost a round: `S` steps, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Any

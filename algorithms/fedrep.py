@@ -17,6 +17,14 @@ Readings and departures:
 - The mean is by training samples; `weights = "equal"` is Algorithm 1, of equal sizes.
 - All clients take part. Heads start at the node's initial model, as its base does.
 - Running statistics (BatchNorm) stay with the node; the base's training changes them.
+
+Personalizes: the head.
+Shares: the base.
+Sends: `b * base + 32` a neighbour; with a server `b * base + 32` up, `b * base` down.
+Needs: equal architectures; a model of base and head.
+Cost a round: `S + H` steps, H those of the head; a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model; the head is its own in any case.
 """
 
 from dataclasses import replace

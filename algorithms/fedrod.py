@@ -19,6 +19,14 @@ Readings and departures:
 - Personal heads start as the generic one does, and use the same optimiser and rate.
 - The mean is by training samples. All clients take part.
 - Running statistics (BatchNorm) stay with the node.
+
+Personalizes: a second head, beside the generic one.
+Shares: base and generic head; with `share = "backbone"` the base alone.
+Sends: `b * P + 32` a neighbour; with a server `b * P + 32` up, `b * P` down.
+Needs: equal architectures; a model of base and head.
+Cost a round: `S` steps, a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from dataclasses import replace

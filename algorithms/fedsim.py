@@ -7,6 +7,14 @@ head as the shared part, as a baseline of Mukherjee, Simonetto and Jamali-Rad 20
 Heads must be alike, backbones need not. The model after averaging is published as `mixed`, the one
 before as `trained`.
 Departures: none known; the mean is plain as in MAPL, `weights = "sizes"` is FedAvg's.
+
+Personalizes: the base.
+Shares: the head.
+Sends: `b * head + 32` a neighbour; with a server `b * head + 32` up, `b * head` down.
+Needs: equal heads (bases may differ); a model of base and head.
+Cost a round: `S` steps, a mean of heads.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Literal

@@ -22,6 +22,15 @@ Readings and departures:
   momentum 0.5, batches of 10; its 20 % of nodes a round are for the schedule to say.
 - The model after averaging is published as `mixed`, the one before as `trained`.
 - Absent nodes: the mean is over those heard (`AbsenceParams`).
+
+Personalizes: the whole model, alike among linked nodes.
+Shares: whole models, and once the centres of encoded samples.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down;
+`k * b * F` more up in the first `announce` rounds.
+Needs: equal architectures; a common initial model; a model of base and head.
+Cost a round: `S` steps, a mean a node; once k-means over the encoded training samples.
+Late or absent peers: the mean is over linked nodes that were heard; whoever's centres were lost is
+linked to nobody, so `announce` them in several rounds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

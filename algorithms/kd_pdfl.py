@@ -17,6 +17,15 @@ Readings where the paper is silent or contradicts itself (each an option where o
   printed c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
 - All nodes start from a common random model; the printed theta = 0 would only train a bias.
 - Who trains in exchange slots, what a peer does with the star's model: see `StarParams`.
+
+Personalizes: the whole model.
+Shares: whole models, of peers that are asked.
+Sends: `2 * b * theta` a peer and exchange: one to the star, one back.
+Needs: equal architectures.
+Cost a round: `1` step a slot; in an exchange the star computes outputs of all models on one
+minibatch, and a mean.
+Late or absent peers: peers that do not answer are left out; by `absent` their weight stays with the
+star, or their last model stands in.
 """
 
 from collections.abc import Sequence

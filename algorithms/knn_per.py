@@ -20,6 +20,14 @@ Readings and departures:
 - ld is one number for all nodes, as in both baselines; the paper tunes each node's on validation
   samples.
 - Computing the memory anew for each w takes no virtual time.
+
+Personalizes: the prediction, by the training samples that are nearest in features.
+Shares: the common model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; a model of base and head.
+Cost a round: `S` steps, a mean, a pass over the samples remembered.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Any, Literal

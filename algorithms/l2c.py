@@ -20,6 +20,14 @@ Readings and departures:
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Running statistics of a model stay with its node.
 - Absent and late peers: see `Collaborators`.
+
+Personalizes: the whole model.
+Shares: updates, weighted by what lowers the validation loss.
+Sends: `b * theta` a collaborator (all neighbours until `prune_after`), and a word to those dropped.
+Needs: equal architectures; validation samples; a common initial model.
+Cost a round: `S` steps, `mixing_steps` gradients over the validation samples, a mean.
+Late or absent peers: updates count once, and weights of peers without a new one learn nothing; by
+`absent` their weight goes to the others, to the own update, or their last update counts again.
 """
 
 from collections.abc import Sequence

@@ -3,6 +3,13 @@
 Trains in the slots in which the nodes of a star exchange train, so that under `star` it makes as
 many local steps as KD-PDFL and its baselines; under `rounds`, or with `pace = "rounds"`, a round's
 local training whenever it wakes, as the round baselines do.
+
+Personalizes: the whole model.
+Shares: nothing.
+Sends: `0`, never a message.
+Needs: nothing (models may differ).
+Cost a round: `S` steps; under a star a step a slot.
+Late or absent peers: nothing changes.
 """
 
 from netsim import api

@@ -26,6 +26,15 @@ Readings and departures:
 - The baseline papers do not name the variant; pFedGraph's code is FO, the default here.
 - delta is 0.001 unless given.
 - All clients take part; the mean is by training samples (`weights = "equal"` is Algorithm 1).
+
+Personalizes: the model, by one gradient step from the common one.
+Shares: the common model.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures.
+Cost a round: `S` steps of two gradients (`hessian_free`: four), a mean; with `adapt` a gradient
+over the training samples.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from collections.abc import Iterator

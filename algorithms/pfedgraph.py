@@ -33,6 +33,15 @@ Readings and departures:
 - Over lossy links (`AbsenceParams`) the graph is solved over those heard, as the code does
   with sampled clients; under `absent = "self"` as large a part of the weight as the others that are
   missing stays with the node's own model.
+
+Personalizes: the whole model.
+Shares: whole models, weighted by likeness of updates and size.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * (theta + P)` down (`b *
+theta` with `direction = "approx"`).
+Needs: equal architectures; a common initial model.
+Cost a round: `S` steps, two means a node.
+Late or absent peers: the graph is solved over those heard; by `absent` the weight of others stays
+with the own model, or last models stand in. A client without an answer goes on from its own model.
 """
 
 import operator

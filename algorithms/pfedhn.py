@@ -29,6 +29,14 @@ Readings and departures:
 - Each Delta_j is applied once; one older than `max_age_s` is not. There is nothing else that an
   absent node could mean.
 - The model to report is theta_i, published as `mixed`; theta~_i is `trained`.
+
+Personalizes: the whole model, generated from an embedding of the node.
+Shares: a hypernetwork; what is sent are changes of models.
+Sends: `b * P` a neighbour; with a server `b * P` up, `b * P` down.
+Needs: equal architectures; memory for a hypernetwork of about 100 P numbers.
+Cost a round: `S` steps; a step of the hypernetwork for each change heard.
+Late or absent peers: a change that is not heard is a step less; among peers copies of the
+hypernetwork then differ.
 """
 
 from collections.abc import Mapping

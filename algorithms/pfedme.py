@@ -23,6 +23,14 @@ Readings and departures:
   message is lost.
 - The mean is by training samples; `weights = "equal"` is Algorithm 1. All clients take part.
 - Running statistics (BatchNorm) stay with the node.
+
+Personalizes: a second whole model theta_i, near the common one.
+Shares: w, a model without running statistics.
+Sends: `b * P + 32` a neighbour; with a server `b * P + 32` up, `b * P` down.
+Needs: equal architectures.
+Cost a round: `K * S` steps, K `inner_steps`; a mean.
+Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
+stands in. A client without an answer goes on from its own model.
 """
 
 from typing import Literal

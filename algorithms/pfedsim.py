@@ -21,6 +21,15 @@ Readings and departures:
 - What arrives while a client trains replaces what was trained of it, whatever `on_arrival`.
 - The model after averaging is published as `mixed`, the one before as `trained`.
 - Absent nodes: weights are over those heard (`AbsenceParams`).
+
+Personalizes: the head; in the last phase base weights too.
+Shares: whole models; bases in the last phase.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down, later
+`b * base` down.
+Needs: equal architectures; a model of base and head; half the number of rounds.
+Cost a round: `S` steps, a mean a node.
+Late or absent peers: weights are over those heard; by `absent` the weight of others stays with the
+own model, or last models stand in.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

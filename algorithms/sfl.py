@@ -27,6 +27,15 @@ Readings and departures:
   regularizer towards the aggregated model; 0 for pFedGraph's baseline. The one towards a global
   model is left out, and so is the noise that the code adds.
 - Absent nodes: the graph is restricted to those heard (`AbsenceParams`).
+
+Personalizes: the whole model.
+Shares: whole models, mixed along a graph.
+Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Needs: equal architectures; `edges`, or a graph that is learned.
+Cost a round: `S` steps, a mean a node; `graph = "learned"`: `graph_iterations` steps on K x K
+numbers.
+Late or absent peers: the graph is restricted to those heard; by `absent` the weight of others stays
+with the own model, or last models stand in.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,0 +1,196 @@
+"""Writes docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
+
+What a method is like stands in the header of its file, in fields that begin a line and end at the
+next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from
+the module itself. `tests/test_methods_guide.py` holds the fields against what runs do, and this
+document against the headers.
+"""
+
+import argparse
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from pydantic_core import PydanticUndefined
+
+from netsim.protocols.declaration import declaration_of
+from netsim.registry import Table
+from netsim.scenario.algorithm_files import algorithms
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "docs" / "methods.md"
+
+FIELDS = ("Personalizes", "Shares", "Sends", "Needs", "Cost a round", "Late or absent peers")
+FORMULA = re.compile(r"`([^`]*)`")
+UNEQUAL = "may differ"
+VALIDATION = "validation samples"
+
+PREFACE = """\
+# Methods: which one for what
+
+Written by `tools/methods.py` from the headers of `algorithms/*.py`; change those, then run it.
+
+All methods train under every schedule unless the table says otherwise: `rounds` with a barrier,
+and `poisson`, `periodic` or `star` without one, where a node mixes the freshest that has come when
+it wakes. Where it says *server*, a node of role `server` can take part: nodes then send to it alone,
+and it answers; without one they send to each other, and over a complete topology that loses nothing
+the numbers are the same.
+
+Formulas are bits that one node sends one neighbour in a round, if not said otherwise. *b* bits a
+number (`[training] parameter_bits`, 32), *theta* numbers of a model, its running statistics
+included, *P* its parameters, *base* and *head* those of its two parts; *C* classes, *k* classes that
+the node holds, *F* features that the head takes; *N* nodes, *d* neighbours, *S* local steps of a
+round. Losses, gradients and passes over samples take no virtual time; steps do. Headers and
+acknowledgements of a radio come on top.
+
+What a peer means whose message is late or lost is for each method's `absent` to say: its weight
+is shared by the others (`renormalise`), stays with the node (`self`), or its last message stands in
+(`last`), unless that is older than `max_age_s`.
+"""
+
+
+class Method(NamedTuple):
+    """One method, as its file describes it.
+
+    Attributes
+    ----------
+    kind : str
+        The file's name.
+    title : str
+        What comes before the colon of its first line.
+    idea : str
+        What comes after it.
+    source : str
+    fields : dict of str to str
+        By the names in `FIELDS`.
+    schedules : tuple of str or None
+        None: all of them.
+    knows_servers, needs_values : bool
+    parameters : dict of str to object
+        Defaults; `...` where one must be given.
+    """
+
+    kind: str
+    title: str
+    idea: str
+    source: str
+    fields: dict[str, str]
+    schedules: tuple[str, ...] | None
+    knows_servers: bool
+    needs_values: bool
+    parameters: dict[str, Any]
+
+    def formulas(self, field: str) -> list[str]:
+        """What stands between backquotes in a field and is a formula, in its order."""
+        found = FORMULA.findall(self.fields[field])
+        return [f for f in found if re.fullmatch(r"[\w\s()*+/-]+", f) and f not in self.parameters]
+
+
+def method(kind: str, module: ModuleType) -> Method:
+    """Read a module's header, declaration and parameters.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing.
+    """
+    text = inspect.getdoc(module) or ""
+    title, _, idea = text.split("\n\n")[0].replace("\n", " ").partition(": ")
+    fields = {name: field(text, name) for name in FIELDS}
+    missing = [name for name, value in fields.items() if not value]
+    if missing:
+        raise ValueError(f"{kind}: the header lacks {', '.join(missing)}")
+    declared = declaration_of(module.processes)
+    return Method(
+        kind,
+        title,
+        idea[:1].upper() + idea[1:],
+        field(text, "Source"),
+        fields,
+        declared.schedules,
+        declared.knows_servers,
+        declared.needs_values,
+        {n: default(f) for n, f in module.Params.model_fields.items()},
+    )
+
+
+def field(text: str, name: str) -> str:
+    """A field of a header as one line; empty if it is not there."""
+    ends = "|".join(map(re.escape, FIELDS))
+    found = re.search(rf"^{re.escape(name)}: (.*?)(?=\n(?:{ends}): |\n\n|\Z)", text, re.M | re.S)
+    return " ".join(found[1].split()) if found else ""
+
+
+def default(info: Any) -> Any:
+    """A parameter's default, `...` without one."""
+    value = info.get_default(call_default_factory=True)
+    return ... if value is PydanticUndefined else value
+
+
+def methods() -> list[Method]:
+    """All methods, by name."""
+    return [method(kind, module) for kind, module in sorted(algorithms().items())]
+
+
+def guide() -> str:
+    """The whole document."""
+    known = methods()
+    head = "| Method | In a line | Personal | Bits | Steps | Server | Schedules | Validation | Models |"
+    rows = [head, "|" + "---|" * (head.count("|") - 1), *map(row, known)]
+    return "\n".join([PREFACE, "## To choose from", "", *rows, "", *map(section, known)])
+
+
+def row(m: Method) -> str:
+    """A line of the table to choose from."""
+    cells = (
+        f"[`{m.kind}`](#{m.kind})",
+        m.idea.removesuffix("."),
+        m.fields["Personalizes"].split(";")[0].split(", ")[0].removesuffix("."),
+        next(f"`{f}`" for f in m.formulas("Sends")),
+        next((f"`{f}`" for f in m.formulas("Cost a round")), ""),
+        "with or without" if m.knows_servers else "without",
+        "all" if m.schedules is None else ", ".join(m.schedules),
+        "yes" if is_listed(m, VALIDATION) else "",
+        UNEQUAL if UNEQUAL in m.fields["Needs"] else "equal",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def is_listed(m: Method, need: str) -> bool:
+    """Whether a method always needs something."""
+    return any(part.strip(" .") == need for part in m.fields["Needs"].split(";"))
+
+
+def section(m: Method) -> str:
+    """All about one method."""
+    lines = [f"## {m.kind}", "", f"**{m.title}.** {m.idea}", "", f"{m.source}", ""]
+    lines += [f"- **{name}:** {value}" for name, value in m.fields.items()]
+    lines.append(f"- **Timing only:** {'no' if m.needs_values else 'can be played'}")
+    shown = ", ".join(
+        f"`{n}`" if v is ... else f"`{n} = {literal(v)}`" for n, v in m.parameters.items()
+    )
+    lines += [f"- **Parameters:** {shown or 'none'}", ""]
+    return "\n".join(lines)
+
+
+def literal(value: Any) -> str:
+    """A default as a scenario would have it, a dash for None."""
+    if isinstance(value, Table):
+        return "{...}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return "-" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def main() -> None:
+    """Write the guide."""
+    argparse.ArgumentParser(description=main.__doc__).parse_args()
+    GUIDE.write_text(guide(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
