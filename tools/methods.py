@@ -23,6 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "docs" / "methods.md"
 
 FIELDS = ("Personalizes", "Shares", "Sends", "Needs", "Cost a round", "Late or absent peers")
+COLUMNS = (
+    *("Method", "In a line", "Personal", "Bits", "Steps"),
+    *("Server", "Schedules", "Validation", "Models"),
+)
 FORMULA = re.compile(r"`([^`]*)`")
 UNEQUAL = "may differ"
 VALIDATION = "validation samples"
@@ -34,15 +38,15 @@ Written by `tools/methods.py` from the headers of `algorithms/*.py`; change thos
 
 All methods train under every schedule unless the table says otherwise: `rounds` with a barrier,
 and `poisson`, `periodic` or `star` without one, where a node mixes the freshest that has come when
-it wakes. Where it says *server*, a node of role `server` can take part: nodes then send to it alone,
-and it answers; without one they send to each other, and over a complete topology that loses nothing
-the numbers are the same.
+it wakes. *With or without* a server: a node of role `server` can take part. Nodes then send to it
+alone, and it answers; without one they send to each other, and over a complete topology that loses
+nothing the numbers are the same.
 
 Formulas are bits that one node sends one neighbour in a round, if not said otherwise. *b* bits a
 number (`[training] parameter_bits`, 32), *theta* numbers of a model, its running statistics
-included, *P* its parameters, *base* and *head* those of its two parts; *C* classes, *k* classes that
-the node holds, *F* features that the head takes; *N* nodes, *d* neighbours, *S* local steps of a
-round. Losses, gradients and passes over samples take no virtual time; steps do. Headers and
+included, *P* its parameters, *base* and *head* those of its two parts; *C* classes, *k* classes
+that the node holds, *F* features that the head takes; *N* nodes, *d* neighbours, *S* local steps of
+a round. Losses, gradients and passes over samples take no virtual time; steps do. Headers and
 acknowledgements of a radio come on top.
 
 What a peer means whose message is late or lost is for each method's `absent` to say: its weight
@@ -137,8 +141,7 @@ def methods() -> list[Method]:
 def guide() -> str:
     """The whole document."""
     known = methods()
-    head = "| Method | In a line | Personal | Bits | Steps | Server | Schedules | Validation | Models |"
-    rows = [head, "|" + "---|" * (head.count("|") - 1), *map(row, known)]
+    rows = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS), *map(row, known)]
     return "\n".join([PREFACE, "## To choose from", "", *rows, "", *map(section, known)])
 
 

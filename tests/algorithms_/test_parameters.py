@@ -1,0 +1,313 @@
+"""Every parameter of every method counts: another value changes a run, or is refused."""
+
+import typing
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from netsim.errors import NetsimError
+from netsim.learning.refs import Ref
+from netsim.scenario.algorithm_files import algorithms
+
+FIELDS = {kind: module.Params.model_fields for kind, module in algorithms().items()}
+
+NODES = 4
+WORLD = {
+    "horizon_s": 179.0,
+    "metrics": {"every_s": 179.0, "weights": False},
+    "nodes": {"count": NODES},
+    "exchange": {"schedule": "rounds", "interval_s": 60.0},
+    "compute": {"kind": "fixed", "step_s": 0.01},
+    "model": {"kind": "mlp", "hidden": [6]},
+    "training": {"learning_rate": 0.2, "batch_size": 8},
+    "data": {
+        "kind": "digits",
+        "validation": 0.3,
+        "partition": {
+            "kind": "class_mix",
+            "alpha": 0.3,
+            "train_min": 20,
+            "train_max": 40,
+            "test_samples": 5,
+        },
+    },
+}
+LOST = {"link": {"loss": 0.4, "latency_s": 0.01}}
+STAR = {"exchange": {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 4}}
+PERIODIC = {"exchange": {"schedule": "periodic", "period_s": 30.0, "slot_s": 1.0}}
+LATE = {"link": {"latency_s": 0.01}}
+MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
+CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
+
+TUNED = {"fine_tune_after": 1}
+LEARNED = {"graph": "learned"}
+SHRINKS = {"prune_after": 1, "kept_peers": 1}
+GRAPH = {"warmup_rounds": 0}
+NORM = {"step": "norm"}
+
+CHANGES = {
+    "absent": ({"absent": "last"}, LOST),
+    "max_age_s": ({"max_age_s": 0.001}, LOST),
+    "local_epochs": ({"local_epochs": 2}, {}),
+    "local_steps": ({"local_steps": 3}, {}),
+    "augment": ({"augment": True}, {}),
+    "weights": ({"weights": "equal"}, {}),
+    "pace": ({"pace": "rounds"}, PERIODIC),
+    "timeout_s": ({"timeout_s": 0.005}, STAR | LATE),
+    "tries": ({"tries": 3}, STAR | LOST),
+    "broadcast": ({"broadcast": "cache"}, STAR),
+    "uninvolved_train": ({"uninvolved_train": True}, STAR),
+    "strength": ({"strength": 0.7}, {}),
+    "prune_after": ({"kept_peers": 1, "prune_after": 1}, {}, {"kept_peers": 1, "prune_after": 2}),
+    "kept_peers": ({"kept_peers": 1}, {}, {"kept_peers": 2, "prune_after": 1}),
+    "mixing_learning_rate": ({"mixing_learning_rate": 0.9}, {}),
+    "mixing_weight_decay": ({"mixing_weight_decay": 5.0}, {}),
+    "mixing_steps": ({"mixing_steps": 3}, {}),
+    "fine_tune_after": (TUNED, {}),
+    "fine_tune_epochs": ({"fine_tune_epochs": 1}, {}, TUNED),
+}
+"""What to change for a parameter, in which world (beside `WORLD`), and from which other values."""
+
+OWN = {
+    "apfl": {
+        "alpha": ({"alpha": 0.9}, {}),
+        "adaptive": ({"adaptive": False}, {}),
+        "alpha_learning_rate": ({"alpha_learning_rate": 2.0}, {}),
+    },
+    "cfl": {
+        "eps_1": ({"eps_1": 9.0}, {}, {"eps_1": 0.0, "eps_2": 0.0}),
+        "eps_2": ({"eps_2": 99.0}, {}, {"eps_1": 9.0, "eps_2": 0.0}),
+        "linkage": ({"linkage": "single"}, "many", {"eps_1": 9.0, "eps_2": 0.0}),
+    },
+    "cga": {
+        "momentum": ({"momentum": 0.1}, {}),
+        "nesterov": ({"nesterov": True}, {}),
+        "margin": ({"margin": 0.5}, {}),
+        "by_tensor": ({"by_tensor": True}, {}, {"local_epochs": 2}),
+    },
+    "dpfl": {
+        "timeout_s": ({"timeout_s": 0.005}, LATE),
+        "tries": ({"tries": 1}, LOST),
+        "poll_s": ({"poll_s": 0.001}, {}),
+        "budget": ({"budget": 1}, {}),
+        "budget_counts_self": ({"budget_counts_self": False}, {}, {"budget": 1}),
+        "initial_epochs": ({"initial_epochs": 3}, {}),
+        "period": ({"period": 3}, "many"),
+        "absent": ({"absent": "self"}, "many, some lost"),
+        "between": ({"between": "silent"}, {}, {"period": 3}),
+        "candidates": ({"candidates": "peers"}, LATE),
+        "optimizer": ({"optimizer": "fresh"}, "momentum"),
+        "decay": ({"decay": 0.5, "decay_every": 1}, {}, {"decay_every": 1}),
+        "decay_every": ({"decay_every": 2}, {}, {"decay": 0.5, "decay_every": 1}),
+    },
+    "fedamp": {
+        "heuristic": ({"heuristic": True}, {}),
+        "strength": ({"strength": 0.3}, {}),
+        "sigma": ({"sigma": 5.0}, {}),
+        "alpha": ({"alpha": 0.3}, {}),
+        "own_weight": ({"own_weight": 0.8}, {}, {"heuristic": True}),
+        "compare": ({"compare": "models"}, {}, {"heuristic": True}),
+    },
+    "fedavg_plus": {
+        "switch_s": ({"switch_s": 120.0}, {}),
+        "epsilon": ({"epsilon": 0.9}, {}),
+        "fine_tune_learning_rate": ({"fine_tune_learning_rate": 0.1}, {}),
+    },
+    "fedclassavg": {
+        "rho": ({"rho": 9.0}, {}, {"local_epochs": 2}),
+        "contrast": ({"contrast": "mapl"}, {}),
+        "temperature": ({"temperature": 1.0}, {}),
+        "base_temperature": ({"base_temperature": 1.0}, {}),
+        "augmentation": ({"augmentation": {"crop_min": 0.9}}, {}),
+    },
+    "fedfomo": {
+        "downloads": ({"downloads": 1}, {}),
+        "epsilon": ({"epsilon": 1.0}, {}, {"downloads": 1, "epsilon": 0.0}),
+        "epsilon_decay": (
+            {"epsilon_decay": 0.0},
+            {},
+            {"downloads": 1, "epsilon_decay": 1.0, "epsilon": 1.0},
+        ),
+        "norm": ({"norm": "l1"}, {}),
+        "absent": ({"absent": "last"}, "many, some lost"),
+    },
+    "fedproto": {"predict": ({"predict": "prototype"}, {})},
+    "fedprox": {
+        "fine_tune": ({"fine_tune": True}, {}),
+        "fine_tune_after": (TUNED, {}, {"fine_tune": True}),
+        "fine_tune_epochs": ({"fine_tune_epochs": 1}, {}, {"fine_tune": True, **TUNED}),
+    },
+    "fedrep": {"head_epochs": ({"head_epochs": 2}, {}), "head_steps": ({"head_steps": 1}, {})},
+    "fedsim": {"weights": ({"weights": "sizes"}, {})},
+    "fedrod": {"share": ({"share": "backbone"}, {})},
+    "flt": {
+        "threshold": ({"threshold": 0.0}, {}),
+        "iterations": ({"iterations": 1}, {}),
+        "announce": ({"announce": 2}, {}),
+    },
+    "kd_pdfl": {
+        "mu1": ({"mu1": 5.0}, STAR, NORM),
+        "mu2": ({"mu2": 5.0}, STAR, NORM),
+        "c_base": ({"c_base": 50.0}, STAR),
+        "delta": ({"delta": 3.0}, STAR, NORM),
+        "distance": ({"distance": "wasserstein1"}, STAR, NORM),
+        "cost": (
+            {"cost": [[0.0 if a == b else 3.0 + a + b for a in range(10)] for b in range(10)]},
+            STAR,
+            NORM | {"distance": "wasserstein1"},
+        ),
+        "outputs": ({"outputs": "logits"}, STAR, NORM),
+        "step": (NORM, STAR),
+        "absent": ({"absent": "last"}, STAR | LOST),
+        "max_age_s": ({"max_age_s": 0.001}, STAR | LATE),
+    },
+    "knn_per": {
+        "neighbours": ({"neighbours": 3}, {}),
+        "knn_weight": ({"knn_weight": 0.6}, {}),
+        "votes": ({"votes": "softmax"}, {}),
+        "memory": ({"memory": 5}, {}),
+    },
+    "l2c": {"first_logit": ({"first_logit": 3.0}, {})},
+    "mapl": {
+        "warmup_rounds": (GRAPH, {}),
+        "temperature": ({"temperature": 1.0}, {}),
+        "graph_steps": ({"graph_steps": 3}, {}, GRAPH),
+        "lam": ({"lam": 0.0}, {}, GRAPH),
+        "mu": ({"mu": 9.0}, {}, GRAPH),
+        "beta": ({"beta": 9.0}, {}, GRAPH),
+        "graph_learning_rate": ({"graph_learning_rate": 0.01}, {}, GRAPH),
+        "barrier": ({"barrier": "active"}, {}, GRAPH),
+        "delta": ({"delta": 9.0}, {}, GRAPH | {"barrier": "active"}),
+        "heads": ({"heads": "active"}, {}, GRAPH | {"graph_learning_rate": 1.0, "lam": 0.11}),
+        "mix_backbones": ({"mix_backbones": True}, {}),
+        "augmentation": ({"augmentation": {"crop_min": 0.9}}, {}),
+    },
+    "meta_l2c": {
+        "activation": ({"activation": "none"}, {}),
+        "normalise": ({"normalise": True}, {}),
+        "encoder": ({"encoder": "there is none.npz"}, "refused"),
+        "learn_encoder": ({"learn_encoder": False}, {}),
+    },
+    "per_fedavg": {
+        "alpha": ({"alpha": 0.2}, {}),
+        "variant": ({"variant": "exact"}, {}),
+        "delta": ({"delta": 0.1}, {}, {"variant": "hessian_free", "alpha": 0.2}),
+        "adapt": ({"adapt": False}, {}),
+    },
+    "pfedgraph": {
+        "steps": ({"steps": 6}, {}),
+        "alpha": ({"alpha": 0.1}, {}),
+        "lam": ({"lam": 0.9}, {}),
+        "threshold": ({"threshold": 0.1}, {}),
+        "layers": ({"layers": "fc"}, "normalised"),
+        "direction": ({"direction": "approx"}, {}, {"lam": 0.9}),
+        "sign": ({"sign": "code"}, {}, {"lam": 0.9}),
+    },
+    "pfedhn": {
+        "visits": ({"visits": 1}, {}),
+        "embedding": ({"embedding": 5}, {}),
+        "hidden": ({"hidden": 7}, {}),
+        "hidden_layers": ({"hidden_layers": 1}, {}),
+        "rate": ({"rate": 0.1}, {}),
+        "momentum": ({"momentum": 0.1}, {}),
+        "decay": ({"decay": 0.5}, {}),
+        "clip": ({"clip": 0.01}, {}),
+        "max_age_s": ({"max_age_s": 0.001}, LATE),
+    },
+    "pfedme": {
+        "inner_steps": ({"inner_steps": 2}, {}),
+        "inner_learning_rate": ({"inner_learning_rate": 0.1}, {}),
+        "outer_learning_rate": ({"outer_learning_rate": 0.05}, {}),
+        "beta": ({"beta": 0.5}, {}),
+        "report": ({"report": "w"}, {}),
+        "local_epochs": ({"local_epochs": 2}, "refused"),
+    },
+    "pfedsim": {"general_rounds": ({"general_rounds": 2}, {})},
+    "sfl": {
+        "graph": (LEARNED, {}),
+        "edges": ({"edges": [[0, 1], [1, 2], [2, 3]]}, {}),
+        "layers": ({"layers": 1}, {}, {"edges": [[0, 1], [1, 2], [2, 3]]}),
+        "mixing": ({"mixing": 0.5}, {}),
+        "learned_part": ({"learned_part": 0.9}, {}, LEARNED),
+        "nearest": ({"nearest": 1}, {}, LEARNED),
+        "embedding": ({"embedding": 3}, {}, LEARNED),
+        "graph_iterations": ({"graph_iterations": 2}, {}, LEARNED),
+        "graph_rate": ({"graph_rate": 0.5}, {}, LEARNED),
+    },
+}
+"""The same for parameters of single methods; `"refused"` where the change must be an error."""
+
+WORLDS = {
+    "momentum": {"training": WORLD["training"] | {"momentum": 0.9}},
+    "normalised": {"model": {"kind": "iot_mlp", "hidden": 6}},
+    "many": {"nodes": {"count": 9}},
+    "many, some lost": {"nodes": {"count": 9}, "link": {"loss": 0.2, "latency_s": 0.01}},
+}
+
+
+def values_of(kind, field):
+    """All values of a parameter that is a choice, else None."""
+    found = typing.get_args(FIELDS[kind][field].annotation)
+    is_choice = typing.get_origin(FIELDS[kind][field].annotation) is typing.Literal
+    return found if is_choice else None
+
+
+CASES = [
+    (kind, field)
+    for kind, fields in FIELDS.items()
+    for field in fields
+    if values_of(kind, field) is None or len(values_of(kind, field)) > 1
+]
+
+
+def change_of(kind, field):
+    """The change, the world and the values that it starts from."""
+    found = OWN.get(kind, {}).get(field) or CHANGES[field]
+    change, world, base = (*found, {})[:3]
+    return change, world, base
+
+
+def test_every_parameter_of_every_method_is_here():
+    absent = [(k, f) for k, f in CASES if f not in OWN.get(k, {}) and f not in CHANGES]
+    assert absent == []
+    assert [(k, f) for k in OWN for f in OWN[k] if f not in FIELDS[k]] == []
+
+
+def fingerprint(run, folder):
+    """All that a run shows: its messages and the models published, with what predicts."""
+    log = folder / "messages"
+    columns = ["t_sent_s", "src", "dst", "kind", "bits", "outcome"]
+    sent = pd.read_parquet(log)[columns].values.tolist() if log.exists() else []
+    shown = [
+        (i, stage, p.predict, array_of(p.ref), *(array_of(g) for g in p.given))
+        for i, node in enumerate(run.parts)
+        for stage, p in node.publishing.published.items()
+    ]
+    return sent, shown
+
+
+def array_of(value):
+    """Numbers as bytes, so that results can be compared by ==."""
+    if not isinstance(value, Ref):
+        return value
+    return np.round(value.tensor().double().numpy(), 9).tobytes()
+
+
+@pytest.mark.thinned(5)
+@pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda case: str(case))
+def test_another_value_changes_a_run_or_is_refused(play, tmp_path, kind, field):
+    change, where, base = change_of(kind, field)
+    plain = {"kind": kind, **MUST.get(kind, {}), **CHEAP.get(kind, {}), **base}
+    if field == "max_age_s" and "absent" in FIELDS[kind] and "last" in values_of(kind, "absent"):
+        plain |= {"absent": "last"}
+    world = WORLD | (where if isinstance(where, dict) else WORLDS.get(where, {}))
+    if where == "refused":
+        with pytest.raises((NetsimError, ValueError)):
+            play(plain | change, **world)
+        return
+    runs = [
+        fingerprint(play(algorithm, tmp_path / str(n), **world), tmp_path / str(n))
+        for n, algorithm in enumerate((plain, plain | change))
+    ]
+    assert runs[0] != runs[1]
