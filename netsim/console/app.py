@@ -111,7 +111,9 @@ def sweep(
     seeds: Annotated[
         str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
     ] = None,
-    select: Annotated[str | None, typer.Option(help="Metric that chooses the best trial.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Metric that chooses the best trial or point.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
     show: Show = None,
     target: Target = None,

@@ -153,10 +153,9 @@ def _conclude(
     swept = _swept(scenario.sweep, scenario.seed)
     lines = sweep_comparison.compare_points(top, swept)
     write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
-    best = {}
-    if scenario.sweep.trials:
-        best = best_trials(outcomes, scenario.sweep.select, top)
-    else:
+    select = scenario.sweep.chosen_by
+    best = best_trials(outcomes, select, top) if select else {}
+    if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
         figure = sweep_figure.draw(
@@ -171,10 +170,10 @@ def _conclude(
     console.print(_table(lines, swept))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
-        line = f"  {scenario.sweep.select} {found['score']:.4g} at {found['point']}: {options}"
+        line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"
         console.print(Text(f"best {algorithm}", style="bold") + Text(line))
-    if scenario.sweep.trials and not best:
-        console.print(f"no run has the metric {scenario.sweep.select}: no best trial")
+    if select and not best:
+        console.print(f"no run has the metric {select}: no best trial")
     console.print(Text("results in ") + Text(str(top), style="bold"))
 
 

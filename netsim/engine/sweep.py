@@ -154,8 +154,8 @@ def plan(
             f"{draft.path}: [sweep] show = {shown(learned[0])}: takes learning, so --timing-only "
             "does not tell"
         )
-    select = sweep.select
-    if sweep.trials and "validation" in select and scenario.data.validation == 0:
+    select = sweep.chosen_by
+    if select and "validation" in select and scenario.data.validation == 0:
         problems.append(
             f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '
             "set [data] validation, such as 0.2"

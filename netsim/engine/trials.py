@@ -1,4 +1,4 @@
-"""The best of a sweep's random trials, algorithm by algorithm."""
+"""The best of a sweep's points, random trials or a grid's, algorithm by algorithm."""
 
 import json
 import statistics

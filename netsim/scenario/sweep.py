@@ -47,15 +47,16 @@ class Sweep(Table):
     """Many runs of one scenario: a grid (`over`), random trials (`draw`), seeds.
 
     Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
-    the best trial of an algorithm is chosen. `show` names the numbers that table and figure show;
-    `target` is an accuracy of which they tell when it was first reached.
+    the best trial of an algorithm is chosen, `accuracy_validation` if none is named, or, where one
+    is, the best point of a grid. `show` names the numbers that table and figure show; `target` is
+    an accuracy of which they tell when it was first reached.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     seeds: tuple[Index, ...] = ()
     trials: Count | None = None
     draw: dict[str, Draw] = {}
-    select: str = "accuracy_validation"
+    select: str | None = None
     jobs: Count | None = None
     show: tuple[str, ...] = ()
     target: Fraction | None = None
@@ -91,3 +92,8 @@ class Sweep(Table):
         if towards and self.target is None:
             raise ValueError(f"show has {towards[0]}: needs target, an accuracy such as 0.8")
         return self
+
+    @property
+    def chosen_by(self) -> str | None:
+        """The metric that chooses the best point; None: there is nothing to choose."""
+        return self.select or ("accuracy_validation" if self.trials else None)

@@ -224,6 +224,19 @@ def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
     ).read_text()
 
 
+def test_a_grid_selects_a_rate_on_validation_samples_if_asked_to(ok, here):
+    over = ("--over", "training.learning_rate=0.001,0.5,0.01", "--jobs", "1")
+    ok("sweep", "s.toml", *over, "--out", "plain")
+    assert not (here / "plain" / "best.json").exists()
+    result = ok("sweep", "s.toml", *over, "--select", "accuracy_validation", "--out", "chosen")
+    best = json.loads((here / "chosen" / "best.json").read_text())["alone"]
+    assert best["values"] == {"training.learning_rate": 0.5}
+    assert "--set training.learning_rate=0.5" in result.stdout
+    tried = pd.read_csv(here / "chosen" / "trials.csv")
+    assert len(tried) == 3
+    assert best["score"] == tried.score.max()
+
+
 def test_one_failing_point_leaves_the_others_and_ends_with_1(netsim, here):
     result = netsim(
         "sweep", "s.toml", "--over", "algorithm.trouble=none,error", "--jobs", "1", "--out", "swept"
