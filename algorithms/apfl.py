@@ -25,7 +25,7 @@ Personalizes: a second whole model v_i, and its weight a_i.
 Shares: the common model w.
 Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures.
-Cost a round: `S + 1` steps (`S` without `adaptive`) of two gradients each, a mean.
+Cost a round: `S + 1` steps (`S` without `adaptive`), S of them of two gradients; a mean.
 Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
 stands in. A client without an answer goes on from its own model.
 """

@@ -33,7 +33,8 @@ Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * the
 Needs: equal architectures; a common initial model.
 Cost a round: `S` steps, a mean a cluster.
 Late or absent peers: absent members have no say in a split and go with its larger part; the mean is
-over those heard.
+over those heard; by `absent` the weight of others stays with the own model, or last models stand
+in.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

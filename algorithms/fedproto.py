@@ -25,8 +25,8 @@ Sends: `k * (32 + b * F)` a neighbour; with a server `k * (32 + b * F)` up, `C *
 C classes that any node holds.
 Needs: equal numbers of features (models may differ); a model of base and head.
 Cost a round: `S` steps, a pass over the training samples.
-Late or absent peers: prototypes are means over the holders heard; by `absent` a peer's last ones
-stand in. Without any, training goes on by cross-entropy alone or towards the last ones.
+Late or absent peers: prototypes are means over the holders heard; by `absent` the own or a peer's
+last ones stand in. Without an answer training goes on towards the last ones.
 """
 
 from collections.abc import Mapping, Sequence

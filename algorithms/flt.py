@@ -29,8 +29,9 @@ Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * the
 `k * b * F` more up in the first `announce` rounds.
 Needs: equal architectures; a common initial model; a model of base and head.
 Cost a round: `S` steps, a mean a node; once k-means over the encoded training samples.
-Late or absent peers: the mean is over linked nodes that were heard; whoever's centres were lost is
-linked to nobody, so `announce` them in several rounds.
+Late or absent peers: the mean is over linked nodes that were heard; by `absent` the weight of
+others stays with the own model, or last models stand in. Whoever's centres were lost is linked to
+nobody, so `announce` them in several rounds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -26,7 +26,8 @@ Personalizes: the head; in the last phase base weights too.
 Shares: whole models; bases in the last phase.
 Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down, later
 `b * base` down.
-Needs: equal architectures; a model of base and head; half the number of rounds.
+Needs: equal architectures; a model of base and head; how many rounds are half of all
+(`general_rounds`).
 Cost a round: `S` steps, a mean a node.
 Late or absent peers: weights are over those heard; by `absent` the weight of others stays with the
 own model, or last models stand in.
