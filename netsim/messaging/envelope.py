@@ -7,11 +7,15 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from netsim.messaging.message import Message, Received, handed_to
 from netsim.recording.traffic_stats import Ages
 from netsim.units import NS_PER_S
+
+_received = partial(tuple.__new__, Received)
+"""`Received` of a tuple of all its fields, in half the time; there is one for every message."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,4 +71,4 @@ class Envelope:
         if self.ages is not None:
             self.ages.add(type(message).__name__, age_ns)
         mine, sent_s, age_s = handed_to(message, node), sent_ns / NS_PER_S, age_ns / NS_PER_S
-        return Received(mine, self.src, sent_s, age_s, self.round, self.arrived)
+        return _received((mine, self.src, sent_s, age_s, self.round, self.arrived))

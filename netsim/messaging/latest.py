@@ -1,5 +1,6 @@
 """Each peer's latest message: what an exchange gives under schedules without a barrier."""
 
+from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
@@ -13,13 +14,11 @@ Tag = tuple[type, int]
 class _Exchange:
     """Messages of one exchange by sender, and the senders whose latest nobody has seen yet."""
 
-    __slots__ = ("asked", "latest", "unseen")
+    __slots__ = ("latest", "unseen")
 
     def __init__(self) -> None:
         self.latest: dict[int, Envelope] = {}
         self.unseen: set[int] = set()
-        self.asked = False
-        """Whether the node has taken part in it."""
 
 
 class LatestMessages:
@@ -31,26 +30,22 @@ class LatestMessages:
 
     Attributes
     ----------
+    asked : set of Tag
+        The exchanges in which the node has taken part.
     superseded : int
         Messages that no process saw before a later one of the same sender took their place.
     """
 
     def __init__(self, node_id: int) -> None:
         self._id = node_id
-        self._exchanges: dict[Tag, _Exchange] = {}
+        self._exchanges: defaultdict[Tag, _Exchange] = defaultdict(_Exchange)
+        self.asked: set[Tag] = set()
         self.superseded = 0
-
-    def has_asked(self, tag: Tag) -> bool:
-        """Whether the node has taken part in an exchange."""
-        exchange = self._exchanges.get(tag)
-        return exchange is not None and exchange.asked
 
     def put(self, envelope: Envelope) -> None:
         """Keep a message that has come, unless one that was sent later came before it."""
-        exchange = self._exchanges.get(envelope.tag)
-        if exchange is None:
-            exchange = self._exchanges[envelope.tag] = _Exchange()
-        src, latest = envelope.src, exchange.latest
+        exchange, src = self._exchanges[envelope.tag], envelope.src
+        latest = exchange.latest
         if src in latest:
             if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
@@ -75,9 +70,9 @@ class LatestMessages:
         dict of int to Received
             By sender, ascending.
         """
-        exchange = self._exchanges.setdefault(tag, _Exchange())
-        latest, me = exchange.latest, self._id
-        exchange.asked = True
+        exchange, me = self._exchanges[tag], self._id
+        latest = exchange.latest
+        self.asked.add(tag)
         exchange.unseen.difference_update(senders)
         return {j: latest[j].handed_to(me, now_ns) for j in sorted(senders) if j in latest}
 

@@ -56,8 +56,7 @@ class Mailbox:
 
     def has_listener(self, kind: type) -> bool:
         """Whether a process waits for messages of this kind without a time-out."""
-        waiters = self._waiters.get(kind)
-        return waiters is not None and any([waiter.event.listener for waiter in waiters])
+        return any(w.event.listener for w in self._waiters.get(kind, ()))
 
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this class as `Received`, or None after the time-out."""

@@ -78,10 +78,12 @@ class Inbox:
             return
         if envelope.request is not None:
             self._requests.arrived(envelope)
-        elif tag is None or barrier is not None or self._only_listens(tag):
+        elif tag is None or barrier is not None:
             self._mailbox.put(envelope)
-        else:
+        elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
             self._latest.put(envelope)
+        else:  # a listener, at a node that takes no part in the exchange itself
+            self._mailbox.put(envelope)
 
     def unread(self) -> int:
         """Messages delivered that have not been handed to a process."""
@@ -97,7 +99,3 @@ class Inbox:
         """Whether this node takes no notice of a message; requests it answers."""
         asked = envelope.request is not None and not envelope.reply
         return not asked and adversary.ignores(envelope.message)
-
-    def _only_listens(self, tag: Any) -> bool:
-        """Whether the node has a listener for an exchange in which it takes no part itself."""
-        return self._mailbox.has_listener(tag[0]) and not self._latest.has_asked(tag)
