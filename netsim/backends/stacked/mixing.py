@@ -20,6 +20,27 @@ FEW = 16
 """Most values that a mixture left for later may hold on to: its rows, and weights that are lazy."""
 
 
+class Terms(NamedTuple):
+    """What some weighted sums are made of.
+
+    Attributes
+    ----------
+    slab : Slab
+        Where the rows lie.
+    rows : list of int
+        Row numbers of all sums, one sum after another.
+    weights : torch.Tensor
+        (len(rows),) their weights.
+    counts : list of int
+        How many rows each sum has.
+    """
+
+    slab: Slab
+    rows: list[int]
+    weights: Tensor
+    counts: list[int]
+
+
 class Mixture(NamedTuple):
     """One weighted sum, and the recipe of its value where it is left for later.
 
@@ -92,14 +113,19 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
         store.gather(refs, out)
 
 
+def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
+    """What mixtures are made of; all of rows of one length."""
+    slab, rows = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
+    counts = [len(mixture.rows) for mixture in mixtures]
+    return Terms(slab, rows, _weights(store, mixtures), counts)
+
+
 def mixed(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     """Weighted sums (n, padded length).
 
     A weight of 0 keeps a row out, even one with nan: 0 * nan would be nan.
     """
-    sizes = [len(mixture.rows) for mixture in mixtures]
-    slab, numbers = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
-    weights = _weights(store, mixtures)
+    slab, numbers, weights, sizes = terms(store, mixtures)
     index = slab.index(numbers).masked_fill_(weights == 0, Slab.ZERO)
     if slab.length >= LONG and not slab.storage.is_cuda:
         return _row_by_row(slab, index.tolist(), weights.tolist(), sizes)
