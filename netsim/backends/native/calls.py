@@ -173,7 +173,7 @@ class Run:
         if storage.dim() != 2 or storage.shape[1] < length or storage.stride(1) != 1:
             raise ValueError(f"{name}: rows of at least {length} values")
         if len(where) and not 0 <= where.min() <= where.max() < len(storage):
-            raise ValueError(f"{name}: rows that the tensor has")
+            raise ValueError(f"{name}: a row of the tensor for each job that reads or writes one")
         self._held.append(storage)
         setattr(self.call, name, storage.data_ptr())
         setattr(self.call, f"{name}_pitch", storage.stride(0))

@@ -75,7 +75,7 @@ def test_a_weight_of_zero_keeps_a_row_out(made, variant):
         ({"first": np.array([0, 3, 7])}, "a sum for each of 3 jobs"),
         ({"first": np.array([0, 3, 2, 7])}, "a sum for each"),
         ({"first": np.array([0, 3, 4, 6])}, "of all rows"),
-        ({"at": np.array([0, 1, 2, 1, 3, 0, 1])}, "rows that the tensor has"),
+        ({"at": np.array([0, 1, 2, 1, 3, 0, 1])}, "a row of the tensor for each"),
         ({"weights": WEIGHTS[1:]}, "source_weights: 7 values"),
     ],
 )
