@@ -111,6 +111,7 @@ def test_messages_sent_together_end_as_if_sent_one_by_one(how):
                 ]
                 if together:
                     link.unicasts(group)
+                    link.unicasts([])
                 else:
                     for tx in group:
                         link.unicast(tx)

@@ -135,7 +135,7 @@ class WiredLink(PhysicalLink):
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: theirs would follow each other anyway, for the end
         # of a message that is no request starts nothing at once.
-        if self._alike and group[0].envelope.request is None:
+        if self._alike and group and group[0].envelope.request is None:
             wait_ns, _, (_, outcome, *_) = self._fate(group[0])
             self._in_flight += len(group) - 1
             self.env.after(wait_ns, self.finish_alike, group, outcome)
