@@ -114,7 +114,7 @@ def profiled(model: str, nodes: int, batch: int, chosen: argparse.Namespace) -> 
         "model": model,
         "nodes": nodes,
         "batch": batch,
-        "backend": way_taken(run.learning),
+        "backend": way_taken(played.learning),
         "threads": chosen.threads,
         "jobs": jobs,
         "us/job": 1e6 * best["netsim"] / jobs,
