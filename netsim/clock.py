@@ -7,6 +7,7 @@ they were scheduled.
 """
 
 from collections.abc import Callable
+from heapq import heappop
 from typing import Any
 
 import simpy
@@ -82,6 +83,34 @@ class Clock(simpy.Environment):
     def waiting(self) -> int:
         """How many events are still to come."""
         return len(self._queue)
+
+    def play(self, until_ns: int, most: int) -> int:
+        """Let events happen, as `step` does one by one.
+
+        Parameters
+        ----------
+        until_ns : int
+            The last instant whose events happen.
+        most : int
+            Most events to happen.
+
+        Returns
+        -------
+        int
+            How many have happened: fewer than `most` if none is left up to that instant.
+        """
+        queue = self._queue
+        for count in range(most):
+            if not queue or queue[0][0] > until_ns:
+                return count
+            self._now, _, _, event = heappop(queue)
+            callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+            for callback in callbacks:
+                callback(event)
+            if not event._ok and not event.defused:
+                # SimPy raises a copy, whose traceback begins here.
+                raise type(event._value)(*event._value.args) from event._value
+        return most
 
     def pending(self, what: str) -> Event:
         """A new event; whoever makes it calls its `succeed`."""

@@ -121,18 +121,18 @@ class NodeAssembly:
             wakeups,
             self._deliveries,
             len(world.roles),
+            self._recorder.ages,
             adversary,
         )
         requests = RequestReply(i, role, clock, link, outbox, availability, counts)
         neighbourhood = self._neighbourhood(i, requests)
-        mailbox, latest = Mailbox(clock), LatestMessages()
+        mailbox, latest = Mailbox(i, clock), LatestMessages(i)
         inbox = Inbox(
             i,
             self._barrier,
             mailbox,
             latest,
             requests,
-            self._recorder.ages,
             adversary,
             counts,
         )

@@ -175,25 +175,25 @@ class Simulation:
         """
         clock, scenario = self.clock, self.world.scenario
         horizon_ns, every_ns = to_ns(scenario.horizon_s), to_ns(scenario.evaluate_every_s)
-        next_evaluation_ns, events, step, peek = 0, 0, clock.step, clock.peek
-        while True:
-            next_ns = peek()
-            while next_evaluation_ns < next_ns and next_evaluation_ns <= horizon_ns:
-                self._evaluate(next_evaluation_ns)
-                next_evaluation_ns += every_ns
-            if next_ns > horizon_ns:
-                break
-            step()
-            events += 1
-            if events % PROGRESS_EVERY == 0:
-                self.events = events
-                self._tell()
-        self.events = events
+        for evaluation_ns in range(0, horizon_ns + 1, every_ns):
+            self._play(evaluation_ns)
+            self._evaluate(evaluation_ns)
+        self._play(horizon_ns)
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
         self._evaluate(horizon_ns, last=True)
         self._tell()
+
+    def _play(self, until_ns: int) -> None:
+        """Let all events up to an instant happen, telling of the progress now and then."""
+        while True:
+            most = PROGRESS_EVERY - self.events % PROGRESS_EVERY
+            happened = self.clock.play(until_ns, most)
+            self.events += happened
+            if happened < most:
+                return
+            self._tell()
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):

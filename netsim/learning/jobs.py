@@ -121,7 +121,7 @@ class Job(Generic[W]):
     @property
     def outputs(self) -> tuple[Cell | None, ...]:
         """The cells of its results; None for a result that nobody holds any more."""
-        return tuple(cell() for cell in self.output_refs)
+        return tuple([cell() for cell in self.output_refs])
 
 
 class JobFailedError(Exception):

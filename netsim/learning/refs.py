@@ -159,7 +159,8 @@ class Cell:
             self.slab = None
 
     def __del__(self) -> None:
-        self._release_row()
+        if self.slab is not None:
+            self.slab.release(self.row)
 
 
 class Ref:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.messaging.message import Message
+from netsim.messaging.envelope import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
@@ -30,48 +31,33 @@ ASLEEP = "asleep"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
 
 
-@dataclass(slots=True, eq=False)
 class Transmission:
     """One message on its way to one receiver.
 
-    Attributes
+    Parameters
     ----------
-    src, dst : int
-        Sender and receiver.
-    message : Message
-    bits : int
-        Size of the message, without the headers that a link adds.
-    carries_values : bool
-        Whether the message holds any Ref.
-    round : int
-        The sender's wake-up number.
-    sent_ns : int
-        When the algorithm sent it.
+    envelope : Envelope
+        The message; one for all receivers of one sending.
+    dst : int
+        The receiver.
     done : callable
         Called once with (transmission, outcome, mask of the packets that arrived or None).
-    request : tuple of int or None
-        (asking node, serial) of the request that this is, or that this answers.
-    reply : bool
-        Whether it answers `request`.
-    patience_ns : int or None
-        How long it may wait for radios or wires to become free; None: as long as it takes.
-    tag : object
-        Key of the exchange that it belongs to; None outside exchanges.
+
+    Attributes
+    ----------
+    src : int
+        The sender.
     """
 
-    src: int
-    dst: int
-    message: Message
-    bits: int
-    carries_values: bool
-    round: int
-    sent_ns: int
-    done: Callable[[Transmission, str, Any], None]
-    request: tuple[int, int] | None = None
-    reply: bool = False
-    patience_ns: int | None = None
-    tag: Any = None
+    __slots__ = ("done", "dst", "envelope", "src")
 
+    def __init__(
+        self, envelope: Envelope, dst: int, done: Callable[[Transmission, str, Any], None]
+    ) -> None:
+        self.envelope, self.src, self.dst, self.done = envelope, envelope.src, dst, done
+
+
+_envelope = attrgetter("envelope")
 
 Report = tuple[Transmission, str, int, int, float | None, Any]
 """The arguments of `PhysicalLink.finish`: what became of a transmission."""
@@ -183,9 +169,10 @@ class PhysicalLink(Link):
 
     def longest_wait_ns(self, tx: Transmission) -> int | None:
         """How long a transmission may wait before it starts; None: as long as it takes."""
-        if tx.patience_ns is None or self.ttl_ns is None:
-            return self.ttl_ns if tx.patience_ns is None else tx.patience_ns
-        return min(tx.patience_ns, self.ttl_ns)
+        patience_ns = tx.envelope.patience_ns
+        if patience_ns is None or self.ttl_ns is None:
+            return self.ttl_ns if patience_ns is None else patience_ns
+        return min(patience_ns, self.ttl_ns)
 
     def contact_ns(self, tx: Transmission) -> int | None:
         """How long sender and receiver stay in contact; 0: they are not; None: for ever."""
@@ -227,24 +214,57 @@ class PhysicalLink(Link):
         arrived : ndarray of bool, shape (packets,), or None
             Which packets arrived, for a message that is of use in part.
         """
-        now = self.env.now
+        envelope, now = tx.envelope, self.env.now
         self._in_flight -= 1
         if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
             outcome, arrived = OFF, None
         if attempts:
-            self._bits_sent[tx.src] += tx.bits
+            self._bits_sent[tx.src] += envelope.bits
         self.recorder.message(
-            tx.sent_ns,
+            envelope.sent_ns,
             now,
             tx.src,
             tx.dst,
-            type(tx.message).__name__,
-            tx.bits,
+            type(envelope.message).__name__,
+            envelope.bits,
             attempts,
             packets_lost,
             snr_db,
             outcome,
-            tx.round,
-            (now - tx.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
+            envelope.round,
+            (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
         )
         tx.done(tx, outcome, arrived)
+
+    def finish_alike(self, group: Sequence[Transmission], outcome: str) -> None:
+        """End transmissions that took one attempt each, as `finish` does one by one.
+
+        Parameters
+        ----------
+        group : sequence of Transmission
+            They were sent together, and none is a request, whose answer would come in between.
+        outcome : str
+            Of all of them.
+        """
+        if self.off:
+            for tx in group:
+                self.finish(tx, outcome)
+            return
+        now = self.env.now
+        self._in_flight -= len(group)
+        for envelope, some in groupby(group, _envelope):
+            receivers = [tx.dst for tx in some]
+            self._bits_sent[envelope.src] += envelope.bits * len(receivers)
+            self.recorder.messages(
+                envelope.sent_ns,
+                now,
+                envelope.src,
+                receivers,
+                type(envelope.message).__name__,
+                envelope.bits,
+                outcome,
+                envelope.round,
+                (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
+            )
+        for tx in group:
+            tx.done(tx, outcome, None)

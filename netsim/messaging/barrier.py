@@ -13,7 +13,7 @@ import simpy
 
 from netsim.clock import LAST, Clock, Event, then
 from netsim.errors import ProtocolError
-from netsim.messaging.mailbox import Stored
+from netsim.messaging.envelope import Envelope
 from netsim.schedules import Wake
 
 
@@ -25,7 +25,7 @@ class RoundExchange:
     ----------
     joined : dict of int to (Event, frozenset of int)
         For each node that has joined, the event it waits for and the senders that it expects.
-    delivered : dict of int to dict of int to Stored
+    delivered : dict of int to dict of int to Envelope
         By receiver and sender, what waits for the end of the exchange.
     mailboxes : dict of int to callable
         By receiver, where messages go that it does not expect.
@@ -35,8 +35,8 @@ class RoundExchange:
     """
 
     joined: dict[int, tuple[Event, frozenset[int]]] = field(default_factory=dict)
-    delivered: dict[int, dict[int, Stored]] = field(default_factory=dict)
-    mailboxes: dict[int, Callable[[Stored], None]] = field(default_factory=dict)
+    delivered: dict[int, dict[int, Envelope]] = field(default_factory=dict)
+    mailboxes: dict[int, Callable[[Envelope], None]] = field(default_factory=dict)
     in_flight: int = 0
     over: bool = False
 
@@ -152,8 +152,8 @@ class Barrier:
         self,
         exchange: RoundExchange,
         receiver: int,
-        stored: Stored | None,
-        mailbox: Callable[[Stored], None],
+        envelope: Envelope | None,
+        mailbox: Callable[[Envelope], None],
     ) -> bool:
         """A message of an exchange has ended.
 
@@ -161,7 +161,7 @@ class Barrier:
         ----------
         exchange : RoundExchange
         receiver : int
-        stored : Stored or None
+        envelope : Envelope or None
             The message, if it has arrived.
         mailbox : callable
             Gets the message at the end of the exchange if the receiver does not expect it.
@@ -174,8 +174,8 @@ class Barrier:
         exchange.in_flight -= 1
         if exchange.over:
             return False
-        if stored is not None:
-            exchange.delivered.setdefault(receiver, {})[stored.sender] = stored
+        if envelope is not None:
+            exchange.delivered.setdefault(receiver, {})[envelope.src] = envelope
             exchange.mailboxes[receiver] = mailbox
         self.recheck()
         return True
@@ -227,7 +227,8 @@ class Barrier:
         self._behind |= self._off - exchange.joined.keys()
         for node, (event, expect) in sorted(exchange.joined.items()):
             got = exchange.delivered.get(node, {})
-            event.succeed({i: s.handed(now) for i, s in sorted(got.items()) if i in expect})
+            mine = sorted(i for i in got if i in expect)
+            event.succeed({i: got[i].handed_to(node, now) for i in mine})
         for node, got in sorted(exchange.delivered.items()):
             expect = exchange.joined[node][1] if node in exchange.joined else frozenset()
             for sender in sorted(got.keys() - expect):

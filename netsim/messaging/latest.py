@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
-from netsim.messaging.mailbox import Stored
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Received
 
 Tag = tuple[type, int]
@@ -17,12 +17,16 @@ class _Exchange:
     __slots__ = ("latest", "unseen")
 
     def __init__(self) -> None:
-        self.latest: dict[int, Stored] = {}
+        self.latest: dict[int, Envelope] = {}
         self.unseen: set[int] = set()
 
 
 class LatestMessages:
     """Latest messages of one node's exchanges.
+
+    Parameters
+    ----------
+    node_id : int
 
     Attributes
     ----------
@@ -32,22 +36,24 @@ class LatestMessages:
         Messages that no process saw before a later one of the same sender took their place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, node_id: int) -> None:
+        self._id = node_id
         self._exchanges: defaultdict[Tag, _Exchange] = defaultdict(_Exchange)
         self.asked: set[Tag] = set()
         self.superseded = 0
 
-    def put(self, tag: Tag, stored: Stored) -> None:
+    def put(self, envelope: Envelope) -> None:
         """Keep a message that has come, unless one that was sent later came before it."""
-        exchange, sender = self._exchanges[tag], stored.sender
-        before = exchange.latest.get(sender)
-        if before is not None:
-            if before.sent_ns > stored.sent_ns:
+        exchange, src = self._exchanges[envelope.tag], envelope.src
+        latest = exchange.latest
+        if src in latest:
+            if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
                 return
-            self.superseded += sender in exchange.unseen
-        exchange.latest[sender] = stored
-        exchange.unseen.add(sender)
+            if src in exchange.unseen:
+                self.superseded += 1
+        latest[src] = envelope
+        exchange.unseen.add(src)
 
     def take(self, tag: Tag, senders: Collection[int], now_ns: int) -> dict[int, Received[Any]]:
         """The latest message of each sender that has sent one; it stays for the next call.
@@ -64,11 +70,11 @@ class LatestMessages:
         dict of int to Received
             By sender, ascending.
         """
-        exchange = self._exchanges[tag]
+        exchange, me = self._exchanges[tag], self._id
         latest = exchange.latest
         self.asked.add(tag)
         exchange.unseen.difference_update(senders)
-        return {j: latest[j].handed(now_ns) for j in sorted(senders) if j in latest}
+        return {j: latest[j].handed_to(me, now_ns) for j in sorted(senders) if j in latest}
 
     def unseen(self) -> int:
         """Messages that no process has seen."""

@@ -6,48 +6,13 @@ goes to the next one instead of being lost.
 
 from collections import deque
 from collections.abc import Collection
-from typing import Any, NamedTuple, NoReturn
+from typing import NoReturn
 
 import simpy
 
 from netsim.clock import Clock, Event
 from netsim.errors import ProtocolError
-from netsim.messaging.message import Message, Received
-from netsim.recording.traffic_stats import Ages
-from netsim.units import NS_PER_S
-
-
-class Stored(NamedTuple):
-    """A delivered message that has not been handed to the algorithm.
-
-    Attributes
-    ----------
-    msg : Message
-    sender : int
-    sent_ns : int
-        Virtual time of sending [ns].
-    round : int
-        The sender's wake-up number then.
-    arrived : numpy.ndarray of bool or None
-        Which packets arrived, of a partial message.
-    ages : Ages or None
-        Is told the message's age whenever it is handed over; None: its age is not counted.
-    """
-
-    msg: Message
-    sender: int
-    sent_ns: int
-    round: int
-    arrived: Any
-    ages: Ages | None = None
-
-    def handed(self, now_ns: int) -> Received[Any]:
-        """The message as the algorithm gets it at `now_ns`, with its age then."""
-        msg, sender, sent_ns, round_number, arrived, ages = self
-        if ages is not None:
-            ages.add(type(msg).__name__, now_ns - sent_ns)
-        age_s = (now_ns - sent_ns) / NS_PER_S
-        return Received(msg, sender, sent_ns / NS_PER_S, age_s, round_number, arrived)
+from netsim.messaging.envelope import Envelope
 
 
 class Arrival(Event):
@@ -66,7 +31,7 @@ class _Waiter:
         self.event = event
         self.senders = senders
         self.one = one
-        self.got: dict[int, Stored] = {}
+        self.got: dict[int, Envelope] = {}
 
     def wants(self, sender: int) -> bool:
         return self.senders is None or (sender in self.senders and sender not in self.got)
@@ -75,19 +40,19 @@ class _Waiter:
 class Mailbox:
     """Messages of one node that have arrived, a queue for each message class."""
 
-    def __init__(self, env: Clock) -> None:
-        self._env = env
-        self._queues: dict[type, deque[Stored]] = {}
+    def __init__(self, node_id: int, env: Clock) -> None:
+        self._id, self._env = node_id, env
+        self._queues: dict[type, deque[Envelope]] = {}
         self._waiters: dict[type, list[_Waiter]] = {}
 
-    def put(self, stored: Stored) -> None:
+    def put(self, envelope: Envelope) -> None:
         """Hand a message to the first process that waits for it, or queue it."""
-        kind = type(stored.msg)
+        kind = type(envelope.message)
         for waiter in self._waiters.get(kind, ()):
-            if waiter.wants(stored.sender):
-                self._give(kind, waiter, stored)
+            if waiter.wants(envelope.src):
+                self._give(kind, waiter, envelope)
                 return
-        self._queues.setdefault(kind, deque()).append(stored)
+        self._queues.setdefault(kind, deque()).append(envelope)
 
     def has_listener(self, kind: type) -> bool:
         """Whether a process waits for messages of this kind without a time-out."""
@@ -99,7 +64,7 @@ class Mailbox:
         waiter = _Waiter(event, None, one=True)
         queue = self._queues.get(kind)
         if queue:
-            waiter.event.succeed(queue.popleft().handed(self._env.now))
+            waiter.event.succeed(queue.popleft().handed_to(self._id, self._env.now))
         else:
             self._wait(kind, waiter, timeout_ns)
         return waiter.event
@@ -118,10 +83,10 @@ class Mailbox:
         event = Arrival(self._env, f"gather({kind.__name__})", timeout_ns is None)
         waiter = _Waiter(event, set(senders), one=False)
         queue = self._queues.get(kind, deque())
-        for stored in list(queue):
-            if waiter.wants(stored.sender):
-                queue.remove(stored)
-                waiter.got[stored.sender] = stored
+        for envelope in list(queue):
+            if waiter.wants(envelope.src):
+                queue.remove(envelope)
+                waiter.got[envelope.src] = envelope
         if len(waiter.got) == len(set(senders)):
             self._close(waiter)
         else:
@@ -138,8 +103,8 @@ class Mailbox:
         if timeout_ns is not None:
             self._env.after(timeout_ns, self._give_up, kind, waiter)
 
-    def _give(self, kind: type, waiter: _Waiter, stored: Stored) -> None:
-        waiter.got[stored.sender] = stored
+    def _give(self, kind: type, waiter: _Waiter, envelope: Envelope) -> None:
+        waiter.got[envelope.src] = envelope
         if waiter.one or (waiter.senders is not None and len(waiter.got) == len(waiter.senders)):
             self._waiters[kind].remove(waiter)
             self._close(waiter)
@@ -150,10 +115,10 @@ class Mailbox:
             self._close(waiter)
 
     def _close(self, waiter: _Waiter) -> None:
-        now = self._env.now
+        me, now = self._id, self._env.now
         if waiter.one:
-            (stored,) = waiter.got.values() or (None,)
-            waiter.event.succeed(stored.handed(now) if stored else None)
+            (envelope,) = waiter.got.values() or (None,)
+            waiter.event.succeed(envelope.handed_to(me, now) if envelope else None)
         else:
             got = sorted(waiter.got.items())
-            waiter.event.succeed({i: s.handed(now) for i, s in got})
+            waiter.event.succeed({i: envelope.handed_to(me, now) for i, envelope in got})

@@ -73,13 +73,10 @@ class _Layout(NamedTuple):
     """The name of its only field, if it has but one: most messages are a model alone."""
 
 
-_LAYOUTS: dict[type, _Layout] = {}
+class _Layouts(dict[type, _Layout]):
+    """The layouts of message classes; each is found once."""
 
-
-def _layout(kind: type) -> _Layout:
-    """The layout of a message class, looked up once per class."""
-    found = _LAYOUTS.get(kind)
-    if found is None:
+    def __missing__(self, kind: type) -> _Layout:
         if not is_dataclass(kind) or not vars(kind)["__dataclass_params__"].frozen:
             raise ProtocolError(
                 f"{kind.__name__} is not a frozen dataclass; write @dataclass(frozen=True) above it"
@@ -87,8 +84,11 @@ def _layout(kind: type) -> _Layout:
         names = tuple(f.name for f in fields(kind))
         takes_all = getattr(kind, "__match_args__", None) == names
         only = names[0] if takes_all and len(names) == 1 else None
-        found = _LAYOUTS[kind] = _Layout(names, takes_all, only)
-    return found
+        self[kind] = found = _Layout(names, takes_all, only)
+        return found
+
+
+_layouts = _Layouts()
 
 
 def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
@@ -135,7 +135,7 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
         If the class is not a frozen dataclass, or a field holds something that can't be sent.
     """
     kind, bits = type(message), 0
-    for name in _layout(kind).names:
+    for name in _layouts[kind].names:
         value = getattr(message, name)
         if isinstance(value, Ref):
             bits += value.num_values * parameter_bits
@@ -163,7 +163,7 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
 def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed; its tuples and dicts are copied."""
     kind = type(message)
-    names, takes_all, _ = _layout(kind)
+    names, takes_all, _ = _layouts[kind]
     after, changed = [], False
     for name in names:
         value = getattr(message, name)
@@ -187,7 +187,7 @@ def refs_in(value: Any) -> Iterator[Ref]:
     if isinstance(value, Ref):
         yield value
     elif isinstance(value, Message):
-        for name in _layout(type(value)).names:
+        for name in _layouts[type(value)].names:
             yield from refs_in(getattr(value, name))
     elif isinstance(value, Mapping):
         yield from refs_in(tuple(value.values()))
@@ -199,7 +199,7 @@ def refs_in(value: Any) -> Iterator[Ref]:
 def handed_to(message: Message, node: int) -> Message:
     """The message as it is delivered to `node`, which owns its Refs from now on."""
     kind = type(message)
-    only = _layout(kind).only
+    only = _layouts[kind].only
     if only is not None and isinstance(ref := getattr(message, only), Ref):
         return message if ref.owner == node else kind(ref.owned_by(node))  # type: ignore[call-arg]
     return with_refs(message, lambda ref: ref.owned_by(node))
@@ -213,6 +213,10 @@ def sealed(message: Message, node: int) -> Message:
     ProtocolError
         If it holds another node's Refs.
     """
+    only = _layouts[type(message)].only
+    if only is not None and isinstance(ref := getattr(message, only), Ref):
+        ref.require_owner(node)
+        return message
 
     def own(ref: Ref) -> Ref:
         ref.require_owner(node)

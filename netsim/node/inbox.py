@@ -11,12 +11,11 @@ from typing import Any
 
 from netsim.links.link import ARRIVED, Transmission
 from netsim.messaging.barrier import Barrier
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.latest import LatestMessages
-from netsim.messaging.mailbox import Mailbox, Stored
-from netsim.messaging.message import handed_to
+from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.request_reply import RequestReply
-from netsim.recording.traffic_stats import Ages
 
 
 class Inbox:
@@ -31,8 +30,6 @@ class Inbox:
     latest : LatestMessages
         Messages of exchanges without a barrier.
     requests : RequestReply
-    ages : Ages
-        Is told how old models are when the algorithm gets them.
     adversary : Adversary or None
         What lets a malicious node ignore messages.
     counts : Counter
@@ -46,13 +43,12 @@ class Inbox:
         mailbox: Mailbox,
         latest: LatestMessages,
         requests: RequestReply,
-        ages: Ages,
         adversary: Adversary | None,
         counts: Counter[str],
     ) -> None:
         self._id, self._barrier = node_id, barrier
         self._mailbox, self._latest, self._requests = mailbox, latest, requests
-        self._ages, self._adversary, self._counts = ages, adversary, counts
+        self._adversary, self._counts = adversary, counts
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended.
@@ -64,29 +60,30 @@ class Inbox:
         arrived : numpy.ndarray of bool or None
             Which packets arrived, of a partial message.
         """
-        barrier, stored = self._barrier, None
+        barrier, envelope = self._barrier, None
         if outcome not in ARRIVED:
             pass
-        elif self._adversary is not None and self._ignores(tx, self._adversary):
+        elif self._adversary is not None and self._ignores(tx.envelope, self._adversary):
             self._counts["messages_ignored"] += 1
-            self._requests.without(tx)
+            self._requests.without(tx.envelope)
         else:
-            msg = handed_to(tx.message, self._id)
-            ages = self._ages if tx.carries_values else None
-            stored = Stored(msg, tx.src, tx.sent_ns, tx.round, arrived, ages)
+            envelope = tx.envelope if arrived is None else tx.envelope.in_part(arrived)
+        tag = tx.envelope.tag
         if barrier is not None:
-            if tx.tag is None:
+            if tag is None:
                 barrier.recheck()
-            elif barrier.resolved(tx.tag, self._id, stored, self._mailbox.put):
+            elif barrier.resolved(tag, self._id, envelope, self._mailbox.put):
                 return
-        if stored is None:
+        if envelope is None:
             return
-        if tx.request is not None:
-            self._requests.arrived(tx, stored)
-        elif tx.tag is None or barrier is not None or self._only_listens(tx.tag):
-            self._mailbox.put(stored)
-        else:
-            self._latest.put(tx.tag, stored)
+        if envelope.request is not None:
+            self._requests.arrived(envelope)
+        elif tag is None or barrier is not None:
+            self._mailbox.put(envelope)
+        elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
+            self._latest.put(envelope)
+        else:  # a listener, at a node that takes no part in the exchange itself
+            self._mailbox.put(envelope)
 
     def unread(self) -> int:
         """Messages delivered that have not been handed to a process."""
@@ -98,11 +95,7 @@ class Inbox:
         """Messages of exchanges that no process saw before a later one took their place."""
         return self._latest.superseded
 
-    def _ignores(self, tx: Transmission, adversary: Adversary) -> bool:
+    def _ignores(self, envelope: Envelope, adversary: Adversary) -> bool:
         """Whether this node takes no notice of a message; requests it answers."""
-        asked = tx.request is not None and not tx.reply
-        return not asked and adversary.ignores(tx.message)
-
-    def _only_listens(self, tag: Any) -> bool:
-        """Whether the node has a listener for an exchange in which it takes no part itself."""
-        return tag not in self._latest.asked and self._mailbox.has_listener(tag[0])
+        asked = envelope.request is not None and not envelope.reply
+        return not asked and adversary.ignores(envelope.message)

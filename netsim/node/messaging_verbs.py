@@ -129,7 +129,4 @@ class MessagingVerbs:
 
     def _send_all(self, messages: Mapping[int, Message], tag: Any) -> None:
         """Send messages of one exchange."""
-        group = self._outbox.transmissions(messages)
-        for tx in group:
-            tx.tag = tag
-        self._link.unicasts(group)
+        self._link.unicasts(self._outbox.transmissions(messages, tag=tag))

@@ -8,9 +8,11 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.links.link import Link, Transmission
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message, refs_in, sealed, size_bits
 from netsim.node.adversary import Adversary
 from netsim.node.wakeups import Wakeups
+from netsim.recording.traffic_stats import Ages
 
 Delivery = Callable[[Transmission, str, Any], None]
 """What a receiver does when a transmission to it ends: (transmission, outcome, mask or None)."""
@@ -32,6 +34,8 @@ class Outbox:
     deliveries : sequence of Delivery
         One a node, by id; they may be appended after this outbox is made.
     num_nodes : int
+    ages : Ages
+        Is told how old models are when their receivers' algorithms get them.
     adversary : Adversary or None
         What forges the messages of a malicious node.
     """
@@ -45,17 +49,16 @@ class Outbox:
         wakeups: Wakeups,
         deliveries: Sequence[Delivery],
         num_nodes: int,
+        ages: Ages,
         adversary: Adversary | None,
     ) -> None:
         self._id, self._clock = node_id, clock
         self._parameter_bits, self._control_bits = parameter_bits, link.control_bits
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
-        self._adversary = adversary
+        self._ages, self._adversary = ages, adversary
 
     def transmissions(
-        self,
-        messages: Mapping[int, Message],
-        done: Delivery | None = None,
+        self, messages: Mapping[int, Message], done: Delivery | None = None, **marks: Any
     ) -> list[Transmission]:
         """Transmissions of messages that start now, for a link to carry.
 
@@ -66,30 +69,29 @@ class Outbox:
         done : callable or None
             Called once for each at its end, and has to deliver it then; None: the receiver's
             delivery is called.
+        **marks
+            `tag`, `request`, `reply` and `patience_ns` of their envelopes.
 
         Raises
         ------
         ProtocolError
             If a receiver is no other node, or a message can't be sent.
         """
-        me, deliveries, now, group = self._id, self._deliveries, self._clock.now, []
-        round_number = self._wakeups.round
+        me, num_nodes, deliveries, group = self._id, self._num_nodes, self._deliveries, []
         last: Message | None = None
         for to, msg in messages.items():
-            if to == me or not 0 <= to < self._num_nodes:
+            if to == me or not 0 <= to < num_nodes:
                 raise ProtocolError(f"node {me} can't send to node {to}")
             if msg is not last:  # the same for several receivers is packed once
-                last, (packed, bits, carries_values) = msg, self._packed(msg)
-            told = done or deliveries[to]
-            group.append(
-                Transmission(me, to, packed, bits, carries_values, round_number, now, told)
-            )
+                last, envelope = msg, self._packed(msg, marks)
+            group.append(Transmission(envelope, to, done or deliveries[to]))
         return group
 
-    def _packed(self, msg: Message) -> tuple[Message, int, bool]:
-        """A message as it leaves this node, its size in bits, and whether it holds any Ref."""
+    def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
+        """A message as it leaves this node."""
         msg = sealed(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
-        return msg, bits, next(refs_in(msg), None) is not None
+        ages = self._ages if next(refs_in(msg), None) is not None else None
+        return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)

@@ -15,8 +15,8 @@ import simpy
 from netsim.clock import Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
-from netsim.links.link import Link, Transmission
-from netsim.messaging.mailbox import Stored
+from netsim.links.link import Link
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message, Received
 from netsim.node.outbox import Outbox
 from netsim.node.process_guard import guarded_process, located_error, process_name
@@ -41,7 +41,7 @@ class _Pending:
     peers: tuple[int, ...]
     reply: type[Message]
     tries_left: int
-    got: dict[int, Stored] = field(default_factory=dict)
+    got: dict[int, Envelope] = field(default_factory=dict)
 
 
 class RequestReply:
@@ -141,34 +141,34 @@ class RequestReply:
 
     # -- what the inbox calls --------------------------------------------------------------------
 
-    def arrived(self, tx: Transmission, stored: Stored) -> None:
+    def arrived(self, envelope: Envelope) -> None:
         """A request or a reply has been delivered to this node."""
-        assert tx.request is not None
-        number = tx.request[1]
-        if not tx.reply:
-            self._answer(tx, stored)
-        elif number in self._pending and tx.src not in self._pending[number].got:
+        assert envelope.request is not None
+        number, src = envelope.request[1], envelope.src
+        if not envelope.reply:
+            self._answer(envelope)
+        elif number in self._pending and src not in self._pending[number].got:
             pending = self._pending[number]
-            if not isinstance(stored.msg, pending.reply):
+            if not isinstance(envelope.message, pending.reply):
                 raise ProtocolError(
-                    f"node {tx.src} answered with {type(stored.msg).__name__} at "
+                    f"node {src} answered with {type(envelope.message).__name__} at "
                     f"{to_s(self._clock.now):g} s, "
                     f"node {self._id} asked for {pending.reply.__name__}"
                 )
-            pending.got[tx.src] = stored
+            pending.got[src] = envelope
             if len(pending.got) == len(pending.peers):
                 self._close(number)
         else:
             self._counts["late_replies"] += 1
 
-    def without(self, tx: Transmission) -> None:
+    def without(self, envelope: Envelope) -> None:
         """A reply that has come is ignored: go on without it rather than ask again."""
-        if tx.request is None or tx.request[1] not in self._pending:
+        if envelope.request is None or envelope.request[1] not in self._pending:
             return
-        pending = self._pending[tx.request[1]]
-        pending.peers = tuple(j for j in pending.peers if j != tx.src)
+        pending = self._pending[envelope.request[1]]
+        pending.peers = tuple(j for j in pending.peers if j != envelope.src)
         if len(pending.got) == len(pending.peers):
-            self._close(tx.request[1])
+            self._close(envelope.request[1])
 
     def unread(self) -> int:
         """Replies that wait for the others of their request."""
@@ -180,9 +180,8 @@ class RequestReply:
         """Ask those peers of a request that have not answered."""
         pending = self._pending[number]
         missing = [j for j in pending.peers if j not in pending.got]
-        group = self._outbox.transmissions(dict.fromkeys(missing, msg))
-        for tx in group:
-            tx.request, tx.patience_ns = (self._id, number), patience_ns
+        messages, request = dict.fromkeys(missing, msg), (self._id, number)
+        group = self._outbox.transmissions(messages, request=request, patience_ns=patience_ns)
         if broadcast:
             self._link.broadcast(group)
         else:
@@ -191,43 +190,44 @@ class RequestReply:
 
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        now = self._clock.now
+        me, now = self._id, self._clock.now
         got = sorted(pending.got.items())
-        pending.event.succeed({j: stored.handed(now) for j, stored in got})
+        pending.event.succeed({j: envelope.handed_to(me, now) for j, envelope in got})
 
     # -- answering -------------------------------------------------------------------------------
 
-    def _answer(self, tx: Transmission, stored: Stored) -> None:
-        clock, me, kind = self._clock, self._id, type(stored.msg)
+    def _answer(self, asked: Envelope) -> None:
+        clock, me, kind = self._clock, self._id, type(asked.message)
         if kind not in self._handlers:
             raise ProtocolError(
-                f"node {tx.src} asked node {me} (role {self._role}) at {to_s(clock.now):g} s for "
-                f"{kind.__name__}, which it does not serve"
+                f"node {asked.src} asked node {me} (role {self._role}) at "
+                f"{to_s(clock.now):g} s for {kind.__name__}, which it does not serve"
             )
         handler = self._handlers[kind]
         name = process_name(handler)
         try:
-            result = handler(stored.handed(clock.now))
+            result = handler(asked.handed_to(me, clock.now))
             if not isinstance(result, Generator):
-                self._reply(tx, result)
+                self._reply(asked, result)
                 return
         except Exception as error:
             raise located_error(error, clock.now, me, name) from error
-        clock.process(guarded_process(self._availability, me, self._reply_later(tx, result), name))
+        later = self._reply_later(asked, result)
+        clock.process(guarded_process(self._availability, me, later, name))
 
     def _reply_later(
-        self, tx: Transmission, result: Generator[simpy.Event, Any, Any]
+        self, asked: Envelope, result: Generator[simpy.Event, Any, Any]
     ) -> Generator[simpy.Event, Any, None]:
-        self._reply(tx, (yield from result))
+        self._reply(asked, (yield from result))
 
-    def _reply(self, tx: Transmission, msg: Message | None) -> None:
+    def _reply(self, asked: Envelope, msg: Message | None) -> None:
         if msg is None:
             return
         if not isinstance(msg, Message):
             raise ProtocolError(f"a reply is a Message or None, not {type(msg).__name__}")
-        for reply in self._outbox.transmissions({tx.src: msg}):
-            reply.request, reply.reply = tx.request, True
-            self._link.unicast(reply)
+        to = {asked.src: msg}
+        for tx in self._outbox.transmissions(to, request=asked.request, reply=True):
+            self._link.unicast(tx)
 
 
 def _answer_probe(received: Received[Any]) -> ProbeReply:

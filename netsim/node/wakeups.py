@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from typing import cast
 
 import simpy
 
-from netsim.clock import LAST, Clock, Event, then
+from netsim.clock import LAST, NORMAL, Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
@@ -76,7 +75,7 @@ class Wakeups(ABC):
 
     def __init__(self, node_id: int, clock: Clock, slot_ns: int, recorder: Recorder) -> None:
         self._id, self._clock, self._slot_ns, self._recorder = node_id, clock, slot_ns, recorder
-        self._progress: WeakKeyDictionary[Any, Progress] = WeakKeyDictionary()
+        self._progress: dict[simpy.Process, Progress] = {}
         self.round = 0
 
     def wakeup(self) -> simpy.Event:
@@ -102,10 +101,11 @@ class Wakeups(ABC):
 
     def _of_active_process(self) -> Progress:
         process = self._clock.active_process
+        assert process is not None, "only processes wait"
         progress = self._progress.get(process)
         if progress is None:
-            progress = Progress(self._clock.now // self._slot_ns)
-            self._progress[process] = progress
+            progress = self._progress[process] = Progress(self._clock.now // self._slot_ns)
+            then(process, lambda _: self._progress.pop(process))
         return progress
 
 
@@ -170,7 +170,7 @@ class ClockWakeups(Wakeups):
         progress.wake = number
         event: simpy.Event
         if self._availability.always_on:
-            event = clock.timeout(time_ns - now, Wake(number, time_ns // self._slot_ns))
+            event = clock.due(time_ns - now, NORMAL, Wake(number, time_ns // self._slot_ns))
         else:
             event = clock.pending("its next wake-up")
             clock.after(time_ns - now, self._wake_or_skip, event, progress)

@@ -1,8 +1,5 @@
 """The event log of a run: messages, wake-ups, switches, local steps; and its fingerprint.
 
-`Recorder.message` is called once per message and receiver, a million times in a large run, so it
-only appends; counting, hashing and writing happen on arrays, once per part.
-
 The fingerprint is a SHA-256 over messages, wake-ups, switches and jobs in order. All but messages
 enter with the number of messages logged before them, which fixes the order between the kinds of
 event. So runs with equal fingerprints had the same events in the same order.
@@ -17,19 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from netsim.errors import ProtocolError
-from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.marks import Marks
+from netsim.recording.message_log import MessageLog
 from netsim.recording.parquet_parts import Column, Parts, Rows, join, read, write_table
 from netsim.recording.schema import (
-    ADDED_OUTCOMES,
     GRAPH_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
-    OUTCOMES,
     WAKES,
 )
-from netsim.recording.traffic_stats import Ages, Traffic
+from netsim.recording.traffic_stats import Ages
 from netsim.units import to_s
 
 
@@ -42,7 +36,8 @@ class Recorder:
         The run folder; created if need be. None: totals, fingerprint and metrics are kept in
         memory.
     part_rows : int
-        Rows of one Parquet part; the fingerprint does not depend on it.
+        Rows of one Parquet part, and a few more where a message to several receivers ends it; the
+        fingerprint does not depend on it.
     log_messages : bool
         Whether to write `messages/`; totals and fingerprint do not depend on it.
 
@@ -52,6 +47,8 @@ class Recorder:
         Time for which transmitters were on, over all nodes; the link adds to it.
     local_steps : int
         Training steps of all nodes so far.
+    message, messages : callable
+        Record a message that has ended; see `MessageLog`.
     traffic : Traffic
         Counts messages, bits and models.
     ages : Ages
@@ -74,73 +71,17 @@ class Recorder:
             where = folder / name if folder is not None and written else None
             return Parts(where, columns, part_rows)
 
-        self._messages = parts("messages", MESSAGE_COLUMNS, log_messages)
+        self._log = MessageLog(parts("messages", MESSAGE_COLUMNS, log_messages))
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
         self._marks = Marks(part_rows)
-        for outcome in OUTCOMES:
-            self._messages.words["outcome"][outcome]  # fixed codes
-        # Kept here to save look-ups for every message.
-        self._values = self._messages.values
-        self._full = self._messages.full
-
-        self._messages_taken = 0
-        self._message_hash = Fingerprint(MESSAGE_COLUMNS)
-        self.traffic = Traffic()
+        self.message, self.messages = self._log.message, self._log.messages
+        self.traffic = self._log.traffic
         self.ages = Ages()
         self._wakes: Counter[str] = Counter()
         self._metric_parts: list[Rows] = []
         self._written_at_s = time.monotonic()
         self._totals: dict[str, Any] | None = None
-
-    def message(
-        self,
-        t_sent_ns: int,
-        t_done_ns: int,
-        src: int,
-        dst: int,
-        kind: str,
-        bits: int,
-        attempts: int,
-        packets_lost: int,
-        snr_db: float | None,
-        outcome: str,
-        round: int,
-        age_s: float | None,
-    ) -> None:
-        """Record a message to one receiver that has ended.
-
-        Parameters
-        ----------
-        t_sent_ns, t_done_ns : int
-            When the algorithm sent it, and when it was delivered or given up.
-        src, dst : int
-        kind : str
-            The message class's name.
-        bits : int
-            Its size, without retransmissions.
-        attempts : int
-            Packet transmissions in all; 0 if it never went on the air, and then its bits don't
-            count as sent.
-        packets_lost : int
-        snr_db : float or None
-            Attempt-weighted linear mean in dB; None if there was no attempt.
-        outcome : str
-            One of `OUTCOMES`.
-        round : int
-            The sender's wake-up number.
-        age_s : float or None
-            Age at delivery; None if it was not delivered.
-        """
-        values = self._values
-        # fmt: off
-        values += (
-            t_sent_ns, t_done_ns, src, dst, kind, bits,
-            attempts, packets_lost, snr_db, outcome, round, age_s,
-        )
-        # fmt: on
-        if len(values) >= self._full:
-            self._take_messages()
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
         """Record a wake-up of a node.
@@ -182,8 +123,7 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        before = self._messages_taken + len(self._values) // len(MESSAGE_COLUMNS)
-        self._marks.add(before, t_ns, node, what, count)
+        self._marks.add(self._log.count, t_ns, node, what, count)
 
     def metric(
         self,
@@ -271,14 +211,13 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._messages, self._metrics, self._graph):
+            for table in (self._log, self._metrics, self._graph):
                 table.close()
             self._totals = self._count()
         return self._totals
 
     def _write_all(self) -> None:
-        if self._values:
-            self._take_messages()
+        self._log.flush()
         if self._metrics.values:
             self._take_metrics()
         self._graph.flush()
@@ -290,23 +229,9 @@ class Recorder:
         if self._folder is None:
             self._metric_parts.append(self._metrics.spelled(rows))
 
-    def _take_messages(self) -> None:
-        rows = self._messages.take()
-        outcomes = self._messages.words["outcome"]
-        if len(outcomes) > len(OUTCOMES):
-            unknown = ", ".join(list(outcomes)[len(OUTCOMES) :])
-            raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
-        self._messages_taken += len(rows["bits"])
-        self._message_hash.add(rows)
-        self.traffic.add(rows)
-        self._messages.write(rows)
-
     def _count(self) -> dict[str, Any]:
-        totals = self.traffic.totals(list(self._messages.words["kind"]), to_s(self.airtime_ns))
-        occurred = {outcome for counts in totals["outcomes"].values() for outcome in counts}
-        outcomes = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
-        words = {**self._messages.words, "outcome": outcomes}
-        fingerprint = hashlib.sha256(self._message_hash.digest(words))
+        totals = self._log.totals(to_s(self.airtime_ns))
+        fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
         fingerprint.update(self._marks.digest())
         return {
             **totals,

@@ -14,6 +14,7 @@ from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mean_snr import IidMeanSnr
 from netsim.links.radio.table import Radio
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -60,7 +61,7 @@ def sent(law, arq, fidelity="message"):
         ended.append((outcome, env.now / S))
 
     for src in range(0, nodes, 2):
-        air.unicast(Transmission(src, src + 1, Message(), 1_000, False, 0, 0, done))
+        air.unicast(Transmission(Envelope(Message(), src, 1_000, 0, 0), src + 1, done))
     env.run()
     return ended
 

@@ -16,6 +16,7 @@ from netsim.links.link import Transmission
 from netsim.links.wired import plan
 from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -40,7 +41,7 @@ def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
         def done(tx, outcome, arrived):
             ends[number] = env.now / 1e9
 
-        link.unicast(Transmission(src, dst, LETTER, bits, False, 1, env.now, done))
+        link.unicast(Transmission(Envelope(LETTER, src, bits, 1, env.now), dst, done))
 
     for number, (time_s, *what) in enumerate(sent):
         env.after(round(time_s * 1e9), send, number, *what)

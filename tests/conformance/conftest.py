@@ -14,7 +14,7 @@ import torch
 
 from netsim import world
 from netsim.engine.simulation import Simulation
-from netsim.messaging import mailbox
+from netsim.messaging.envelope import Envelope
 from netsim.node.outbox import Outbox
 from netsim.scenario import algorithm_files, from_dict
 
@@ -109,11 +109,11 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         seen.clear()
         created: list[Any] = []
         endings: list[Any] = []
-        handed: dict[int, Any] = {}
-        transmissions, hand = Outbox.transmissions, mailbox.Stored.handed
+        handed: dict[tuple[int, int], Envelope] = {}
+        transmissions, hand = Outbox.transmissions, Envelope.handed_to
 
-        def counted(outbox: Outbox, messages: Any, done: Callable[..., None] | None = None) -> Any:
-            group = transmissions(outbox, messages, done)
+        def counted(outbox: Outbox, *args: Any, **marks: Any) -> Any:
+            group = transmissions(outbox, *args, **marks)
             for tx in group:
                 tx.done = functools.partial(noted_end, tx.done)
             created.extend(group)
@@ -123,13 +123,13 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
             endings.append(tx)
             told(tx, outcome, arrived)
 
-        def noted(stored: Any, now_ns: int) -> Any:
-            handed[id(stored)] = stored
-            return hand(stored, now_ns)
+        def noted(envelope: Envelope, node: int, now_ns: int) -> Any:
+            handed[id(envelope), node] = envelope  # kept, so that no other gets its id
+            return hand(envelope, node, now_ns)
 
         with monkeypatch.context() as patch:
             patch.setattr(Outbox, "transmissions", counted)
-            patch.setattr(mailbox.Stored, "handed", noted)
+            patch.setattr(Envelope, "handed_to", noted)
             out = tmp_path / f"run-{runs}"
             run = Simulation(world.build(scenario), scenario.algorithm[0], out, timing_only, None)
             run.write_inputs(out)

@@ -7,7 +7,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from netsim.messaging.mailbox import Stored
+from netsim.messaging.envelope import Envelope
+from netsim.node.request_reply import ProbeReply
 
 STILL = {
     "fading": {"kind": "none"},
@@ -285,6 +286,6 @@ def test_fading_is_reciprocal_and_does_not_depend_on_who_asks_when(play, schedul
 
 
 def test_the_mask_of_a_partial_message_is_not_needed_to_tell_it_from_a_whole_one():
-    whole = Stored(None, 0, 0, 0, None).handed(5)
+    whole = Envelope(ProbeReply(), 0, 8, 0, 0).handed_to(1, 5)
     assert whole.arrived is None
     assert whole.age_s == 5e-9

@@ -9,6 +9,7 @@ from netsim.clock import Clock
 from netsim.learning.refs import Cell, Ref
 from netsim.links.link import Transmission
 from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message, handed_to
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -105,11 +106,12 @@ def test_messages_sent_together_end_as_if_sent_one_by_one(how):
             for src in range(3):
                 sizes = [100 * (1 + dst % 2) * (1 + src) for dst in range(3, 6)]
                 group = [
-                    Transmission(src, dst, Bare(1), 8 * size, False, 1, env.now, done)
+                    Transmission(Envelope(Bare(1), src, 8 * size, 1, env.now), dst, done)
                     for dst, size in enumerate(sizes, start=3)
                 ]
                 if together:
                     link.unicasts(group)
+                    link.unicasts([])
                 else:
                     for tx in group:
                         link.unicast(tx)

@@ -1,16 +1,23 @@
 """What was sent by kind, how many models that is, and how old messages were when used."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.messaging.mailbox import Stored
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.recording.traffic_stats import Ages
 from netsim.scenario import from_dict
 
 S = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Word(Message):
+    """A message without fields."""
 
 
 def send(recorder, src, kind, bits, attempts=1, outcome="delivered"):
@@ -100,8 +107,8 @@ def test_staleness_is_over_uses_of_messages():
 
 def test_a_message_used_again_is_counted_again_with_its_age_then():
     ages = Ages()
-    stored = Stored(Message(), 0, 2 * S, 1, None, ages)
-    assert [stored.handed(t * S).age_s for t in (3, 7)] == [1.0, 5.0]
+    envelope = Envelope(Word(), 0, 8, 1, 2 * S, ages)
+    assert [envelope.handed_to(1, t * S).age_s for t in (3, 7)] == [1.0, 5.0]
     assert ages.summary()["mean_s"] == 3.0
     assert ages.summary()["used"] == 2
 

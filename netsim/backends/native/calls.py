@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from netsim.backends.native.data import Data, Numbers, Rows
+from netsim.backends.native.data import Data, Numbers, Rows, Sums
 from netsim.backends.native.graph import Graph
 from netsim.backends.native.library import Variant
 from netsim.backends.native.packing import Packing
@@ -160,18 +160,49 @@ class Run:
         """
         if rows is None:
             return
-        storage, n = rows.storage, self.call.num_jobs
+        n = self.call.num_jobs
+        where = np.arange(n) if rows.at is None else rows.at
+        if len(where) != n:
+            raise ValueError(f"{name}: a row of the tensor for each of {n} jobs")
+        self._rows(name, rows.storage, where, length, at)
+
+    def _rows(self, name: str, storage: Tensor, where: Numbers, length: int, at: str) -> None:
+        """Set the fields that name rows, as `models` has it."""
         if storage.dtype != self._dtype or storage.device.type != "cpu":
             raise ValueError(f"{name}: {self._dtype} on the CPU")
         if storage.dim() != 2 or storage.shape[1] < length or storage.stride(1) != 1:
             raise ValueError(f"{name}: rows of at least {length} values")
-        where = np.arange(n) if rows.at is None else rows.at
-        if len(where) != n or (n and not 0 <= where.min() <= where.max() < len(storage)):
-            raise ValueError(f"{name}: a row of the tensor for each of {n} jobs")
+        if len(where) and not 0 <= where.min() <= where.max() < len(storage):
+            raise ValueError(f"{name}: a row of the tensor for each job that reads or writes one")
         self._held.append(storage)
         setattr(self.call, name, storage.data_ptr())
         setattr(self.call, f"{name}_pitch", storage.stride(0))
         self.numbers(at, where)
+
+    def starts(self, models: Rows | Sums, length: int) -> None:
+        """Set the fields of the models that jobs begin with.
+
+        Parameters
+        ----------
+        models : Rows or Sums
+        length : int
+            Fewest values of a row.
+
+        Raises
+        ------
+        ValueError
+        """
+        if isinstance(models, Rows):
+            self.models("rows", models, length, "source")
+            return
+        counts = np.diff(models.first)
+        if len(counts) != self.call.num_jobs or (len(counts) and counts.min() < 0):
+            raise ValueError(f"a sum for each of {self.call.num_jobs} jobs")
+        if models.first[0] != 0 or models.first[-1] != len(models.at):
+            raise ValueError("sums of all rows that are named")
+        self._rows("rows", models.storage, models.at, length, "source")
+        self.numbers("first_source", models.first)
+        self.tensor("source_weights", models.weights, len(models.at))
 
     def steps(self, counts: Numbers, sizes: Numbers, starts: Numbers, index: Numbers) -> None:
         """Set the fields of the minibatches.

@@ -60,3 +60,25 @@ class Rows:
 
     storage: Tensor
     at: Numbers | None = None
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weighted sums of rows of a tensor, one a job, for a call to begin with.
+
+    Attributes
+    ----------
+    storage : torch.Tensor
+        (m, length or more), rows contiguous.
+    at : (k,) int64
+        The rows of all sums, one sum after another.
+    weights : torch.Tensor
+        (k,) of the same type; a weight of 0 keeps a row out.
+    first : (n + 1,) int64
+        Where each sum begins in `at`.
+    """
+
+    storage: Tensor
+    at: Numbers
+    weights: Tensor
+    first: Numbers

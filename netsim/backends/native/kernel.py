@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from netsim.backends.native.calls import Plans, Run
-from netsim.backends.native.data import Data, Numbers, Rows, Steps
+from netsim.backends.native.data import Data, Numbers, Rows, Steps, Sums
 from netsim.backends.native.library import Library, load
 from netsim.backends.native.records import Loss, Mode
 from netsim.backends.native.trace import Entry, trace
@@ -95,7 +95,7 @@ class Kernel:
     def train(
         self,
         data: Data,
-        models: Rows,
+        models: Rows | Sums,
         out: Rows,
         steps: Steps,
         optimizer: Optimizer,
@@ -114,8 +114,10 @@ class Kernel:
         Parameters
         ----------
         data : Data
-        models, out : Rows
-            Where jobs begin, and where they write what they learned; may be the same rows.
+        models : Rows or Sums
+            Where jobs begin.
+        out : Rows
+            Where they write what they learned; rows that no other job begins with.
         steps : Steps
         optimizer : Optimizer
             Its learning rate is not used.
@@ -149,7 +151,7 @@ class Kernel:
         n, most, size = steps.index.shape
         plans = self._plans[True, True]
         run = self._run(plans, data, n)
-        run.models("rows", models, self.num_values, "source")
+        run.starts(models, self.num_values)
         run.models("out", out, self.num_values, "target")
         length = self.graph.num_parameters
         state_length = length if optimizer.kind == "sgd" else 1 + 2 * length

@@ -135,6 +135,8 @@ class Call(ctypes.Structure):
         ("rows", _POINTER),
         ("rows_pitch", _INTEGER),
         ("source", _POINTER),
+        ("first_source", _POINTER),
+        ("source_weights", _POINTER),
         ("out", _POINTER),
         ("out_pitch", _INTEGER),
         ("target", _POINTER),

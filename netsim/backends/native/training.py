@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
-from netsim.backends.native.data import Data, Rows, Steps
+from netsim.backends.native.data import Data, Rows, Steps, Sums
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.parameter_store import ParameterStore, Slab, padded
 from netsim.backends.stacked import mixing
@@ -77,7 +77,7 @@ class NativeTraining:
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
-        starts = self._gathered(jobs, width)
+        models = self._sums(jobs) or Rows(self._gathered(jobs, width))
         counts = np.array([work.batches.steps for work in works], dtype=np.int64)
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
@@ -90,7 +90,7 @@ class NativeTraining:
             after = _Results(store.slab(size), kept)
         sums = self._kernel.train(
             self._data,
-            Rows(starts),
+            models,
             out.rows,
             Steps(index, sizes, counts),
             first.optimizer,
@@ -109,8 +109,18 @@ class NativeTraining:
                 if cell is not None:
                     cell.defer(StateAfter(self, job, plan_key, width))
 
+    def _sums(self, jobs: Sequence[Job[LocalSteps]]) -> Sums | None:
+        """Where jobs start if all of them start from mixtures that were left for later."""
+        recipes = [job.inputs[0].cell.recipe for job in jobs]
+        mixtures = [recipe for recipe in recipes if isinstance(recipe, mixing.Mixture)]
+        if len(mixtures) < len(jobs):
+            return None
+        terms = mixing.terms(self._store, mixtures)
+        first = np.concatenate([[0], np.cumsum(terms.counts)])
+        return Sums(terms.slab.storage, np.array(terms.rows), terms.weights, first)
+
     def _gathered(self, jobs: Sequence[Job[LocalSteps]], width: int) -> Tensor:
-        """Where jobs start, rows (n, padded D); mixtures left for later are computed there."""
+        """Where jobs start, rows (n, padded D)."""
         columns = padded(self._kernel.num_values)
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -18,6 +19,27 @@ LONG = 32_768
 
 FEW = 16
 """Most values that a mixture left for later may hold on to: its rows, and weights that are lazy."""
+
+
+class Terms(NamedTuple):
+    """What some weighted sums are made of.
+
+    Attributes
+    ----------
+    slab : Slab
+        Where the rows lie.
+    rows : list of int
+        Row numbers of all sums, one sum after another.
+    weights : torch.Tensor
+        (len(rows),) their weights.
+    counts : list of int
+        How many rows each sum has.
+    """
+
+    slab: Slab
+    rows: list[int]
+    weights: Tensor
+    counts: list[int]
 
 
 class Mixture(NamedTuple):
@@ -92,14 +114,19 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
         store.gather(refs, out)
 
 
+def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
+    """What mixtures are made of; all of rows of one length."""
+    slab, rows = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
+    counts = [len(mixture.rows) for mixture in mixtures]
+    return Terms(slab, rows, _weights(store, mixtures), counts)
+
+
 def mixed(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     """Weighted sums (n, padded length).
 
     A weight of 0 keeps a row out, even one with nan: 0 * nan would be nan.
     """
-    sizes = [len(mixture.rows) for mixture in mixtures]
-    slab, numbers = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
-    weights = _weights(store, mixtures)
+    slab, numbers, weights, sizes = terms(store, mixtures)
     index = slab.index(numbers).masked_fill_(weights == 0, Slab.ZERO)
     if slab.length >= LONG and not slab.storage.is_cuda:
         return _row_by_row(slab, index.tolist(), weights.tolist(), sizes)
@@ -114,7 +141,8 @@ def _weights(store: ParameterStore, mixtures: Sequence[Mixture]) -> Tensor:
     numbers = [w for w in each if not isinstance(w, Ref)]
     if len(numbers) == len(each):
         flat = [weight for some in numbers for weight in some]
-        return torch.tensor(flat, dtype=dtype).to(device, non_blocking=True)
+        # torch.tensor takes twice as long for a list.
+        return torch.from_numpy(np.array(flat)).to(device, dtype, non_blocking=True)
     return torch.cat(
         [
             w.tensor().reshape(-1).to(dtype)

@@ -163,7 +163,7 @@ class Reception:
             outcome = self.unreachable
         elif delivered == progress.packets:
             outcome = DELIVERED
-        elif delivered and tx.message.accepts_partial:
+        elif delivered and tx.envelope.message.accepts_partial:
             outcome, mask = PARTIAL, arrived
         elif flight.expired:
             outcome = DEADLINE

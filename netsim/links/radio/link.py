@@ -172,10 +172,10 @@ class RadioLink(PhysicalLink):
         group = message.group
         first, now = group[0], self.env.now
         src = first.src
-        deadline_ns = None if self.ttl_ns is None else first.sent_ns + self.ttl_ns
+        deadline_ns = None if self.ttl_ns is None else first.envelope.sent_ns + self.ttl_ns
         if deadline_ns is not None and deadline_ns < now:
             deadline_ns = now
-        packets, packet_bits = self._packets(first.bits)
+        packets, packet_bits = self._packets(first.envelope.bits)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []

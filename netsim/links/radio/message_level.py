@@ -140,7 +140,7 @@ class MessageLevelSampler:
         sending = reception.sending
         assert sending is not None
         assert reception.rng is not None
-        if reception.tx.message.accepts_partial and sending.delivered:
+        if reception.tx.envelope.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
@@ -230,7 +230,7 @@ class MessageLevelSampler:
         decode = (
             partial(self._channel.error, packet_bits=flight.packet_bits) if arq.combines else None
         )
-        return arq.begin(flight.packets, reception.tx.message.accepts_partial, decode)
+        return arq.begin(flight.packets, reception.tx.envelope.message.accepts_partial, decode)
 
     def _leg_rng(self, flight: Flight, reception: Reception) -> np.random.Generator:
         """The random stream of a leg, from its beginning."""

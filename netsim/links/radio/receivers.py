@@ -74,7 +74,7 @@ class Receivers:
                 if rate > 0:
                     serial = self._next_serial(tx)
                 else:
-                    lost = self._packets(tx.bits)[0]
+                    lost = self._packets(tx.envelope.bits)[0]
                     predetermined = (tx, OUTAGE, 0, lost, linear_to_db(snr), None)
                 receptions.append(Reception(tx, serial, predetermined=predetermined))
         return rate_bps, receptions, missed
@@ -85,7 +85,7 @@ class Receivers:
         Whoever asked stays awake for the answer.
         """
         rhythm = self._rhythms[tx.dst]
-        return time_ns if rhythm is None or tx.reply else rhythm.wakes_ns(time_ns)
+        return time_ns if rhythm is None or tx.envelope.reply else rhythm.wakes_ns(time_ns)
 
     def _next_serial(self, tx: Transmission) -> int:
         """Number of this message among those of its pair of nodes: keys its random draws."""

@@ -110,7 +110,7 @@ class SharedWiredLink(WiredLink):
             return
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
-            packets = attempts = -(-tx.bits // self._payload_bits)
+            packets = attempts = -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
         trip = _Trip(tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx))
@@ -141,7 +141,7 @@ class SharedWiredLink(WiredLink):
     def _go_on(self, trip: _Trip) -> None:
         """Cross the next bottleneck, or all of them; behind the last one, arrive."""
         route, stage = trip.route, trip.stage
-        bits = trip.tx.bits * trip.attempts / trip.packets
+        bits = trip.tx.envelope.bits * trip.attempts / trip.packets
         if stage == len(route.bottlenecks) or bits <= 0:
             trip.flow = None
             self.env.after(route.last_ns + trip.jitter_ns, self._arrive, trip)

@@ -118,6 +118,7 @@ class WiredLink(PhysicalLink):
         self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
         self._streams = streams
         self._latency_ns = to_ns(wire.latency_s)
+        self._alike = not self._loses and self._rate_bps is None and self._payload_bits is None
         self._free_ns: dict[tuple[int, int], int] = {}
         self._serial: dict[tuple[int, int], int] = {}
 
@@ -134,6 +135,11 @@ class WiredLink(PhysicalLink):
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: theirs would follow each other anyway, for the end
         # of a message that is no request starts nothing at once.
+        if self._alike and group and group[0].envelope.request is None:
+            wait_ns, _, (_, outcome, *_) = self._fate(group[0])
+            self._in_flight += len(group) - 1
+            self.env.after(wait_ns, self.finish_alike, group, outcome)
+            return
         together: dict[int, list[tuple[int, Report]]] = {}
         for tx in group:
             wait_ns, airtime_ns, report = self._fate(tx)
@@ -151,7 +157,7 @@ class WiredLink(PhysicalLink):
         self._in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
-            packets = attempts = -(-tx.bits // self._payload_bits)
+            packets = attempts = -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
         queued_ns, busy_ns = 0, 0
@@ -160,7 +166,7 @@ class WiredLink(PhysicalLink):
             longest_ns = self.longest_wait_ns(tx)
             if longest_ns is not None and 0 < queued_ns >= longest_ns:
                 return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None)
-            busy_ns = to_ns(tx.bits / self._rate_bps * attempts / packets)
+            busy_ns = to_ns(tx.envelope.bits / self._rate_bps * attempts / packets)
         wait_ns = queued_ns + busy_ns + self._latency_ns
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
@@ -177,7 +183,7 @@ class WiredLink(PhysicalLink):
         pair = (tx.src, tx.dst)
         serial = self._serial[pair] = self._serial.get(pair, 0) + 1
         rng = self._streams.lazy_generator("loss", *pair, serial)
-        partial = tx.message.accepts_partial
+        partial = tx.envelope.message.accepts_partial
         if self._bursts is None:
             transfer = self._arq.transfer(rng, packets, self._block, partial)
         else:

@@ -12,6 +12,7 @@ from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -65,24 +66,19 @@ class Ether:
 
     def _send(self, src, dst, bits, parts, patience_ns, reply):
         message = Parts() if parts else Whole()
-        group = [
-            Transmission(src, j, message, bits, False, 0, self.env.now, self._done, None, reply)
-            for j in ([dst] if isinstance(dst, int) else dst)
-        ]
-        for tx in group:
-            tx.patience_ns = patience_ns
+        envelope = Envelope(
+            message, src, bits, 0, self.env.now, reply=reply, patience_ns=patience_ns
+        )
+        receivers = [dst] if isinstance(dst, int) else dst
+        group = [Transmission(envelope, j, self._done) for j in receivers]
         if isinstance(dst, int):
             self.air.unicast(group[0])
         else:
             self.air.broadcast(group)
 
     def _done(self, tx, outcome, arrived):
-        attempts, lost, snr_db = self.recorder.last
-        self.ended.append(
-            Ended(
-                tx.src, tx.dst, outcome, arrived, self.env.now, attempts, lost, snr_db, tx.sent_ns
-            )
-        )
+        of_air, sent_ns = self.recorder.last, tx.envelope.sent_ns
+        self.ended.append(Ended(tx.src, tx.dst, outcome, arrived, self.env.now, *of_air, sent_ns))
 
     def switch(self, node, on, at_ns):
         self.env.after(at_ns - self.env.now, self._switch, node, on)
@@ -103,8 +99,9 @@ class LastRow(Recorder):
 
     def __init__(self):
         super().__init__(None)
+        self.message = self._remember
 
-    def message(self, *row):
+    def _remember(self, *row):
         self.last = row[6], row[7], row[8]
 
 

@@ -11,6 +11,7 @@ from netsim.links.link import Transmission
 from netsim.links.wired import plan
 from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import Wire
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -62,8 +63,8 @@ class Wires:
     def send(self, at_s: float, src: int, dst: int, bits: int, **how: Any) -> None:
         def now() -> None:
             message = how.pop("message", Parcel())
-            tx = Transmission(src, dst, message, bits, False, 1, self.env.now, self._done, **how)
-            self.link.unicast(tx)
+            envelope = Envelope(message, src, bits, 1, self.env.now, **how)
+            self.link.unicast(Transmission(envelope, dst, self._done))
 
         self.env.after(round(at_s * 1e9), now)
 

@@ -10,6 +10,7 @@ from netsim.clock import Clock
 from netsim.links.link import Transmission
 from netsim.links.wired.max_min import max_min
 from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -193,7 +194,7 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
         finish = link.finish
 
         def noted(tx, outcome, attempts=1, lost=0, *more):
-            seen.append((env.now, tx.src, tx.dst, tx.bits, outcome, attempts, lost))
+            seen.append((env.now, tx.src, tx.dst, tx.envelope.bits, outcome, attempts, lost))
             finish(tx, outcome, attempts, lost, *more)
 
         link.finish = noted
@@ -201,9 +202,8 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
         def send(number):
             for dst in (1, 2):
                 bits = 8 * (100 + 37 * number * dst)
-                tx = Transmission(0, dst, Parcel(), bits, False, 1, env.now, lambda *_: None)
-                tx.patience_ns = 6 * 10**6
-                link.unicast(tx)
+                envelope = Envelope(Parcel(), 0, bits, 1, env.now, patience_ns=6 * 10**6)
+                link.unicast(Transmission(envelope, dst, lambda *_: None))
 
         for number in range(20):
             env.after(number * 900_000, send, number)
@@ -221,7 +221,7 @@ def test_airtime_is_that_of_messages_that_have_ended():
     link = WiredLink(Wire(rate_bps=1000.0), 2, env, recorder, Streams(0))
 
     def parcel():
-        return Transmission(0, 1, Parcel(), 4000, False, 1, 0, lambda *_: None)
+        return Transmission(Envelope(Parcel(), 0, 4000, 1, 0), 1, lambda *_: None)
 
     link.unicasts([parcel(), parcel()])
     link.unicast(parcel())

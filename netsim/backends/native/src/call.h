@@ -76,6 +76,8 @@ struct Call {
   const void* rows;            // models: job j reads row source[j]
   int64_t rows_pitch;
   const int64_t* source;
+  const int64_t* first_source; // (jobs + 1,) into `source`: job j begins with a weighted sum of
+  const void* source_weights;  // rows, each with its weight; null: with one row as it is
   void* out;                   // models or gradients: job j writes row target[j]
   int64_t out_pitch;
   const int64_t* target;

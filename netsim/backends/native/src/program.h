@@ -92,6 +92,35 @@ template <class T> void unpack(const Call& c, T* row, const T* packed, Index sto
   }
 }
 
+/* `pack` of a job's weighted sum of rows, added in their order. A weight of 0 keeps a row out, even
+   one with NaN. */
+template <class T> void pack_sum(const Call& c, T* packed, Index job) {
+  const T* rows = static_cast<const T*>(c.rows);
+  const T* weights = static_cast<const T*>(c.source_weights);
+  const Index start = c.first_source[job], stop = c.first_source[job + 1];
+  for (Index s = 0; s < c.num_segments; ++s) {
+    const Segment& g = c.segments[s];
+    for (Index r = 0; r < g.rows; ++r) {
+      T* to = packed + g.packed_offset + r * g.pitch;
+      const T* from = rows + g.row_offset + r * g.columns;
+      Index i = 0;
+      for (; i + kLanes<T> <= g.columns; i += kLanes<T>) {
+        Vec<T> total{};
+        for (Index k = start; k < stop; ++k)
+          if (weights[k] != 0) total += load<T>(from + c.source[k] * c.rows_pitch + i) * weights[k];
+        store<T>(to + i, total);
+      }
+      for (; i < g.columns; ++i) {
+        T total = 0;
+        for (Index k = start; k < stop; ++k)
+          if (weights[k] != 0) total += from[c.source[k] * c.rows_pitch + i] * weights[k];
+        to[i] = total;
+      }
+      zero(to + g.columns, g.pitch - g.columns);
+    }
+  }
+}
+
 template <class T> class Worker {
  public:
   Worker(const Call& call, void* workspace)
@@ -120,7 +149,8 @@ template <class T> class Worker {
     m.updates_buffers = c.updates_buffers;
     const double rate = c.learning_rate ? c.learning_rate[job] : 0;
     m.rate = static_cast<T>(rate);
-    pack(c, m.weights, static_cast<const T*>(c.rows) + c.source[job] * c.rows_pitch, c.num_values);
+    if (c.first_source) pack_sum(c, m.weights, job);
+    else pack(c, m.weights, static_cast<const T*>(c.rows) + c.source[job] * c.rows_pitch, c.num_values);
     Memory<T> memory = open_memory(job, m);
     const Index start = c.first_step[job], stop = c.first_step[job + 1];
     Index all = 0;

@@ -1,0 +1,171 @@
+"""The message table of a run.
+
+Messages are recorded a million times in a large run, so recording only appends; counting, hashing
+and writing happen on arrays, once per part.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ProtocolError
+from netsim.recording.fingerprint import Fingerprint
+from netsim.recording.parquet_parts import Parts
+from netsim.recording.schema import ADDED_OUTCOMES, OUTCOMES
+from netsim.recording.traffic_stats import Traffic
+
+
+class MessageLog:
+    """Collects, counts, hashes and writes the rows of messages that have ended.
+
+    Messages that one sending takes to several receivers, and that end alike, are one waiting row;
+    they become a row each when the rows become arrays.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of the table's columns; `dst` of a waiting row is the number of receivers.
+
+    Attributes
+    ----------
+    traffic : Traffic
+        Counts messages, bits and models.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        for outcome in OUTCOMES:
+            parts.words["outcome"][outcome]  # fixed codes
+        self._values: list[Any] = parts.values  # of the waiting rows, one after the other
+        self._receivers: list[int] = []  # of the waiting rows, one after the other
+        self._full = parts.full // parts.width
+        self.traffic = Traffic()
+        self._taken = 0
+        self._hash = Fingerprint(parts.columns)
+
+    @property
+    def count(self) -> int:
+        """How many messages have ended so far."""
+        return self._taken + len(self._receivers)
+
+    def message(
+        self,
+        t_sent_ns: int,
+        t_done_ns: int,
+        src: int,
+        dst: int,
+        kind: str,
+        bits: int,
+        attempts: int,
+        packets_lost: int,
+        snr_db: float | None,
+        outcome: str,
+        round: int,
+        age_s: float | None,
+    ) -> None:
+        """Record a message to one receiver that has ended.
+
+        Parameters
+        ----------
+        t_sent_ns, t_done_ns : int
+            When the algorithm sent it, and when it was delivered or given up.
+        src, dst : int
+        kind : str
+            The message class's name.
+        bits : int
+            Its size, without retransmissions.
+        attempts : int
+            Packet transmissions in all; 0 if it never went on the air, and then its bits don't
+            count as sent.
+        packets_lost : int
+        snr_db : float or None
+            Attempt-weighted linear mean in dB; None if there was no attempt.
+        outcome : str
+            One of `OUTCOMES`.
+        round : int
+            The sender's wake-up number.
+        age_s : float or None
+            Age at delivery; None if it was not delivered.
+        """
+        # fmt: off
+        self._values += (
+            t_sent_ns, t_done_ns, src, 1, kind, bits,
+            attempts, packets_lost, snr_db, outcome, round, age_s,
+        )
+        # fmt: on
+        self._receivers.append(dst)
+        if len(self._receivers) >= self._full:
+            self._take()
+
+    def messages(
+        self,
+        t_sent_ns: int,
+        t_done_ns: int,
+        src: int,
+        receivers: Sequence[int],
+        kind: str,
+        bits: int,
+        outcome: str,
+        round: int,
+        age_s: float | None,
+    ) -> None:
+        """Record a message to several receivers that took one attempt each and ended alike.
+
+        Parameters
+        ----------
+        receivers : sequence of int
+        t_sent_ns, t_done_ns, src, kind, bits, outcome, round, age_s
+            As for `message`.
+        """
+        # fmt: off
+        self._values += (
+            t_sent_ns, t_done_ns, src, len(receivers), kind, bits,
+            1, 0, None, outcome, round, age_s,
+        )
+        # fmt: on
+        self._receivers += receivers
+        if len(self._receivers) >= self._full:
+            self._take()
+
+    def flush(self) -> None:
+        """Count, hash and write the waiting rows, if there are any."""
+        if self._receivers:
+            self._take()
+
+    def _take(self) -> None:
+        """Count, hash and write the waiting rows.
+
+        Raises
+        ------
+        ProtocolError
+            If a message ended in a way that `OUTCOMES` does not name.
+        """
+        rows, receivers = self._parts.take(), np.array(self._receivers, dtype=np.int32)
+        self._receivers.clear()
+        if len(receivers) > len(rows["dst"]):
+            rows = {name: np.repeat(cells, rows["dst"]) for name, cells in rows.items()}
+        rows["dst"] = receivers
+        outcomes = self._parts.words["outcome"]
+        if len(outcomes) > len(OUTCOMES):
+            unknown = ", ".join(list(outcomes)[len(OUTCOMES) :])
+            raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
+        self._taken += len(receivers)
+        self._hash.add(rows)
+        self.traffic.add(rows)
+        self._parts.write(rows)
+
+    def close(self) -> None:
+        """Close the table, once everything has been taken."""
+        self._parts.close()
+
+    def totals(self, airtime_s: float) -> dict[str, Any]:
+        """See `Traffic.totals`."""
+        kinds: Sequence[str] = list(self._parts.words["kind"])
+        return self.traffic.totals(kinds, airtime_s)
+
+    def digest(self, outcomes: dict[str, Any]) -> bytes:
+        """Hash of all messages; `outcomes` are those that occurred, by message class."""
+        occurred = {outcome for counts in outcomes.values() for outcome in counts}
+        named = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
+        return self._hash.digest({**self._parts.words, "outcome": named})
