@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from weakref import ref as weak
 
 import torch
-from _setting import Noise, Drawn
+from _setting import Drawn, Noise
 from _timing import interleaved, prepare, save, show
 
 from algorithms import fedclassavg, fedproto, mapl, pfedgraph

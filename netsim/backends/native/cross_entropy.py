@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.overrides import TorchFunctionMode
 
@@ -24,9 +24,10 @@ from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.functional import ModelFunction, over_lanes
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.backends.stacked.loss_training import LossSteps
+from netsim.data.sets import Scale
 from netsim.learning.architecture import Architecture
 from netsim.learning.functions import fill
-from netsim.learning.shards import Batch, Scale
+from netsim.learning.shards import Batch
 
 DEFAULTS = {
     "weight": None,
@@ -104,9 +105,13 @@ class Followed(TorchFunctionMode):
     ) -> Any:
         keys, name = dict(kwargs or {}), getattr(func, "__name__", "")
         if func is F.cross_entropy and args and args[0] is self._outputs:
-            if len(args) != 2 or args[1] is not self._y or any(
-                isinstance(value, Tensor) or (key, value) not in DEFAULTS.items()
-                for key, value in keys.items()
+            if (
+                len(args) != 2
+                or args[1] is not self._y
+                or any(
+                    isinstance(value, Tensor) or (key, value) not in DEFAULTS.items()
+                    for key, value in keys.items()
+                )
             ):
                 raise OtherLossError
             return self._sums[0]

@@ -55,7 +55,7 @@ class FeatureTraining:
     ) -> None:
         if not features:
             raise UnsupportedError("a model without features")
-        inside = set(features[-1].module.modules())
+        inside = set(features[0].module.modules())
         if any(_is_random(m) for m in set(architecture.module.modules()) - inside):
             raise UnsupportedError("layers behind the features that draw in PyTorch")
         self._features, self._streams = features, streams

@@ -24,7 +24,7 @@ from netsim.backends.parameter_store import padded
 
 
 def parts_of(module: nn.Module) -> list[nn.Module]:
-    """What losses call in a model: its features, or a first part of them that has all parameters."""
+    """What losses call in a model: its features, or their first part if it has all parameters."""
     features = getattr(module, "features", None)
     if not isinstance(features, nn.Module):
         return []
@@ -94,28 +94,22 @@ class Features:
             length = tensor[0].numel()
             rows[:, at : at + length] = tensor.reshape(lanes, length)
             at += length
-        masks = rows.new_empty((lanes, size * values_of(kernel.mask_shapes)))
+        masks = rows.new_zeros((lanes, size * values_of(kernel.mask_shapes)))
         for mask, generator in zip(masks, self.generators, strict=False):
             draw(mask, kernel.mask_shapes, size, generator)
-        length = sum(self.sizes)
-        after = rows[:, length : kernel.num_values]
+        length, out = sum(self.sizes), None
+        after = rows.new_empty((width, kernel.num_values - length))
         if after.shape[1]:
             out = torch.empty_like(rows)
-            found = kernel.outputs(
-                *self._samples(x, rows),
-                training=True,
-                masks=masks[:width] if kernel.mask_shapes else None,
-                after=Rows(out[:width]),
-            )
-            after = self._repeated(out[:width, length : kernel.num_values], lanes)
-        else:
-            found = kernel.outputs(
-                *self._samples(x, rows),
-                training=True,
-                masks=masks[:width] if kernel.mask_shapes else None,
-            )
-            after = after.clone()
-        return self._repeated(found, lanes), after, rows, masks
+        found = kernel.outputs(
+            *self._samples(x, rows),
+            training=True,
+            masks=masks[:width] if kernel.mask_shapes else None,
+            after=None if out is None else Rows(out[:width]),
+        )
+        if out is not None:
+            after = out[:width, length : kernel.num_values]
+        return self._repeated(found, lanes), self._repeated(after, lanes), rows, masks
 
     def backward(self, gradient: Tensor, x: Tensor, rows: Tensor, masks: Tensor) -> Tensor:
         """Gradients by the parameters, (W, padded length).
@@ -191,8 +185,8 @@ class _Forward(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: Sequence[int | None], features: Features, x: Tensor, *tensors: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        x, *tensors = _lanes(info.batch_size, in_dims[1:], [x, *tensors])
-        return features.forward(x, tensors), (0, 0, 0, 0)
+        samples, *rows = _lanes(info.batch_size, in_dims[1:], [x, *tensors])
+        return features.forward(samples, rows), (0, 0, 0, 0)
 
 
 class _Backward(torch.autograd.Function):
@@ -221,7 +215,7 @@ class _Backward(torch.autograd.Function):
 def standing_in(calls: Sequence[tuple[nn.Module, Callable[[Tensor], Tensor]]]) -> Iterator[None]:
     """Functions in place of the forward passes of some modules, for a while."""
     for module, function in calls:
-        module.forward = function  # type: ignore[method-assign]
+        module.forward = function
     try:
         yield
     finally:

@@ -85,9 +85,7 @@ class Portions:
         """Whether rows of the data set are not all that the kernel needs."""
         return self._loss is not None or bool(self._mask_shapes)
 
-    def of(
-        self, jobs: Sequence[Job[LossSteps]], steps: Steps, models: Tensor
-    ) -> Iterator[Portion]:
+    def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps, models: Tensor) -> Iterator[Portion]:
         """The portions of a training, in order.
 
         Parameters

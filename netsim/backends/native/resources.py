@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from netsim.backends.native.cross_entropy import CrossEntropyOf
 from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.features import Features, parts_of
+from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.inference import NativeInference
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library
@@ -95,7 +96,13 @@ class NativeResources:
         assert architecture is not None
 
         def make() -> FeatureTraining:
-            found = [Features(m, self._made(architecture, m)) for m in parts_of(architecture.module)]
+            found = []
+            for part in parts_of(architecture.module):
+                try:
+                    found.append(Features(part, self._made(architecture, part)))
+                except UnsupportedError:
+                    if not found:  # a part of the features is taken if it can be
+                        raise
             return FeatureTraining(
                 architecture,
                 self.shards,

@@ -1,4 +1,4 @@
-"""Local training by the native kernel: cross-entropy of minibatches as they are, or as a loss says."""
+"""Local training by the native kernel: cross-entropy of samples as they are, or as a loss says."""
 
 from __future__ import annotations
 
