@@ -19,7 +19,6 @@ from netsim.backends.native.records import Loss, Mode
 from netsim.backends.native.trace import Entry, trace
 from netsim.backends.native.workers import Workers
 
-
 STEPS_A_JOB = 8
 """Parts of its samples that one core takes with a model where it is only looked at."""
 
