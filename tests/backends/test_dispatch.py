@@ -251,5 +251,5 @@ def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
     module = kind.build((1, 28, 28), 10)
     layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
     routes = dispatch.choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
-    ((route,),) = [routes.by_signature().values()]
+    (route,) = routes.by_signature().values()
     assert route.loss == way
