@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from netsim import world
 from netsim.backends import route_tables
+from netsim.backends.dispatch import choose
 from netsim.backends.native.library import load, why_missing
 from netsim.backends.route import Route
 from netsim.console.app import app
@@ -250,6 +251,6 @@ def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
     kind = family("netsim.models")[model["kind"]].model_validate(model)
     module = kind.build((1, 28, 28), 10)
     layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
-    routes = dispatch.choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
+    routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
     (route,) = routes.by_signature().values()
     assert route.loss == way
