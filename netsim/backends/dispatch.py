@@ -72,8 +72,8 @@ class Routes:
         return way.partition("/")[0]
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
-        """Whether jobs of this purpose run for many nodes at once in PyTorch."""
-        return self.way(architecture, purpose) == "stacked"
+        """Whether PyTorch runs jobs of this purpose, if it does, for many nodes at once."""
+        return self.way(architecture, purpose) != "sequential"
 
     def native_variants(self) -> dict[int, str]:
         """The instruction set of each architecture, by its `id`, that runs natively."""

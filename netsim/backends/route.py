@@ -24,7 +24,7 @@ class Route(Table):
     ----------
     train : Way
         Local steps with the default loss.
-    loss : {"stacked", "sequential"}
+    loss : Way
         Local steps with a loss of the algorithm's, or with values trained beside the model.
     look : Way
         Outputs, losses, gradients, measurements, selections: all that evaluates a model.
@@ -33,7 +33,7 @@ class Route(Table):
     """
 
     train: Way = "stacked"
-    loss: Literal["stacked", "sequential"] = "stacked"
+    loss: Way = "stacked"
     look: Way = "stacked"
     lanes: Count | None = None
 

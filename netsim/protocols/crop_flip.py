@@ -37,18 +37,27 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     if x.dim() != 4:
         raise ValueError(f"augment = true is for images, samples of shape {tuple(x.shape[1:])}")
     assert draws is not None, "the loss needs @loss(uniforms=CROP_FLIP_DRAWS)"
-    n, _, height, width = x.shape
-    black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
+    n, channels, height, width = x.shape
+    black = torch.zeros(channels, dtype=x.dtype, device=x.device)
     if batch.scale is not None:
         means, deviations = (black.new_tensor(values) for values in batch.scale)
         black = -means / deviations
-    padded = F.pad(x - black[:, None, None], [pad] * 4) + black[:, None, None]
-    shift = (draws[:, :2] * (2 * pad + 1)).long()
+    black = black[:, None]
+    shift = (draws[:, :2] * (2 * pad + 1)).long() - pad
     down, across = torch.arange(height, device=x.device), torch.arange(width, device=x.device)
     mirrored = torch.where(draws[:, 2:] < 0.5, across.flip(0), across)
     rows, columns = shift[:, :1] + down, shift[:, 1:] + mirrored
-    image = torch.arange(n, device=x.device)[:, None, None]
-    return padded[image, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+    inside = _within(rows, height)[:, :, None] & _within(columns, width)[:, None, :]
+    rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
+    # One gather: to pad, and then to take pixels by row and column, takes three times as long.
+    pixels = (rows[:, :, None] * width + columns[:, None, :]).flatten(1)[:, None]
+    found = x.flatten(2).gather(2, pixels.expand(n, channels, height * width))
+    moved = found.sub_(black).add_(black)  # black is 0 while images move
+    return torch.where(inside.flatten(1)[:, None], moved, black).view_as(x)
+
+
+def _within(places: Tensor, size: int) -> Tensor:
+    return (places >= 0) & (places < size)
 
 
 @loss(uniforms=CROP_FLIP_DRAWS)

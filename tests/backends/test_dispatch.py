@@ -5,15 +5,19 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from netsim import world
 from netsim.backends import route_tables
+from netsim.backends.dispatch import choose
 from netsim.backends.native.library import load, why_missing
 from netsim.backends.route import Route
 from netsim.console.app import app
 from netsim.engine import tuning
 from netsim.errors import ScenarioError
+from netsim.learning.architecture import build_architecture
+from netsim.registry import family
 from netsim.scenario import from_dict
 
 SCENARIO = """\
@@ -229,3 +233,24 @@ def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, sign
         _, _, summary = run(netsim, f"lanes {lanes}", "s.toml")
         hashes.add(summary["parameters_sha256"])
     assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "model", "backend", "way"),
+    [
+        (6, {"kind": "mlp"}, "auto", "sequential"),
+        (6, {"kind": "mlp"}, "native", "native/plain"),
+        (6, {"kind": "lenet"}, "auto", "native/plain"),
+        (3, {"kind": "lenet"}, "auto", "sequential"),
+        (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
+    ],
+)
+def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
+    nodes, model, backend, way, table
+):
+    kind = family("netsim.models")[model["kind"]].model_validate(model)
+    module = kind.build((1, 28, 28), 10)
+    layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
+    routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
+    (route,) = routes.by_signature().values()
+    assert route.loss == way

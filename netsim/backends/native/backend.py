@@ -12,16 +12,26 @@ from torch import Tensor
 
 from netsim.backends.dispatch import Routes
 from netsim.backends.grouping import GroupedExecution
-from netsim.backends.job_type import Call, GroupKernel, Signature, job_type, offer_kernel
+from netsim.backends.job_type import (
+    Call,
+    Declined,
+    GroupKernel,
+    Signature,
+    job_type,
+    offer_kernel,
+)
 from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.outputs import Outputs
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train
+from netsim.backends.native.cross_entropy import CrossEntropyOf
+from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
 from netsim.backends.native.resources import NativeResources
 from netsim.backends.stacked.backend import Stacked
 from netsim.learning.architecture import Architecture
+from netsim.learning.functions import frozen, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -94,34 +104,58 @@ class Native:
         return [found[i] for i in range(len(asked))]
 
 
-def _signature(job: Job[Train], resources: NativeResources) -> Signature | None:
-    """One architecture, optimiser and kind of inputs; the default loss, and no random layers."""
+def _signature(job: Job[Train], resources: NativeResources) -> Signature | Declined | None:
+    """One architecture, optimiser and kind of inputs; one loss with one sort of arguments."""
     work, ref, shards = job.work, job.inputs[0], resources.shards
     architecture = ref.architecture
     assert architecture is not None
-    if (
-        work.loss is not None
-        or work.learn
-        or resources.routes.way(architecture, "train") != "native"
-    ):
+    is_default = work.loss is None and not work.learn
+    if resources.routes.way(architecture, "train" if is_default else "loss") != "native":
         return None
     smallest = min(shards.batch_size, shards.train_size(work.batches.node))
     if smallest == 1 and architecture.normalises_batches:
         return None  # a batch of one has no variance: torch's own error names the node
     is_anchored = work.anchor_strength is not None
-    return (
+    common = (
         id(architecture),
         work.optimizer,
         work.anchor_strength,
         job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
         work.has_state,
     )
+    if is_default:
+        return common
+    try:
+        resources.feature_training(ref)
+    except UnsupportedError as error:
+        return Declined(str(error))
+    return (*common, work.loss, frozen(work.given), work.learn, tuple(r.shape for r in job.inputs))
 
 
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResources) -> Call:
     """Many nodes at once, each whole on one core."""
-    training = resources.training(jobs[0].inputs[0])
-    return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+    ref, work = jobs[0].inputs[0], jobs[0].work
+    if work.loss is None and not work.learn:
+        training = resources.training(ref)
+        return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+    loss = _cross_entropy(jobs[0], resources)
+    if loss is not None:
+        training = resources.training(ref, loss)
+        return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+    trainer = resources.feature_training(ref)
+    return Call(lambda some, _: resources.fill(some, trainer.run(some)), resources.lanes(ref))
+
+
+def _cross_entropy(job: Job[Train], resources: NativeResources) -> CrossEntropyOf | None:
+    """The loss of a job, if it is the cross-entropy of changed samples plus terms."""
+    work, shards, architecture = job.work, resources.shards, job.inputs[0].architecture
+    assert architecture is not None
+    try:
+        (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
+        given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
+        return CrossEntropyOf(architecture, work, shards.scale, example, given)
+    except Exception:  # whatever a loss may raise; where it trains, that is told
+        return None
 
 
 offer_kernel(Train, Native.name, GroupKernel(_signature, _prepare))

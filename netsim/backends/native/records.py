@@ -132,6 +132,8 @@ class Call(ctypes.Structure):
         ("exports", _POINTER),
         ("given", _POINTER),
         ("export_width", _INTEGER),
+        ("added", _POINTER),
+        ("added_pitch", _INTEGER),
         ("rows", _POINTER),
         ("rows_pitch", _INTEGER),
         ("source", _POINTER),

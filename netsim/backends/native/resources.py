@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from netsim.backends.native.cross_entropy import CrossEntropyOf
+from netsim.backends.native.feature_training import FeatureTraining
+from netsim.backends.native.features import Features, parts_of
+from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.inference import NativeInference
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library
+from netsim.backends.native.portions import Portions
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.native.workers import Workers
 from netsim.backends.parameter_store import ParameterStore
@@ -64,13 +69,56 @@ class NativeResources:
             lambda: NativeInference(kernel, self.shards, self.store),
         )
 
-    def training(self, ref: Ref) -> NativeTraining:
-        """Training of models of one architecture."""
-        kernel = self._kernel(ref)
-        return self._stacked.made_once(
-            (NativeTraining, id(kernel)),
-            lambda: NativeTraining(kernel, self.shards, self.store, self._stacked.divergences),
-        )
+    def training(self, ref: Ref, loss: CrossEntropyOf | None = None) -> NativeTraining:
+        """Training of models of one architecture, by the default loss or one like it."""
+        kernel, streams = self._kernel(ref), self._stacked.streams
+
+        def make() -> NativeTraining:
+            shapes = kernel.mask_shapes
+            portions = Portions(self.shards, streams, shapes, kernel.dtype, loss)
+            return NativeTraining(
+                kernel, self.shards, self.store, self._stacked.divergences, portions
+            )
+
+        if loss is not None:
+            return make()
+        return self._stacked.made_once((NativeTraining, id(kernel)), make)
+
+    def feature_training(self, ref: Ref) -> FeatureTraining:
+        """Training of models of one architecture by any loss.
+
+        Raises
+        ------
+        UnsupportedError
+            If the kernel does not know what the losses call.
+        """
+        architecture = ref.architecture
+        assert architecture is not None
+
+        def make() -> FeatureTraining:
+            found = []
+            for part in parts_of(architecture.module):
+                try:
+                    found.append(Features(part, self._made(architecture, part)))
+                except UnsupportedError:
+                    if not found:  # a part of the features is taken if it can be
+                        raise
+            return FeatureTraining(
+                architecture,
+                self.shards,
+                self.store,
+                self._stacked.divergences,
+                self._stacked.streams,
+                found,
+            )
+
+        return self._stacked.made_once((FeatureTraining, id(architecture)), make)
+
+    def lanes(self, ref: Ref) -> int:
+        """Most nodes that train in one call where PyTorch differentiates their loss."""
+        architecture = ref.architecture
+        assert architecture is not None
+        return self.routes.lanes(architecture, 0)
 
     def fill(self, jobs: Sequence[Job[Any]], results: Sequence[Sequence[Tensor]]) -> None:
         """Fill the cells that still exist."""
@@ -80,12 +128,15 @@ class NativeResources:
         architecture = ref.architecture
         assert architecture is not None
         if architecture not in self._kernels:
-            self._kernels[architecture] = Kernel(
-                architecture.module,
-                tuple(self.shards.x.shape[1:]),
-                architecture.dtype,
-                variant=self._variants[id(architecture)],
-                library=self._library,
-                workers=self._workers,
-            )
+            self._kernels[architecture] = self._made(architecture, architecture.module)
         return self._kernels[architecture]
+
+    def _made(self, architecture: Architecture, module: nn.Module) -> Kernel:
+        return Kernel(
+            module,
+            tuple(self.shards.x.shape[1:]),
+            architecture.dtype,
+            variant=self._variants[id(architecture)],
+            library=self._library,
+            workers=self._workers,
+        )

@@ -49,8 +49,6 @@ def native_support(architectures: Iterable[Architecture], input_shape: tuple[int
     for architecture in architectures:
         if architecture.device.type != "cpu":
             reasons["the native kernel"] = "it runs on CPUs alone"
-        elif architecture.is_random:
-            reasons[f"the model {architecture.name}"] = "its random layers draw in PyTorch"
         else:
             try:
                 for training in (True, False):
@@ -83,7 +81,7 @@ def require(support: Support, backend: str, given: Mapping[str, Route]) -> None:
         return
     known = {v.name for v in support.library.variants} if support.library else set()
     for name, route in given.items():
-        for key in ("train", "look"):
+        for key in ("train", "loss", "look"):
             kind, _, variant = str(getattr(route, key)).partition("/")
             if kind == "native" and variant and variant not in known:
                 raise ScenarioError(

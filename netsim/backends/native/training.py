@@ -1,24 +1,26 @@
-"""Local training by the native kernel, with the default loss: mean cross-entropy of a minibatch."""
+"""Local training by the native kernel: cross-entropy of samples as they are, or as a loss says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
-from netsim.backends.native.data import Data, Rows, Steps, Sums
+from netsim.backends.native.data import Data, Numbers, Rows, Steps, Sums
 from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.portions import Portions
 from netsim.backends.parameter_store import ParameterStore, Slab, padded
 from netsim.backends.stacked import mixing
+from netsim.backends.stacked.loss_training import LossSteps
 from netsim.backends.stacked.training import StateAfter
-from netsim.backends.stacked.workspace import LocalSteps
 from netsim.learning import optimizers
 from netsim.learning.divergence import Divergences
-from netsim.learning.jobs import Job
+from netsim.learning.jobs import Job, Optimizer
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
 
@@ -36,19 +38,26 @@ class NativeTraining:
         Where models and states lie: trained models are written there by the kernel.
     divergences : Divergences
         To be told of every training.
+    portions : Portions
+        What the kernel needs beside rows of the data set.
     """
 
     def __init__(
-        self, kernel: Kernel, shards: Shards, store: ParameterStore, divergences: Divergences
+        self,
+        kernel: Kernel,
+        shards: Shards,
+        store: ParameterStore,
+        divergences: Divergences,
+        portions: Portions,
     ) -> None:
         self._kernel, self._shards, self._store = kernel, shards, store
-        self._divergences = divergences
+        self._divergences, self._portions = divergences, portions
         self._data = Data(shards.x, shards.y)
         self._starts: Tensor | None = None
 
     def run(
         self,
-        jobs: Sequence[Job[LocalSteps]],
+        jobs: Sequence[Job[LossSteps]],
         plan_key: tuple[object, ...],
         width: int,
         with_states: bool = False,
@@ -77,7 +86,6 @@ class NativeTraining:
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
-        models = self._sums(jobs) or Rows(self._gathered(jobs, width))
         counts = np.array([work.batches.steps for work in works], dtype=np.int64)
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
@@ -88,18 +96,26 @@ class NativeTraining:
         if with_states and any(cell is not None for cell in kept):
             size = optimizers.state_size(first.optimizer.kind, self._kernel.graph.num_parameters)
             after = _Results(store.slab(size), kept)
-        sums = self._kernel.train(
-            self._data,
-            models,
-            out.rows,
-            Steps(index, sizes, counts),
-            first.optimizer,
-            np.array([work.rate for work in works]),
-            states=states,
-            states_out=None if after is None else after.rows,
-            anchors=anchors,
-            anchor_strength=first.anchor_strength or 0.0,
-        )
+        steps, rates = Steps(index, sizes, counts), np.array([work.rate for work in works])
+        how = _How(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
+        states_out = None if after is None else after.rows
+        if self._portions.are_needed:
+            starts = self._gathered(jobs, width)
+            sums = self._in_portions(jobs, steps, how, starts, states, states_out)
+            out.write(starts)
+        else:
+            sums = self._kernel.train(
+                self._data,
+                self._sums(jobs) or Rows(self._gathered(jobs, width)),
+                out.rows,
+                steps,
+                how.optimizer,
+                rates,
+                states=states,
+                states_out=states_out,
+                anchors=anchors,
+                anchor_strength=how.anchor_strength,
+            )
         self._divergences.note(jobs, torch.from_numpy(sums))
         out.hand_over()
         if after is not None:
@@ -109,7 +125,7 @@ class NativeTraining:
                 if cell is not None:
                     cell.defer(StateAfter(self, job, plan_key, width))
 
-    def _sums(self, jobs: Sequence[Job[LocalSteps]]) -> Sums | None:
+    def _sums(self, jobs: Sequence[Job[LossSteps]]) -> Sums | None:
         """Where jobs start if all of them start from mixtures that were left for later."""
         recipes = [job.inputs[0].cell.recipe for job in jobs]
         mixtures = [recipe for recipe in recipes if isinstance(recipe, mixing.Mixture)]
@@ -119,8 +135,55 @@ class NativeTraining:
         first = np.concatenate([[0], np.cumsum(terms.counts)])
         return Sums(terms.slab.storage, np.array(terms.rows), terms.weights, first)
 
-    def _gathered(self, jobs: Sequence[Job[LocalSteps]], width: int) -> Tensor:
-        """Where jobs start, rows (n, padded D)."""
+    def _in_portions(
+        self,
+        jobs: Sequence[Job[LossSteps]],
+        steps: Steps,
+        how: _How,
+        models: Tensor,
+        states: Rows | None,
+        states_out: Rows | None,
+    ) -> NDArray[np.float64]:
+        """Train models in place; gives the sums of their parameters.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            n of them.
+        steps : Steps
+        how : _How
+        models : torch.Tensor
+            (n, padded D)
+        states, states_out : Rows or None
+            Of the optimiser, before and after; None: fresh ones, and nobody wants them.
+        """
+        kernel, n, c = self._kernel, len(jobs), how.optimizer
+        sums, everyone = np.zeros(n), np.arange(n)
+        size = optimizers.state_size(c.kind, kernel.graph.num_parameters)
+        between = Rows(torch.empty((n, padded(size)), dtype=models.dtype), everyone)
+        if states_out is not None:
+            between = states_out
+        for portion in self._portions.of(jobs, steps, models):
+            active, after = portion.active, _some(between, portion.active)
+            sums[active] = kernel.train(
+                portion.data,
+                Rows(models, active),
+                Rows(models, active),
+                portion.steps,
+                c,
+                how.rates[active],
+                states=None if states is None else _some(states, active),
+                states_out=after,
+                anchors=None if how.anchors is None else _some(how.anchors, active),
+                anchor_strength=how.anchor_strength,
+                masks=portion.masks,
+                added_gradients=portion.added_gradients,
+            )
+            states = between
+        return sums
+
+    def _gathered(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
+        """Where jobs start, rows (n, padded D); mixtures left for later are computed there."""
         columns = padded(self._kernel.num_values)
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for
@@ -139,6 +202,19 @@ class NativeTraining:
         rows = torch.empty(shape, device=self._store.device, dtype=self._store.dtype)
         self._store.gather(refs, rows)
         return Rows(rows)
+
+
+class _How(NamedTuple):
+    """What the jobs of a call have in common, and their rates."""
+
+    optimizer: Optimizer
+    rates: NDArray[np.float64]
+    anchors: Rows | None
+    anchor_strength: float
+
+
+def _some(rows: Rows, which: Numbers) -> Rows:
+    return Rows(rows.storage, which if rows.at is None else rows.at[which])
 
 
 def _stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
@@ -165,6 +241,10 @@ class _Results:
     def rows(self) -> Rows:
         """Where the kernel writes; to be asked for when nothing more is taken from the slab."""
         return Rows(self._slab.storage, np.array(self._numbers, dtype=np.int64))
+
+    def write(self, rows: Tensor) -> None:
+        """Copy what was written elsewhere."""
+        self._slab.storage.numpy()[self._numbers] = rows.numpy()
 
     def hand_over(self) -> None:
         """Give the rows to their cells; those of results that nobody holds are free again."""

@@ -72,7 +72,7 @@ def measure(
         batch = Batch(x, y, scale=scale)
         return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
-    result: Tensor = _over_lanes(one, rows, samples.x, samples.y, *values)
+    result: Tensor = over_lanes(one, rows, samples.x, samples.y, *values)
     return list(result.unbind())
 
 
@@ -92,10 +92,10 @@ def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -
     torch.Tensor or tuple of torch.Tensor
         (W, ...) each.
     """
-    return _over_lanes(lambda *values: function(*fill(args, values)), *inputs)
+    return over_lanes(lambda *values: function(*fill(args, values)), *inputs)
 
 
-def _over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
+def over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
     """`vmap`, on a CPU with at least `LEAST_LANES` lanes and batch-invariant operations."""
     if inputs[0].is_cuda:
         return vmap(function)(*inputs)

@@ -8,7 +8,7 @@ so in each step the lanes whose minibatches have the same size run together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,14 @@ class LossSteps(LocalSteps, Protocol):
     def learn(self) -> tuple[str, ...]: ...
 
 
+Around = Callable[[Sequence[LossSteps], Rows, int], AbstractContextManager[None]]
+"""around(works, lanes, step): what holds while some lanes take a step."""
+
+
+def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class LossTraining:
     """Trains jobs whose loss is a function of the algorithm's, and models without stacked form.
 
@@ -61,6 +69,8 @@ class LossTraining:
         Where models and states lie.
     divergences : Divergences
         To be told of every training.
+    around : callable
+        What holds while some lanes take a step; nothing in particular unless it is given.
     """
 
     def __init__(
@@ -69,7 +79,9 @@ class LossTraining:
         shards: Shards,
         store: ParameterStore,
         divergences: Divergences,
+        around: Around = _nothing,
     ) -> None:
+        self._around = around
         self._architecture, self._shards, self._store = architecture, shards, store
         self._divergences = divergences
 
@@ -112,7 +124,9 @@ class LossTraining:
         for s, columns, lanes, at_lanes in self._groups(steps, sizes):
             batch = self._batch(works, lanes, s, where[at_lanes, s, :columns])
             part, part_state = memory[at_lanes][:, :length], state[at_lanes]
-            found, after = gradients(part, buffers[at_lanes], *batch, *[g[at_lanes] for g in given])
+            values = [g[at_lanes] for g in given]
+            with self._around(works, lanes, s):
+                found, after = gradients(part, buffers[at_lanes], *batch, *values)
             update = GradientStep(
                 work.optimizer,
                 part,

@@ -239,7 +239,7 @@ class Trainer(Protocol):
 
     def run(
         self,
-        jobs: Sequence[Job[LocalSteps]],
+        jobs: Sequence[Job[Any]],
         plan_key: tuple[object, ...],
         width: int,
         with_states: bool = False,
@@ -265,7 +265,7 @@ class StateAfter(NamedTuple):
     """
 
     training: Trainer
-    job: Job[LocalSteps]
+    job: Job[Any]
     plan_key: tuple[object, ...]
     width: int
 

@@ -72,6 +72,8 @@ struct Call {
   void* exports;               // (rows, export_width), written by the forward pass
   const void* given;           // (rows, export_width), gradients by the exports
   int64_t export_width;
+  const void* added;           // (jobs, parameters), added to the gradient of each step
+  int64_t added_pitch;
 
   const void* rows;            // models: job j reads row source[j]
   int64_t rows_pitch;
@@ -110,7 +112,7 @@ constexpr int64_t kHeaderBytes = 64;
 /* With momentum alone, weights move as soon as a layer's gradient is known. */
 inline bool is_fused(const Call& c) {
   return c.mode == kTrain && c.optimizer == kSgd && c.weight_decay == 0 && c.clip_norm <= 0 &&
-         !c.anchors;
+         !c.anchors && !c.added;
 }
 
 inline Layout layout_of(const Call& c) {

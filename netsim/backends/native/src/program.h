@@ -121,6 +121,19 @@ template <class T> void pack_sum(const Call& c, T* packed, Index job) {
   }
 }
 
+/* Adds a row of parameters to a packed row. */
+template <class T> void add(const Call& c, T* packed, const T* row) {
+  for (Index s = 0; s < c.num_segments; ++s) {
+    const Segment& g = c.segments[s];
+    if (g.row_offset >= c.num_parameters) return;
+    for (Index r = 0; r < g.rows; ++r) {
+      T* to = packed + g.packed_offset + r * g.pitch;
+      const T* from = row + g.row_offset + r * g.columns;
+      for (Index i = 0; i < g.columns; ++i) to[i] += from[i];
+    }
+  }
+}
+
 template <class T> class Worker {
  public:
   Worker(const Call& call, void* workspace)
@@ -172,6 +185,7 @@ template <class T> class Worker {
         c.status[job] = m.status;
         return;
       }
+      if (c.added) add(c, m.gradient, static_cast<const T*>(c.added) + job * c.added_pitch);
       if (c.mode == kTrain && !m.fused) optimizer_step(m, memory, rate);
     }
     if (c.losses) c.losses[job] = loss / static_cast<double>(all);

@@ -1,0 +1,249 @@
+"""How fast nodes train by losses of their algorithm's own: native, stacked, one after another.
+
+    python benchmarks/own_losses.py [--case pfedgraph dpfl fedproto mapl_alexnet] [--nodes 10]
+
+Each case is the loss, model, minibatch and optimiser of a scenario `paper_*.toml`, on noise of the
+shape of CIFAR-10. N nodes take k local steps through the scheduler. CPU time of one thread, the
+best of rounds in turn.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from _setting import Drawn, Noise
+from _timing import interleaved, prepare, save, show
+
+from algorithms import fedclassavg, fedproto, mapl, pfedgraph
+from netsim import world
+from netsim.api import augmented_cross_entropy
+from netsim.backends.job_types.train import Train
+from netsim.engine.assembly import Learning, open_learning
+from netsim.learning.jobs import Batches, Slot
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
+from netsim.scenario import from_dict
+from netsim.world.builder import World
+
+SHAPE, CLASSES = (3, 32, 32), 10
+
+LENET = {"kind": "lenet"}
+PFEDGRAPH = {
+    "optimizer": "sgd",
+    "learning_rate": 0.01,
+    "momentum": 0.9,
+    "weight_decay": 1e-5,
+    "batch_size": 64,
+}
+DPFL = {**PFEDGRAPH, "weight_decay": 1e-4, "clip_norm": 20.0, "batch_size": 16}
+MAPL = {"optimizer": "adam", "learning_rate": 1e-4, "beta1": 0.5, "batch_size": 64}
+
+COLUMNS = {
+    "case": "s",
+    "nodes": "d",
+    "batch": "d",
+    "sequential ms/step": ",.2f",
+    "stacked ms/step": ",.2f",
+    "native ms/step": ",.2f",
+    "stacked ratio": ".2f",
+    "native ratio": ".2f",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table.
+
+    Attributes
+    ----------
+    model, training : dict
+        The scenario's tables.
+    loss : callable or None
+        None is the mean cross-entropy.
+    given : tuple
+        What it is given; `Slot(0)` for a value of `value`.
+    value, learned : callable, optional
+        From the number of features and of parameters: a value that is given; one that is learned.
+    steps : int
+        Of a training.
+    """
+
+    model: dict[str, Any]
+    training: dict[str, Any]
+    loss: Callable[..., Any] | None
+    given: tuple[Any, ...] = ()
+    value: Callable[[int, int], torch.Tensor] | None = None
+    learned: Callable[[int, int], torch.Tensor] | None = None
+    steps: int = 4
+    samples: int = field(default=320)
+
+
+def _direction(features: int, parameters: int) -> torch.Tensor:
+    return torch.randn(parameters) / parameters**0.5
+
+
+def _prototypes(features: int, parameters: int) -> torch.Tensor:
+    return torch.randn(CLASSES, features) / features**0.5
+
+
+def _head(features: int, parameters: int) -> torch.Tensor:
+    return torch.zeros(CLASSES * (features + 1))
+
+
+def _mapl(backbone: str) -> Case:
+    return Case(
+        {"kind": "mapl", "backbone": backbone},
+        MAPL,
+        mapl.pml_loss,
+        (mapl.Params(),),
+        learned=_prototypes,
+        steps=1,
+    )
+
+
+PROTOTYPES = (Slot(0), tuple(range(CLASSES)), 0.1)
+
+CASES = {
+    "cross_entropy": Case(LENET, PFEDGRAPH, None),
+    "dropout": Case({"kind": "alexnet_small"}, PFEDGRAPH, None, steps=1),
+    "pfedgraph": Case(LENET, PFEDGRAPH, pfedgraph.augmented_loss, (Slot(0), -0.01), _direction),
+    "dpfl": Case(LENET, DPFL, augmented_cross_entropy, steps=20),
+    "fedproto": Case(LENET, PFEDGRAPH, fedproto.prototype_loss, PROTOTYPES, _prototypes),
+    "fedproto_augmented": Case(
+        LENET, PFEDGRAPH, fedproto.augmented_prototype_loss, PROTOTYPES, _prototypes
+    ),
+    "fedproto_small_batch": Case(
+        LENET, DPFL, fedproto.prototype_loss, PROTOTYPES, _prototypes, steps=20
+    ),
+    "fedproto_mlp": Case(
+        {"kind": "mlp", "hidden": [128]}, DPFL, fedproto.prototype_loss, PROTOTYPES, _prototypes
+    ),
+    "fedclassavg": Case(
+        LENET, MAPL, fedclassavg.local_loss, (Slot(0), fedclassavg.Params()), _head
+    ),
+    "mapl_lenet": Case(
+        {"kind": "mapl", "backbone": "lenet", "projection": 84},
+        MAPL,
+        mapl.pml_loss,
+        (mapl.Params(),),
+        learned=_prototypes,
+    ),
+    "mapl_alexnet": _mapl("alexnet_small"),
+    "mapl_resnet": _mapl("resnet18"),
+    "mapl_shufflenet": _mapl("shufflenet_v2"),
+    "mapl_googlenet": _mapl("googlenet"),
+}
+
+BACKENDS = ("sequential", "stacked", "native")
+
+
+def built(case: Case, nodes: int, backend: str) -> World:
+    """A world of nodes that start from models of their own."""
+    tables = {
+        "horizon_s": 1.0,
+        "nodes": {"count": nodes},
+        "topology": {"kind": "complete"},
+        "exchange": {"schedule": "rounds", "interval_s": 1.0},
+        "data": {"kind": "digits"},
+        "model": case.model,
+        "compute": {"kind": "fixed", "step_s": 0.01},
+        "training": {**case.training, "common_initial": False},
+        "run": {"backend": backend, "threads": 1},
+        "algorithm": [{"kind": "local"}],
+    }
+    scenario = from_dict(tables, "own_losses")
+    shares = Drawn(train_samples=case.samples)
+    noise = Noise(shape=SHAPE, classes=CLASSES, partition=shares)
+    return world.build(scenario.model_copy(update={"data": noise}))
+
+
+class Jobs:
+    """Training jobs by a loss, one per node, recorded and run again and again."""
+
+    def __init__(self, case: Case, learning: Learning) -> None:
+        self._case, self._learning = case, learning
+        self._first = 0
+        architecture = learning.initial[0].architecture
+        assert architecture is not None
+        features = next(s.shape[1] for s in architecture.slices if s.name == "head.weight")
+        sizes = features, architecture.num_parameters
+        torch.manual_seed(1)
+        self._values = [make(*sizes) for make in (case.value, case.learned) if make is not None]
+        self._length = architecture.num_parameters
+
+    def run(self) -> None:
+        """Record a job for each node and run all of them."""
+        case, learning = self._case, self._learning
+        scheduler, results = learning.scheduler, []
+        learns = ("P",) if case.learned else ()
+        trained = self._length + sum(v.numel() for v in self._values) * len(learns)
+        for node, cell in enumerate(learning.initial):
+            inputs = [cell, *(Cell(scheduler, tuple(v.shape), None, v) for v in self._values)]
+            work = Train(
+                Batches(node, "train", self._first, case.steps),
+                learning.optimizer,
+                case.loss,
+                case.given,
+                int(case.value is not None),
+                learns,
+                None,
+                False,
+            )
+            beside = [Cell(scheduler, tuple(v.shape)) for v in self._values] if learns else []
+            size = state_size(learning.optimizer.kind, trained)
+            outputs = [
+                Cell(scheduler, cell.shape, cell.architecture),
+                *beside,
+                Cell(scheduler, (size,)),
+            ]
+            refs = tuple(Ref(node, each) for each in inputs)
+            scheduler.submit(work, node, refs, tuple(outputs))
+            results.append(outputs[0])
+        scheduler.flush()
+        self._first += case.steps
+        assert all(cell.is_computed for cell in results)
+
+
+def measure(name: str, nodes: int, seconds: float) -> dict[str, Any]:
+    """One row of the table."""
+    case = CASES[name]
+    runs = {}
+    for backend in BACKENDS:
+        made = built(case, nodes, backend)
+        learning = open_learning(made, made.scenario.algorithm[0], False, lambda: 0)
+        runs[backend] = (Jobs(case, learning), learning)
+    best = interleaved({k: jobs.run for k, (jobs, _) in runs.items()}, "cpu", seconds)
+    for backend, (_, learning) in runs.items():
+        refused = getattr(learning.scheduler.backend, "one_by_one", {})
+        if refused:
+            print(f"{name}, {backend}: {refused}")
+    ms = {k: 1e3 * found / (nodes * case.steps) for k, found in best.items()}
+    return {
+        "case": name,
+        "nodes": nodes,
+        "batch": case.training["batch_size"],
+        **{f"{k} ms/step": value for k, value in ms.items()},
+        "stacked ratio": ms["sequential"] / ms["stacked"],
+        "native ratio": ms["sequential"] / ms["native"],
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--case", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--nodes", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of rounds for each row")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args(arguments)
+    prepare("cpu")
+    cells = [measure(name, chosen.nodes, chosen.seconds) for name in chosen.case]
+    show(cells, COLUMNS)
+    save(chosen.json, {"cells": cells})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Local steps in portions: what a call of the kernel needs beside rows of the data set.
+
+Masks of dropout, samples that a loss changes, gradients of its terms: PyTorch makes them for some
+steps of some jobs, the kernel takes these steps, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.backends.native.cross_entropy import CrossEntropyOf
+from netsim.backends.native.data import Data, Numbers, Steps
+from netsim.backends.native.masks import MaskShapes, draw, values_of
+from netsim.backends.stacked.loss_training import LossSteps
+from netsim.learning.functions import uniforms_of
+from netsim.learning.jobs import BatchKey, Job
+from netsim.learning.masks import generator, mask_seed
+from netsim.learning.shards import Shards
+from netsim.rng import Streams
+
+PORTION_BYTES = 16 << 20
+"""Of what is made for a portion, unless a single step of each job needs more."""
+
+
+class Portion(NamedTuple):
+    """Some steps of some jobs.
+
+    Attributes
+    ----------
+    active : (k,) int64
+        Which jobs take part.
+    data : Data
+        Where the minibatches' samples are.
+    steps : Steps
+        Of these jobs.
+    masks : torch.Tensor or None
+        (k, S, B x mask values)
+    added_gradients : torch.Tensor or None
+        (k, P)
+    """
+
+    active: Numbers
+    data: Data
+    steps: Steps
+    masks: Tensor | None
+    added_gradients: Tensor | None
+
+
+class Portions:
+    """Makes the portions of jobs of one signature.
+
+    Parameters
+    ----------
+    shards : Shards
+        The samples of all nodes.
+    streams : Streams
+        Seeds the masks.
+    mask_shapes : sequence of (tuple of int, float)
+        Of the model's dropout.
+    dtype : torch.dtype
+        Of masks and draws.
+    loss : CrossEntropyOf or None
+        The loss, unless it is the default one.
+    """
+
+    def __init__(
+        self,
+        shards: Shards,
+        streams: Streams,
+        mask_shapes: MaskShapes,
+        dtype: torch.dtype,
+        loss: CrossEntropyOf | None,
+    ) -> None:
+        self._dtype = dtype
+        self._shards, self._streams = shards, streams
+        self._mask_shapes, self._loss = mask_shapes, loss
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether rows of the data set are not all that the kernel needs."""
+        return self._loss is not None or bool(self._mask_shapes)
+
+    def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps, models: Tensor) -> Iterator[Portion]:
+        """The portions of a training, in order.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            n of them.
+        steps : Steps
+            All that they take.
+        models : torch.Tensor
+            (n, P or more) where they are while they train.
+
+        Yields
+        ------
+        Portion
+            Each is made when the steps before have been taken.
+        """
+        most, first = int(steps.counts.max()), 0
+        size = steps.index.shape[2]
+        while first < most:
+            active = np.flatnonzero(steps.counts > first)
+            stop = min(most, first + self._length(len(active) * size))
+            part = Steps(
+                steps.index[active, first:stop],
+                steps.sizes[active, first:stop],
+                np.minimum(steps.counts[active] - first, stop - first),
+            )
+            works = [jobs[i].work for i in active.tolist()]
+            masks = self._masks(works, part, first) if self._mask_shapes else None
+            data, added = Data(self._shards.x, self._shards.y), None
+            if self._loss is not None:
+                given = self._given([jobs[i] for i in active.tolist()])
+                rows = models if len(active) == len(models) else models[torch.from_numpy(active)]
+                data, part, added = self._changed(self._loss, works, given, part, first, rows)
+            yield Portion(active, data, part, masks, added)
+            first = stop
+
+    def _length(self, samples: int) -> int:
+        """Steps of a portion of so many samples a step."""
+        if self._loss is not None and self._loss.has_terms:
+            return 1
+        x = self._shards.x
+        each = values_of(self._mask_shapes) * 4
+        if self._loss is not None:
+            each += x[0].numel() * x.element_size()
+        return max(1, PORTION_BYTES // (samples * each))
+
+    def _masks(self, works: Sequence[LossSteps], steps: Steps, first: int) -> Tensor:
+        n, most, size = steps.index.shape
+        per = values_of(self._mask_shapes)
+        found = torch.empty((n, most, size * per), dtype=self._dtype)
+        for i, work in enumerate(works):
+            for s in range(int(steps.counts[i])):
+                drawn = generator(found.device, mask_seed(self._streams, _key(work, first + s)))
+                draw(found[i, s], self._mask_shapes, int(steps.sizes[i, s]), drawn)
+        return found
+
+    def _given(self, jobs: Sequence[Job[LossSteps]]) -> list[Tensor]:
+        """What the loss is given, (n, ...) each."""
+        count = jobs[0].work.num_given
+        return [torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(count)]
+
+    def _changed(
+        self,
+        loss: CrossEntropyOf,
+        works: Sequence[LossSteps],
+        given: Sequence[Tensor],
+        steps: Steps,
+        first: int,
+        rows: Tensor,
+    ) -> tuple[Data, Steps, Tensor | None]:
+        """Samples as a loss changes them, where they are, and the gradient of its terms.
+
+        Parameters
+        ----------
+        loss : CrossEntropyOf
+        works : sequence of LossSteps
+            n of them.
+        given : sequence of torch.Tensor
+            (n, ...) what the loss is given.
+        steps : Steps
+        first : int
+            Number of the first of these steps.
+        rows : torch.Tensor
+            (n, P or more) the models.
+        """
+        shards, (n, most, size) = self._shards, steps.index.shape
+        is_taken = np.arange(most) < steps.counts[:, None]
+        new, added = None, None
+        for samples in np.unique(steps.sizes[is_taken]).tolist():
+            jobs, at = np.nonzero(is_taken & (steps.sizes == samples))
+            where = torch.from_numpy(steps.index[jobs, at, :samples])
+            of_jobs = torch.from_numpy(jobs)
+            batch = shards.x[where], shards.y[where]
+            draws = self._draws(works, jobs, first + at, samples)
+            values = [g[of_jobs] for g in given]
+            if loss.has_terms:
+                changed, gradient = loss.samples_and_terms(rows[of_jobs], *batch, draws, *values)
+                if len(jobs) == n:
+                    added = gradient
+                else:
+                    added = gradient.new_empty((n, gradient.shape[1])) if added is None else added
+                    added[of_jobs] = gradient
+            else:
+                changed = loss.samples(*batch, draws, *values)
+            if len(jobs) == n * most and samples == size:
+                new = changed.flatten(0, 1)
+            else:
+                if new is None:
+                    new = changed.new_empty((n * most * size, *changed.shape[2:]))
+                here = new.view(n, most, size, *changed.shape[2:])
+                here[of_jobs, torch.from_numpy(at), :samples] = changed
+        assert new is not None
+        places = np.arange(n * most * size).reshape(n, most, size)
+        y = shards.y[torch.from_numpy(steps.index.reshape(-1))]
+        data = Data(new.contiguous(), y)
+        return data, Steps(places, steps.sizes, steps.counts), added
+
+    def _draws(
+        self, works: Sequence[LossSteps], jobs: Numbers, numbers: Numbers, samples: int
+    ) -> Tensor | None:
+        """Draws in [0, 1) of some minibatches, (K, samples, k); None if the loss wants none.
+
+        Parameters
+        ----------
+        works : sequence of LossSteps
+        jobs, numbers : (K,) int64
+            Whose minibatches, and the number of the step.
+        samples : int
+            In each of them.
+        """
+        shards, count = self._shards, uniforms_of(works[0].loss)
+        if not count:
+            return None
+        keys = [_key(works[i], s) for i, s in zip(jobs.tolist(), numbers.tolist(), strict=True)]
+        draws = np.stack([shards.draws(key, samples, count) for key in keys])
+        return torch.from_numpy(draws).to(self._dtype)
+
+
+def _key(work: LossSteps, step: int) -> BatchKey:
+    batches = work.batches
+    return BatchKey(batches.node, batches.stream, batches.first + step)
