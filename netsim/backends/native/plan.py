@@ -227,7 +227,9 @@ class Table:
                 r["aux_gradient"] = self._room(staged)
         per_group = r["channels"] // r["groups"]
         kernel = per_group * r["kernel_h"] * r["kernel_w"]
-        r["aux"], r["count"] = self._room(staged + r["out_channels"] * kernel), staged
+        weights = r["out_channels"] * kernel  # its gradient, and the weights in another order
+        learns = 1 + (r["source_gradient"] >= 0)
+        r["aux"], r["count"] = self._room(staged + learns * weights), staged
         r |= {"staged_height": height, "staged_pitch": pitch, "staged_step": step}
         r["offsets"] = self.add_offsets(
             [

@@ -22,11 +22,13 @@ template <> struct Simd<float> {
   typedef float Vec __attribute__((vector_size(kVectorBytes)));
   typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int32_t;
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
 };
 template <> struct Simd<double> {
   typedef double Vec __attribute__((vector_size(kVectorBytes)));
   typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int64_t;
+  using Half = Vec;
 };
 template <class T> using Vec = typename Simd<T>::Vec;
 template <class T> using Mask = typename Simd<T>::Mask;
@@ -85,6 +87,21 @@ template <class T, int Block> NETSIM_INLINE Vec<T> fold(Vec<T> v) {
 }
 
 template <class T> NETSIM_INLINE T sum(Vec<T> v) { return fold<T, kLanes<T>>(v)[0]; }
+
+/* Sum of whole vectors in double precision, where finite numbers never add up to infinity. */
+template <class T> double double_sum(const T* p, Index n) {
+  Vec<double> total[4] = {};
+  for (Index i = 0; i < n; i += 4 * kLanes<double>)
+#pragma GCC unroll 4
+    for (Index k = 0; k < 4; ++k) {
+      const Index at = i + k * kLanes<double>;
+      if (at >= n) break;
+      typename Simd<T>::Half v;
+      __builtin_memcpy(&v, p + at, sizeof v);
+      total[k] += __builtin_convertvector(v, Vec<double>);
+    }
+  return sum<double>((total[0] + total[1]) + (total[2] + total[3]));
+}
 
 /* Sums of N vectors, N at most 4. */
 template <class T, int N> NETSIM_INLINE void sums(const Vec<T>* v, T* to) {
