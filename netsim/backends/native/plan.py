@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.backends.native.graph import Graph, Layer, Value
-from netsim.backends.native.packing import Packing, up
+from netsim.backends.native.packing import Packing, row_pitch, up
 from netsim.backends.native.records import (
     ABSENT,
     OP_FIELDS,
@@ -83,7 +83,7 @@ class Table:
     def pitch(self, value: Value) -> int:
         """Scalars from row to row: of a map's rows of pixels, of a dense value's samples."""
         if value.is_dense:
-            return up(value.size, self._lanes)
+            return row_pitch(value.size, self._lanes)
         # A convolution reads whole vectors, which may end behind the last sample of a row.
         return up(value.shape[2] * self.samples, self._lanes) + self._lanes
 

@@ -63,13 +63,14 @@ template <class T> void conv_forward(const Op& op, Machine<T>& m) {
   const Loops loops{in, op.kernel_h, op.kernel_w, area, op.kernel_w, 1,
                     x.height * x.pitch, x.pitch, x.step};
   const Store kind = op.bias < 0 ? Store::kSet : Store::kBias;
+  const bool far = op.out_channels * plane * static_cast<Index>(sizeof(T)) > kFarBytes;
   for (Index h = 0; h < op.out_height; ++h)
     for (Index g = 0; g < op.groups; ++g) {
       const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias + g * out;
       ProductTask<T> task{loops, m.weights + op.weight + g * out * K, K,
                           x.at + (g * in * x.height + h * op.stride_h) * x.pitch,
                           m.value(op.out) + g * out * plane + h * op.out_pitch, plane,
-                          kind, bias, {}};
+                          kind, bias, {}, far};
       product<T>(task, out, vectors);
     }
 }

@@ -23,12 +23,14 @@ template <> struct Simd<float> {
   typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int32_t;
   typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
+  typedef float Four __attribute__((vector_size(16)));
 };
 template <> struct Simd<double> {
   typedef double Vec __attribute__((vector_size(kVectorBytes)));
   typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int64_t;
   using Half = Vec;
+  typedef double Four __attribute__((vector_size(32)));
 };
 template <class T> using Vec = typename Simd<T>::Vec;
 template <class T> using Mask = typename Simd<T>::Mask;
@@ -103,16 +105,30 @@ template <class T> double double_sum(const T* p, Index n) {
   return sum<double>((total[0] + total[1]) + (total[2] + total[3]));
 }
 
-/* Sums of N vectors, N at most 4. */
-template <class T, int N> NETSIM_INLINE void sums(const Vec<T>* v, T* to) {
+/* Adds the sums of N vectors, N at most 4, and a bias to what is there, or to nothing. */
+template <class T, int N>
+NETSIM_INLINE void put_sums(const Vec<T>* v, const T* bias, bool adds, T* to) {
   constexpr int L = kLanes<T>;
   if constexpr (N == 4 && L >= 4) {
     typename Counted<L>::Type lanes;
-    Vec<T> ab = halved<T, L>(v[0], v[1], lanes), cd = halved<T, L>(v[2], v[3], lanes);
-    Vec<T> r = fold<T, L / 4>(halved<T, L / 2>(ab, cd, lanes));
-    for (int n = 0; n < 4; ++n) to[n] = r[n * L / 4];
+    const Vec<T> ab = halved<T, L>(v[0], v[1], lanes), cd = halved<T, L>(v[2], v[3], lanes);
+    const Vec<T> r = fold<T, L / 4>(halved<T, L / 2>(ab, cd, lanes));
+    typename Simd<T>::Four all, more;
+    all = __builtin_shufflevector(r, r, 0, L / 4, L / 2, 3 * L / 4);
+    if (bias) {
+      __builtin_memcpy(&more, bias, sizeof more);
+      all += more;
+    }
+    if (adds) {
+      __builtin_memcpy(&more, to, sizeof more);
+      all += more;
+    }
+    __builtin_memcpy(to, &all, sizeof all);
   } else {
-    for (int n = 0; n < N; ++n) to[n] = sum<T>(v[n]);
+    for (int n = 0; n < N; ++n) {
+      const T value = sum<T>(v[n]) + (bias ? bias[n] : 0);
+      to[n] = adds ? to[n] + value : value;
+    }
   }
 }
 
