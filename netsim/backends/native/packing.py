@@ -16,8 +16,8 @@ def up(n: int, to: int) -> int:
 def row_pitch(columns: int, lanes: int) -> int:
     """Distance of rows of so many values, in whole vectors.
 
-    Rows a multiple of 16 vectors apart would fall on the same few lines of the processor's cache and
-    drive each other out.
+    Rows a multiple of 16 vectors apart would fall on the same few sets of the processor's cache,
+    and drive each other out.
     """
     vectors = -(-columns // lanes)
     return (vectors + (vectors % 16 == 0)) * lanes

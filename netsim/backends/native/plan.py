@@ -62,9 +62,11 @@ class Table:
         self.id, self.num_values = next(_IDS), 0
         self._records: list[dict[str, Any]] = []
         self._readers: dict[int, int] = {}
+        self._last_reader: dict[int, Layer] = {}
         for layer in graph.layers:
             for source in layer.sources:
                 self._readers[source] = self._readers.get(source, 0) + 1
+                self._last_reader[source] = layer
         for number in graph.exports:
             self._readers[number] = self._readers.get(number, 0) + 1
         self._values: dict[int, int] = {}
@@ -98,7 +100,10 @@ class Table:
         return at
 
     def _new_value(self, layer: Layer, value: Value) -> None:
-        """Room for what a layer writes, the first time; ReLU may write over what it reads."""
+        """Room for what a layer writes, the first time, and for its gradient.
+
+        ReLU may write over what it reads, and the gradient of ReLU with pooling over its input.
+        """
         number = value.number
         if number in self._values:
             return
@@ -111,8 +116,17 @@ class Table:
                     self._gradients[number] = self._gradients[source]
                 return
         self._values[number] = self._room(self._length(value))
-        if value.learns and self._learns:
-            self._gradients[number] = self._room(self._length(value))
+        if not (value.learns and self._learns):
+            return
+        pooled = (
+            layer.kind in _IN_PLACE_AFTER
+            and self._readers.get(number) == 1
+            and number in self._last_reader
+            and self._last_reader[number].kind is Kind.RELU_MAX_POOL2
+        )
+        self._gradients[number] = (
+            self._values[number] if pooled else self._room(self._length(value))
+        )
 
     def _gradient_for(self, number: int) -> int:
         """Where a reader of a value puts its gradient; -1 if nobody wants it."""

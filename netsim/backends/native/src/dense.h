@@ -29,8 +29,9 @@ template <class T> void input_dense(const Op& op, Machine<T>& m) {
 
 template <class T> void linear_forward(const Op& op, Machine<T>& m) {
   const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias;
-  DotsTask<T> task{1, rounded<T>(op.channels) / kLanes<T>, m.value(op.in), op.pitch, 0, m.weights + op.weight,
-                   m.offsets(op), 0, m.value(op.out), op.out_pitch, bias, false};
+  const Index vectors = rounded<T>(op.channels) / kLanes<T>;
+  DotsTask<T> task{1, vectors, m.value(op.in), op.pitch, 0, m.weights + op.weight, m.offsets(op), 0,
+                   m.value(op.out), op.out_pitch, bias, false};
   dots<T>(task, m.samples, op.out_channels, false);
 }
 
@@ -59,7 +60,7 @@ template <class T> void linear_backward(const Op& op, Machine<T>& m) {
   }
   if (op.bias < 0) return;
   const Sink<T> sink = m.sink(op.bias);
-  for (Index n = 0; n < op.out_pitch; n += kLanes<T>) {
+  for (Index n = 0; n < N; n += kLanes<T>) {
     Vec<T> total{};
     for (Index b = 0; b < B; ++b) total += load<T>(dy + b * op.out_pitch + n);
     sink.put(n, total);
