@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from netsim.backends.native.graph import Graph, Layer, Value
 from netsim.backends.native.packing import Packing, row_pitch, up
-from netsim.backends.native.records import (
-    ABSENT,
-    OP_FIELDS,
-    OP_REALS,
-    Flag,
-    Kind,
-)
+from netsim.backends.native.records import Flag, Kind, encoded
 
 _IDS = count(1)
 
@@ -80,7 +71,7 @@ class Table:
         for layer in graph.layers:
             self._place(layer)
         self._export()
-        self.ops = _encoded(self._records)
+        self.ops = encoded(self._records)
 
     def pitch(self, value: Value) -> int:
         """Scalars from row to row: of a map's rows of pixels, of a dense value's samples."""
@@ -290,20 +281,3 @@ _SPECIAL = {
     Kind.EMBEDDING: Table.embedding,
     Kind.UNUSED: Table.unused,
 }
-
-
-def _encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
-    """Records as the kernel reads them."""
-    width = len(OP_FIELDS) + len(OP_REALS)
-    found = np.zeros((len(records), width), dtype=np.int64)
-    reals = found.view(np.float64)
-    columns = {name: i for i, name in enumerate([*OP_FIELDS, *OP_REALS])}
-    for name in ABSENT:
-        found[:, columns[name]] = -1
-    for row, real, record in zip(found, reals, records, strict=True):
-        for name, value in record.items():
-            if name in OP_REALS:
-                real[columns[name]] = value
-            else:
-                row[columns[name]] = int(value)
-    return found
