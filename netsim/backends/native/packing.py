@@ -13,6 +13,16 @@ def up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 
+def row_pitch(columns: int, lanes: int) -> int:
+    """Distance of rows of so many values, in whole vectors.
+
+    Rows a multiple of 16 vectors apart would fall on the same few sets of the processor's cache,
+    and drive each other out.
+    """
+    vectors = -(-columns // lanes)
+    return (vectors + (vectors % 16 == 0)) * lanes
+
+
 class Packing:
     """How a model's row lies in a workspace, each row of a matrix padded to whole vectors.
 
@@ -38,8 +48,10 @@ class Packing:
         self.lengths: dict[str, int] = {}
         segments, at, self.num_parameters = [], 0, 0
         for part in graph.slices:
-            rows, columns = (part.shape) if part.name in matrices else (1, part.stop - part.start)
-            pitch = up(columns, lanes)
+            rows, columns, pitch = 1, part.stop - part.start, up(part.stop - part.start, lanes)
+            if part.name in matrices:
+                rows, columns = part.shape
+                pitch = row_pitch(columns, lanes)
             segments.append((part.start, at, rows, columns, pitch))
             self.places[part.name] = at, pitch
             self.lengths[part.name] = rows * pitch

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from netsim.backends.native.graph import Graph, Layer, Value
-from netsim.backends.native.packing import Packing, up
-from netsim.backends.native.records import (
-    ABSENT,
-    OP_FIELDS,
-    OP_REALS,
-    Flag,
-    Kind,
-)
+from netsim.backends.native.packing import Packing, row_pitch, up
+from netsim.backends.native.records import Flag, Kind, encoded
 
 _IDS = count(1)
 
@@ -62,9 +53,11 @@ class Table:
         self.id, self.num_values = next(_IDS), 0
         self._records: list[dict[str, Any]] = []
         self._readers: dict[int, int] = {}
+        self._last_reader: dict[int, Layer] = {}
         for layer in graph.layers:
             for source in layer.sources:
                 self._readers[source] = self._readers.get(source, 0) + 1
+                self._last_reader[source] = layer
         for number in graph.exports:
             self._readers[number] = self._readers.get(number, 0) + 1
         self._values: dict[int, int] = {}
@@ -78,12 +71,12 @@ class Table:
         for layer in graph.layers:
             self._place(layer)
         self._export()
-        self.ops = _encoded(self._records)
+        self.ops = encoded(self._records)
 
     def pitch(self, value: Value) -> int:
         """Scalars from row to row: of a map's rows of pixels, of a dense value's samples."""
         if value.is_dense:
-            return up(value.size, self._lanes)
+            return row_pitch(value.size, self._lanes)
         # A convolution reads whole vectors, which may end behind the last sample of a row.
         return up(value.shape[2] * self.samples, self._lanes) + self._lanes
 
@@ -98,7 +91,10 @@ class Table:
         return at
 
     def _new_value(self, layer: Layer, value: Value) -> None:
-        """Room for what a layer writes, the first time; ReLU may write over what it reads."""
+        """Room for what a layer writes, the first time, and for its gradient.
+
+        ReLU may write over what it reads, and the gradient of ReLU with pooling over its input.
+        """
         number = value.number
         if number in self._values:
             return
@@ -111,8 +107,17 @@ class Table:
                     self._gradients[number] = self._gradients[source]
                 return
         self._values[number] = self._room(self._length(value))
-        if value.learns and self._learns:
-            self._gradients[number] = self._room(self._length(value))
+        if not (value.learns and self._learns):
+            return
+        pooled = (
+            layer.kind in _IN_PLACE_AFTER
+            and self._readers.get(number) == 1
+            and number in self._last_reader
+            and self._last_reader[number].kind is Kind.RELU_MAX_POOL2
+        )
+        self._gradients[number] = (
+            self._values[number] if pooled else self._room(self._length(value))
+        )
 
     def _gradient_for(self, number: int) -> int:
         """Where a reader of a value puts its gradient; -1 if nobody wants it."""
@@ -227,7 +232,9 @@ class Table:
                 r["aux_gradient"] = self._room(staged)
         per_group = r["channels"] // r["groups"]
         kernel = per_group * r["kernel_h"] * r["kernel_w"]
-        r["aux"], r["count"] = self._room(staged + r["out_channels"] * kernel), staged
+        weights = r["out_channels"] * kernel  # its gradient, and the weights in another order
+        learns = 1 + (r["source_gradient"] >= 0)
+        r["aux"], r["count"] = self._room(staged + learns * weights), staged
         r |= {"staged_height": height, "staged_pitch": pitch, "staged_step": step}
         r["offsets"] = self.add_offsets(
             [
@@ -274,20 +281,3 @@ _SPECIAL = {
     Kind.EMBEDDING: Table.embedding,
     Kind.UNUSED: Table.unused,
 }
-
-
-def _encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
-    """Records as the kernel reads them."""
-    width = len(OP_FIELDS) + len(OP_REALS)
-    found = np.zeros((len(records), width), dtype=np.int64)
-    reals = found.view(np.float64)
-    columns = {name: i for i, name in enumerate([*OP_FIELDS, *OP_REALS])}
-    for name in ABSENT:
-        found[:, columns[name]] = -1
-    for row, real, record in zip(found, reals, records, strict=True):
-        for name, value in record.items():
-            if name in OP_REALS:
-                real[columns[name]] = value
-            else:
-                row[columns[name]] = int(value)
-    return found

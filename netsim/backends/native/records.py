@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 OP_FIELDS = (
     *("kind", "flags"),
@@ -174,3 +179,20 @@ RECORD_BYTES = (
     ctypes.sizeof(Call),
 )
 """Sizes of an op, a table, a segment and a call, which the library must agree with."""
+
+
+def encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:
+    """Records as the kernel reads them."""
+    width = len(OP_FIELDS) + len(OP_REALS)
+    found = np.zeros((len(records), width), dtype=np.int64)
+    reals = found.view(np.float64)
+    columns = {name: i for i, name in enumerate([*OP_FIELDS, *OP_REALS])}
+    for name in ABSENT:
+        found[:, columns[name]] = -1
+    for row, real, record in zip(found, reals, records, strict=True):
+        for name, value in record.items():
+            if name in OP_REALS:
+                real[columns[name]] = value
+            else:
+                row[columns[name]] = int(value)
+    return found

@@ -63,24 +63,41 @@ template <class T> void conv_forward(const Op& op, Machine<T>& m) {
   const Loops loops{in, op.kernel_h, op.kernel_w, area, op.kernel_w, 1,
                     x.height * x.pitch, x.pitch, x.step};
   const Store kind = op.bias < 0 ? Store::kSet : Store::kBias;
+  const bool far = op.out_channels * plane * static_cast<Index>(sizeof(T)) > kFarBytes;
   for (Index h = 0; h < op.out_height; ++h)
     for (Index g = 0; g < op.groups; ++g) {
       const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias + g * out;
       ProductTask<T> task{loops, m.weights + op.weight + g * out * K, K,
                           x.at + (g * in * x.height + h * op.stride_h) * x.pitch,
                           m.value(op.out) + g * out * plane + h * op.out_pitch, plane,
-                          kind, bias, {}};
+                          kind, bias, {}, far};
       product<T>(task, out, vectors);
     }
 }
 
-template <class T> void conv_by_input(const Op& op, Machine<T>& m) {
+/* Weights of one convolution, [output channel][input channel][row][column], as the way back by the
+   input reads them: [group][column][output channel][row][input channel], so that what one tile takes
+   for its rows are neighbours. */
+template <class T> void turn_weights(const Op& op, const T* weights, T* turned) {
+  const Index in = op.channels / op.groups, out = op.out_channels / op.groups;
+  const Index area = op.kernel_h * op.kernel_w;
+  for (Index g = 0; g < op.groups; ++g)
+    for (Index k = 0; k < op.kernel_w; ++k)
+      for (Index o = 0; o < out; ++o) {
+        const T* from = weights + (g * out + o) * in * area + k;
+        for (Index h = 0; h < op.kernel_h; ++h, from += op.kernel_w)
+          for (Index i = 0; i < in; ++i) *turned++ = from[i * area];
+      }
+}
+
+template <class T> void conv_by_input(const Op& op, Machine<T>& m, T* turned) {
   const Index B = m.samples, vectors = rounded<T>(op.out_width * B) / kLanes<T>;
   const T* dy = m.value(op.dout);
   T* dx = m.value(op.din);
   const Staged<T> to = staged_input(op, dx, m.value(op.daux), B);
   const Index in = op.channels / op.groups, out = op.out_channels / op.groups;
-  const Index area = op.kernel_h * op.kernel_w, K = in * area, plane = op.out_height * op.out_pitch;
+  const Index column = out * op.kernel_h * in, plane = op.out_height * op.out_pitch;
+  turn_weights(op, m.weights + op.weight, turned);
   zero(to.at, op.channels * to.height * to.pitch);
   const Index first = op.flags & kStaged ? op.pad_h : 0;  // rows of padding need no gradient
   for (Index h = first; h < first + op.height; ++h) {
@@ -89,11 +106,12 @@ template <class T> void conv_by_input(const Op& op, Machine<T>& m) {
     while ((h - low) / op.stride_h >= op.out_height) low += op.stride_h;
     for (Index k = low; k < op.kernel_h && k <= h; k += op.stride_h) ++count;
     if (count <= 0) continue;
-    const Loops loops{1, out, count, 0, K, op.stride_h * op.kernel_w, 0, plane, -op.out_pitch};
+    const Loops loops{1, out, count, 0, op.kernel_h * in, op.stride_h * in,
+                      0, plane, -op.out_pitch};
     for (Index g = 0; g < op.groups; ++g)
       for (Index k = 0; k < op.kernel_w; ++k) {
-        ProductTask<T> task{loops, m.weights + op.weight + g * out * K + low * op.kernel_w + k,
-                            area, dy + g * out * plane + (h - low) / op.stride_h * op.out_pitch,
+        ProductTask<T> task{loops, turned + (g * op.kernel_w + k) * column + low * in, 1,
+                            dy + g * out * plane + (h - low) / op.stride_h * op.out_pitch,
                             to.at + (g * in * to.height + h) * to.pitch + k * to.step,
                             to.height * to.pitch, Store::kAdd, nullptr, {}};
         product<T>(task, in, vectors);
@@ -123,7 +141,7 @@ template <class T> void conv_backward(const Op& op, Machine<T>& m) {
       dots<T>(task, out, K, true);
     }
   }
-  if (op.din >= 0) conv_by_input(op, m);  // before the weights move
+  if (op.din >= 0) conv_by_input(op, m, found + op.out_channels * K);  // before the weights move
   m.sink(op.weight).put_all(found, op.out_channels * K);
   if (op.bias < 0) return;
   const Sink<T> sink = m.sink(op.bias);

@@ -29,8 +29,9 @@ template <class T> void input_dense(const Op& op, Machine<T>& m) {
 
 template <class T> void linear_forward(const Op& op, Machine<T>& m) {
   const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias;
-  DotsTask<T> task{1, op.pitch / kLanes<T>, m.value(op.in), op.pitch, 0, m.weights + op.weight,
-                   m.offsets(op), 0, m.value(op.out), op.out_pitch, bias, false};
+  const Index vectors = rounded<T>(op.channels) / kLanes<T>;
+  DotsTask<T> task{1, vectors, m.value(op.in), op.pitch, 0, m.weights + op.weight, m.offsets(op), 0,
+                   m.value(op.out), op.out_pitch, bias, false};
   dots<T>(task, m.samples, op.out_channels, false);
 }
 
@@ -38,11 +39,13 @@ template <class T> void linear_forward(const Op& op, Machine<T>& m) {
 constexpr Index kLinearBlock = 1 << 18;
 
 template <class T> void linear_backward(const Op& op, Machine<T>& m) {
-  const Index B = m.samples, K = op.pitch, N = op.out_channels, vectors = K / kLanes<T>;
+  const Index B = m.samples, K = op.pitch, N = op.out_channels;
+  const Index vectors = rounded<T>(op.channels) / kLanes<T>;
   const T *x = m.value(op.in), *dy = m.value(op.dout);
   T* dx = m.value(op.din);
   Index block = kLinearBlock / (K * static_cast<Index>(sizeof(T)));
   block = block < 16 ? 16 : block;
+  const bool far = N * K * static_cast<Index>(sizeof(T)) > kFarBytes;
   for (Index n = 0; n < N; n += block) {
     const Index rows = N - n < block ? N - n : block;
     const T* w = m.weights + op.weight + n * K;
@@ -52,12 +55,12 @@ template <class T> void linear_backward(const Op& op, Machine<T>& m) {
       product<T>(task, B, vectors);
     }
     ProductTask<T> task{one_loop(B, op.out_pitch, K), dy + n, 1, x, nullptr, K, Store::kSink,
-                        nullptr, m.sink(op.weight + n * K)};
+                        nullptr, m.sink(op.weight + n * K), far};
     product<T>(task, rows, vectors, true);
   }
   if (op.bias < 0) return;
   const Sink<T> sink = m.sink(op.bias);
-  for (Index n = 0; n < op.out_pitch; n += kLanes<T>) {
+  for (Index n = 0; n < N; n += kLanes<T>) {
     Vec<T> total{};
     for (Index b = 0; b < B; ++b) total += load<T>(dy + b * op.out_pitch + n);
     sink.put(n, total);

@@ -83,13 +83,13 @@ template <class T> void batch_norm_map_backward(const Op& op, Machine<T>& m) {
   }
 }
 
-/* Of dense values, so that a vector holds neighbouring channels. Packed rows are as long as dense
-   ones, and zero behind their end. */
+/* Of dense values: a vector holds neighbouring channels. Packed parameters are whole vectors,
+   and zero behind their end. */
 template <class T> void batch_norm_dense_forward(const Op& op, Machine<T>& m) {
   const Index B = m.samples, P = op.pitch;
   const T n = static_cast<T>(B), momentum = static_cast<T>(op.real2);
   T *means = m.value(op.aux), *scales = means + P;
-  for (Index k = 0; k < P; k += kLanes<T>) {
+  for (Index k = 0; k < op.channels; k += kLanes<T>) {
     const T* x = m.value(op.in) + k;
     Vec<T> mean{}, variance{};
     if (op.flags & kTraining) {
@@ -124,7 +124,7 @@ template <class T> void batch_norm_dense_forward(const Op& op, Machine<T>& m) {
 template <class T> void batch_norm_dense_backward(const Op& op, Machine<T>& m) {
   const Index B = m.samples, P = op.pitch;
   const T n = static_cast<T>(B);
-  for (Index k = 0; k < P; k += kLanes<T>) {
+  for (Index k = 0; k < op.channels; k += kLanes<T>) {
     const T *x = m.value(op.in) + k, *dy = m.value(op.dout) + k;
     const Vec<T> mean = load<T>(m.value(op.aux) + k), scale = load<T>(m.value(op.aux) + P + k);
     const Vec<T> weight = op.weight < 0 ? splat<T>(1) : load<T>(m.weights + op.weight + k);

@@ -50,7 +50,7 @@ template <class T> void max_pool_forward(const Op& op, Machine<T>& m) {
         for (Index h = w.h0; h < w.h1; ++h)
           for (Index i = w.w0; i < w.w1; ++i) {
             const Vec<T> v = load<T>(x + h * op.pitch + i * B + b);
-            best = (v > best) | (v != v) ? v : best;  // NaN is larger than all
+            best = select<T>((v > best) | (v != v), v, best);  // NaN is larger than all
           }
         store<T>(y + b, best);
       }
@@ -105,8 +105,16 @@ template <class T> void relu_pool_forward(const Op& op, Machine<T>& m) {
   }
 }
 
+/* Lanes of a vector, and what is there already behind them. */
+template <class T> NETSIM_INLINE void put_lanes(T* to, Vec<T> v, bool all, Mask<T> lanes) {
+  store<T>(to, all ? v : select<T>(lanes, v, load<T>(to)));
+}
+
+/* The gradient may take the place of the input: a vector's values are read before any of it is
+   written, and what belongs to other columns stays. */
 template <class T> void relu_pool_backward(const Op& op, Machine<T>& m) {
   const Index B = m.samples, rows = op.channels * op.out_height;
+  const Mask<T> rest = first_lanes<T>(B % kLanes<T>);
   const Vec<T> none{};
   T* all = m.value(op.din);
   for (Index r = 0; r < rows; ++r) {
@@ -115,22 +123,17 @@ template <class T> void relu_pool_backward(const Op& op, Machine<T>& m) {
     const T *y = m.value(op.out) + r * op.out_pitch, *dy = m.value(op.dout) + r * op.out_pitch;
     T *d0 = all + top * op.pitch, *d1 = d0 + op.pitch;
     for (Index i = 0; i < op.out_width; ++i) {
-      // The right column after the left one, over what that wrote behind its last sample.
       for (Index b = 0; b < B; b += kLanes<T>) {
+        const bool whole = b + kLanes<T> <= B;
         const Vec<T> best = load<T>(y + b), g = load<T>(dy + b);
         const Vec<T> p1 = load<T>(x0 + b), p2 = load<T>(x0 + B + b), p3 = load<T>(x1 + b);
         const Mask<T> open = ~(best <= none), h1 = open & ~(p1 < best);
         const Mask<T> h2 = open & ~h1 & ~(p2 < best), h3 = open & ~h1 & ~h2 & ~(p3 < best);
-        store<T>(d0 + b, h1 ? g : none);
-        store<T>(d1 + b, h3 ? g : none);
-      }
-      for (Index b = 0; b < B; b += kLanes<T>) {
-        const Vec<T> best = load<T>(y + b), g = load<T>(dy + b);
-        const Vec<T> p1 = load<T>(x0 + b), p2 = load<T>(x0 + B + b), p3 = load<T>(x1 + b);
-        const Mask<T> open = ~(best <= none), h1 = open & ~(p1 < best);
-        const Mask<T> h2 = open & ~h1 & ~(p2 < best), h3 = open & ~h1 & ~h2 & ~(p3 < best);
-        store<T>(d0 + B + b, h2 ? g : none);
-        store<T>(d1 + B + b, (open & ~h1 & ~h2 & ~h3) ? g : none);
+        const Mask<T> h4 = open & ~h1 & ~h2 & ~h3;
+        put_lanes<T>(d0 + b, h1 ? g : none, whole, rest);
+        put_lanes<T>(d0 + B + b, h2 ? g : none, whole, rest);
+        put_lanes<T>(d1 + b, h3 ? g : none, whole, rest);
+        put_lanes<T>(d1 + B + b, h4 ? g : none, whole, rest);
       }
       x0 += 2 * B, x1 += 2 * B, y += B, dy += B, d0 += 2 * B, d1 += 2 * B;
     }

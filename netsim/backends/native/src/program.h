@@ -254,11 +254,7 @@ template <class T> class Worker {
   void write(Index job, const Machine<T>& m, const Memory<T>& memory) {
     const Call& c = call_;
     const Index n = c.num_packed_parameters, P = c.num_parameters;
-    if (c.sums) {
-      double total = 0;
-      for (Index i = 0; i < n; ++i) total += static_cast<double>(m.weights[i]);
-      c.sums[job] = total;
-    }
+    if (c.sums) c.sums[job] = double_sum(m.weights, n);
     if (c.out) {
       T* row = static_cast<T*>(c.out) + c.target[job] * c.out_pitch;
       if (c.mode == kGradient) {

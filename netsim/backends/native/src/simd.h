@@ -22,11 +22,15 @@ template <> struct Simd<float> {
   typedef float Vec __attribute__((vector_size(kVectorBytes)));
   typedef int32_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int32_t;
+  typedef float Half __attribute__((vector_size(kVectorBytes / 2)));
+  typedef float Four __attribute__((vector_size(16)));
 };
 template <> struct Simd<double> {
   typedef double Vec __attribute__((vector_size(kVectorBytes)));
   typedef int64_t Mask __attribute__((vector_size(kVectorBytes)));
   using Integer = int64_t;
+  using Half = Vec;
+  typedef double Four __attribute__((vector_size(32)));
 };
 template <class T> using Vec = typename Simd<T>::Vec;
 template <class T> using Mask = typename Simd<T>::Mask;
@@ -86,16 +90,45 @@ template <class T, int Block> NETSIM_INLINE Vec<T> fold(Vec<T> v) {
 
 template <class T> NETSIM_INLINE T sum(Vec<T> v) { return fold<T, kLanes<T>>(v)[0]; }
 
-/* Sums of N vectors, N at most 4. */
-template <class T, int N> NETSIM_INLINE void sums(const Vec<T>* v, T* to) {
+/* Sum of whole vectors in double precision, where finite numbers never add up to infinity. */
+template <class T> double double_sum(const T* p, Index n) {
+  Vec<double> total[4] = {};
+  for (Index i = 0; i < n; i += 4 * kLanes<double>)
+#pragma GCC unroll 4
+    for (Index k = 0; k < 4; ++k) {
+      const Index at = i + k * kLanes<double>;
+      if (at >= n) break;
+      typename Simd<T>::Half v;
+      __builtin_memcpy(&v, p + at, sizeof v);
+      total[k] += __builtin_convertvector(v, Vec<double>);
+    }
+  return sum<double>((total[0] + total[1]) + (total[2] + total[3]));
+}
+
+/* Adds the sums of N vectors, N at most 4, and a bias to what is there, or to nothing. */
+template <class T, int N>
+NETSIM_INLINE void put_sums(const Vec<T>* v, const T* bias, bool adds, T* to) {
   constexpr int L = kLanes<T>;
   if constexpr (N == 4 && L >= 4) {
     typename Counted<L>::Type lanes;
-    Vec<T> ab = halved<T, L>(v[0], v[1], lanes), cd = halved<T, L>(v[2], v[3], lanes);
-    Vec<T> r = fold<T, L / 4>(halved<T, L / 2>(ab, cd, lanes));
-    for (int n = 0; n < 4; ++n) to[n] = r[n * L / 4];
+    const Vec<T> ab = halved<T, L>(v[0], v[1], lanes), cd = halved<T, L>(v[2], v[3], lanes);
+    const Vec<T> r = fold<T, L / 4>(halved<T, L / 2>(ab, cd, lanes));
+    typename Simd<T>::Four all, more;
+    all = __builtin_shufflevector(r, r, 0, L / 4, L / 2, 3 * L / 4);
+    if (bias) {
+      __builtin_memcpy(&more, bias, sizeof more);
+      all += more;
+    }
+    if (adds) {
+      __builtin_memcpy(&more, to, sizeof more);
+      all += more;
+    }
+    __builtin_memcpy(to, &all, sizeof all);
   } else {
-    for (int n = 0; n < N; ++n) to[n] = sum<T>(v[n]);
+    for (int n = 0; n < N; ++n) {
+      const T value = sum<T>(v[n]) + (bias ? bias[n] : 0);
+      to[n] = adds ? to[n] + value : value;
+    }
   }
 }
 

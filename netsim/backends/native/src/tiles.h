@@ -52,6 +52,7 @@ template <class T> struct ProductTask {
   Store store;
   const T* bias;    // of each row m
   Sink<T> sink;     // in place of c, as far apart
+  bool far = false; // whether results are more than the fast caches hold
 
   NETSIM_INLINE ProductTask at(Index m, Index n) const {
     ProductTask t = *this;
@@ -71,6 +72,13 @@ __attribute__((noinline)) void product_tile(const ProductTask<T>& task) {
   for (int m = 0; m < M; ++m)
 #pragma GCC unroll 8
     for (int n = 0; n < N; ++n) total[m][n] = Vec<T>{};
+  if (task.far) {  // where results go comes nearer while they are added up
+    const T* to = task.store == Store::kSink ? task.sink.to : task.c;
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 8
+      for (int n = 0; n < N; ++n) __builtin_prefetch(to + m * task.c_step + n * kLanes<T>, 1);
+  }
   const Loops& l = task.loops;
   const Index a_step = task.a_step, a3 = l.a3, b3 = l.b3;
   for (Index i = 0; i < l.n1; ++i)
@@ -125,6 +133,9 @@ template <class T> NETSIM_INLINE void product_block(const ProductTask<T>& t, Ind
   if (n == 2) return product_of<T, 2>(t, m, typename Counted<product_rows(2)>::Type{});
   return product_of<T, 1>(t, m, typename Counted<product_rows(1)>::Type{});
 }
+
+/* Bytes of results from which on they are `far`. */
+constexpr Index kFarBytes = 1 << 19;
 
 /* The next of the parts, as equal as they come, into which `left` is cut. */
 NETSIM_INLINE Index part(Index left, Index most) {
@@ -196,16 +207,9 @@ __attribute__((noinline)) void dots_tile(const DotsTask<T>& task, Index m0, Inde
     }
   }
 #pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-    T found[N];
-    sums<T, N>(total[m], found);
-    T* d = task.d + (m0 + m) * task.d_step + n0;
-    for (int n = 0; n < N; ++n) {
-      T value = found[n];
-      if (task.bias) value += task.bias[n0 + n];
-      d[n] = task.adds ? d[n] + value : value;
-    }
-  }
+  for (int m = 0; m < M; ++m)
+    put_sums<T, N>(total[m], task.bias ? task.bias + n0 : nullptr, task.adds,
+                   task.d + (m0 + m) * task.d_step + n0);
 }
 
 constexpr int kDotsRows = kManyRegisters ? 6 : 3;
