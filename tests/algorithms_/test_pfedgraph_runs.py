@@ -118,8 +118,15 @@ def likeness(a, b, metric):
 
 
 def algorithm_1(
-    run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLIENTS), forged=None,
-    equal=False, metric="cosine", regulariser="cosine",
+    run,
+    fc=False,
+    approx=False,
+    sign="paper",
+    alpha=1 / (0.08 * CLIENTS),
+    forged=None,
+    equal=False,
+    metric="cosine",
+    regulariser="cosine",
 ):
     """Algorithm 1; `forged(row, i, t)` is what client i uploads in round t in place of row.
 
@@ -195,8 +202,16 @@ ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
         ({"similarity": "l1", "regulariser": "l1"}, {"metric": "l1"}),
     ],
     ids=[
-        "paper", "fc", "approx", "code-sign", "fc-approx-alpha",
-        "equal-sizes", "similarity-alone", "inner", "l2", "l1",
+        "paper",
+        "fc",
+        "approx",
+        "code-sign",
+        "fc-approx-alpha",
+        "equal-sizes",
+        "similarity-alone",
+        "inner",
+        "l2",
+        "l1",
     ],
 )
 def test_a_run_is_algorithm_1_round_by_round(play, place, params, reading):
@@ -231,7 +246,7 @@ def test_the_runs_above_meet_what_they_are_to_show(play):
     ],
 )
 def test_what_another_switch_leaves_without_meaning_is_refused(params):
-    with pytest.raises(ValueError, match="has no meaning with|direction is for"):
+    with pytest.raises(ValueError, match=r"has no meaning with|direction is for"):
         Params(**params)
 
 
