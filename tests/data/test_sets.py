@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from netsim.data.sets import DataSet
@@ -8,7 +9,10 @@ from netsim.data.sets.cinic10 import Cinic10
 from netsim.data.sets.digits import Digits
 from netsim.data.sets.emnist import Emnist
 from netsim.data.sets.fashion_mnist import FashionMnist
+from netsim.data.sets.femnist import Femnist
+from netsim.data.sets.mini_imagenet import MiniImagenet
 from netsim.data.sets.mnist import Mnist
+from netsim.data.sets.svhn import Svhn
 from netsim.errors import DataError
 from netsim.registry import family
 
@@ -230,3 +234,45 @@ def test_real_emnist_leaves_a_hundred_test_rows_of_each_class(data_root):
     samples = Emnist().load(data_root)
     assert np.bincount(samples.y[samples.test], minlength=47).min() >= 100
     assert samples.class_names[36:] == tuple("abdefghnqrt")
+
+
+def test_svhn_is_read_from_its_repository(tmp_path, write_images):
+    colour = np.zeros((20, 32, 32, 3), dtype=np.uint8)
+    folder = tmp_path / "svhn" / "cropped_digits"
+    for part, count in (("train", 20), ("test", 10), ("extra", 10)):
+        file = folder / f"{part}-00000-of-00001.parquet"
+        write_images(file, colour[:count], {"label": np.arange(count) % 10})
+    samples = Svhn().load(tmp_path)
+    check(samples)
+    assert (len(samples.train), len(samples.test), samples.input_shape) == (20, 10, (3, 32, 32))
+
+
+def test_mini_imagenets_images_are_scaled_and_its_validation_part_tests(tmp_path, write_images):
+    folder = tmp_path / "mini_imagenet" / "data"
+    wide = np.full((4, 100, 150, 3), 255, dtype=np.uint8)
+    tall = np.zeros((2, 90, 60, 3), dtype=np.uint8)
+    write_images(folder / "train-00000-of-00001.parquet", wide, {"label": np.arange(4)})
+    write_images(folder / "validation-00000-of-00001.parquet", tall, {"label": np.arange(2)})
+    write_images(folder / "test-00000-of-00001.parquet", tall, {"label": np.arange(2)})
+    samples = MiniImagenet().load(tmp_path)
+    check(samples)
+    assert (len(samples.train), len(samples.test), samples.input_shape) == (4, 2, (3, 84, 84))
+    white = (1 - np.array(MiniImagenet.mean)) / np.array(MiniImagenet.std)
+    assert np.allclose(samples.x[0].mean((1, 2)), white, atol=1e-5)
+
+
+def test_femnist_has_writers_for_groups_and_holds_out_of_each(tmp_path, write_images, grey):
+    """Two writers with ten images each, of which one is the capital A (class 10)."""
+    file = tmp_path / "femnist" / "data" / "train-00000-of-00001.parquet"
+    letters = np.array([10, *range(36, 45)] * 2)
+    write_images(file, grey(20), {"character": letters})
+    table = pq.read_table(file).append_column("writer_id", [["f1"] * 10 + ["f2"] * 10])
+    pq.write_table(table, file)
+    samples = Femnist(test_fraction=1 / 3).load(tmp_path)
+    check(samples)
+    assert samples.num_classes == 10
+    assert np.bincount(samples.groups[samples.train]).tolist() == [6, 6]
+    assert np.bincount(samples.groups[samples.test]).tolist() == [3, 3]
+    pixels = samples.x[:, 0, 0, 0] * Femnist.std[0] + Femnist.mean[0]
+    assert np.array_equal(np.round(pixels * 255).astype(int) % 10 - 1, samples.y)  # rows kept
+    assert Femnist(letters="all", test_fraction=0.2).load(tmp_path).num_classes == 62

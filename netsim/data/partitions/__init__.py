@@ -38,6 +38,7 @@ class Partition(Component):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows.
 
@@ -50,6 +51,8 @@ class Partition(Component):
         num_classes : int
         nodes : int
         streams : Streams
+        groups : (n,) int64, optional
+            Natural group of every row, for partitions by groups; others leave it alone.
 
         Returns
         -------

@@ -40,6 +40,7 @@ class ClassGroups(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         where = f'[data.partition] kind = "class_groups": skew = {self.skew}'

@@ -34,6 +34,7 @@ class Iid(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         parts_train = _cut(train, self.train_samples, nodes, streams, "train")

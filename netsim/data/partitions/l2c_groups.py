@@ -37,6 +37,7 @@ class L2cGroups(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         groups, rest = divmod(num_classes, self.classes_per_group)

@@ -41,6 +41,7 @@ class L2cShards(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         per_class = self._shards_per_class(num_classes, nodes)

@@ -67,6 +67,7 @@ class MaplScenario(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         own_classes = self._classes(num_classes)

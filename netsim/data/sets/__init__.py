@@ -35,6 +35,8 @@ class Samples:
         What a reader of results must know: parts left out, the hold-out, the encoding.
     scale : (means, deviations) or None
         Of images.
+    groups : (n,) int64 or None
+        Natural group of each row (its writer, its user), where the set has such.
     """
 
     x: NDArray[np.float32]
@@ -46,6 +48,7 @@ class Samples:
     name: str
     notes: str
     scale: Scale | None = None
+    groups: NDArray[np.int64] | None = None
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -60,9 +63,12 @@ class DataSet(Component):
     ----------
     needs_files : bool
         Whether a data folder is needed; False for sets that come with a dependency.
+    full_size : (int, int)
+        Training and test rows of the whole set, for estimates that do without reading it.
     """
 
     needs_files: ClassVar[bool] = True
+    full_size: ClassVar[tuple[int, int]]
 
     def load(self, folder: Path | None) -> Samples:
         """The samples, read at most once per process and folder.

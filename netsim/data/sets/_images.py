@@ -62,6 +62,8 @@ class ImageSet(DataSet):
     label_columns : tuple of str
         Accepted names, in order of preference.
     how_to_get : str
+    rescaled : bool
+        Whether the files' images have any size and are scaled to `shape`.
     """
 
     train_rows: Count | None = None
@@ -75,6 +77,7 @@ class ImageSet(DataSet):
     std: ClassVar[tuple[float, ...]]
     label_columns: ClassVar[tuple[str, ...]] = ("label",)
     how_to_get: ClassVar[str]
+    rescaled: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, folder: Path | None) -> Samples:
@@ -101,11 +104,13 @@ class ImageSet(DataSet):
         class_names: tuple[str, ...],
         file: Path,
         note: str = "",
+        groups: NDArray[np.int64] | None = None,
     ) -> Samples:
         """Decode the chosen rows only; training rows come first in the result."""
         rows = np.concatenate([train, test])
         name = files.column(table, _IMAGE_COLUMNS, file)
-        pixels, encoding = files.images(table.select([name]).take(rows), name, self.shape, file)
+        chosen = table.select([name]).take(rows)
+        pixels, encoding = files.images(chosen, name, self.shape, file, self.rescaled)
         notes = [note] if note else []
         if encoding == "JPEG":
             notes.append(_LOSSY)
@@ -119,15 +124,24 @@ class ImageSet(DataSet):
             name=self.name,
             notes="; ".join(notes),
             scale=(self.mean, self.std),
+            groups=None if groups is None else groups[rows],
         )
 
 
 class SplitImageSet(ImageSet):
-    """Images that come with their own split, in `train-*.parquet` and `test-*.parquet`."""
+    """Images that come with their own split, in `train-*.parquet` and `test-*.parquet`.
+
+    Attributes
+    ----------
+    test_part : str
+        What the files of the test images begin with.
+    """
+
+    test_part: ClassVar[str] = "test"
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
-        parts = [self._files(folder, f"{split}-*.parquet") for split in ("train", "test")]
+        parts = [self._files(folder, f"{split}-*.parquet") for split in ("train", self.test_part)]
         tables = [files.read_table(part) for part in parts]
         labels = []
         names: tuple[str, ...] = ()

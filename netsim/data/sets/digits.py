@@ -31,6 +31,7 @@ class Digits(DataSet):
     split_seed: Index = 0
 
     needs_files: ClassVar[bool] = False
+    full_size: ClassVar[tuple[int, int]] = (1_258, 539)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples; `folder` is not looked at."""

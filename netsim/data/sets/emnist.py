@@ -34,6 +34,7 @@ class Emnist(ImageSet):
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
 
     name: ClassVar[str] = "emnist"
+    full_size: ClassVar[tuple[int, int]] = (39_515, 13_172)
     shape: ClassVar[tuple[int, int, int]] = (1, 28, 28)
     mean: ClassVar[tuple[float, ...]] = (0.1727,)
     std: ClassVar[tuple[float, ...]] = (0.3313,)

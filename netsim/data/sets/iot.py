@@ -65,6 +65,7 @@ class Iot(DataSet):
     scale: Literal["standard", "raw"] = "standard"
 
     needs_files: ClassVar[bool] = True
+    full_size: ClassVar[tuple[int, int]] = (900, 900)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
