@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.data.sets import Outline
 from netsim.registry import Component
 from netsim.rng import Streams
 
@@ -28,6 +29,10 @@ class Shard:
 
 class Partition(Component):
     """Base of the partitions. Draws come from the scenario's streams only."""
+
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """Training and test rows of the mean node, validation rows included; for estimates."""
+        return outline.train_rows / nodes, outline.test_rows / nodes
 
     @abstractmethod
     def split(

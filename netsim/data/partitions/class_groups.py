@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count
 from netsim.rng import Streams
@@ -31,6 +32,11 @@ class ClassGroups(Partition):
 
     kind: Literal["class_groups"] = "class_groups"
     skew: Count = 2
+
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        train, _ = super().expected(outline, nodes)
+        return train, outline.test_rows * self.skew / outline.num_classes
 
     def split(
         self,

@@ -15,6 +15,7 @@ from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.partitions._shares import require_ordered
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Positive
 from netsim.rng import Streams
@@ -43,6 +44,10 @@ class ClassMix(Partition):
     def _ordered(self) -> Self:
         require_ordered(self.train_min, self.train_max)
         return self
+
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        return (self.train_min + self.train_max) / 2, self.test_samples
 
     def split(
         self,

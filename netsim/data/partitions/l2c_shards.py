@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count
 from netsim.rng import Streams
@@ -32,6 +33,11 @@ class L2cShards(Partition):
     kind: Literal["l2c_shards"] = "l2c_shards"
     classes_per_node: Count = 2
     shards_per_class: Count | None = None
+
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        train, _ = super().expected(outline, nodes)
+        return train, outline.test_rows * self.classes_per_node / outline.num_classes
 
     def split(
         self,

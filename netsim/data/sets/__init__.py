@@ -56,6 +56,25 @@ class Samples:
         return tuple(int(size) for size in self.x.shape[1:])
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What of a data set is known without reading it, for estimates.
+
+    Attributes
+    ----------
+    input_shape : tuple of int
+    num_classes, train_rows, test_rows : int
+    input_limit : int or None
+        Inputs are whole numbers below it (words, ids); None: any numbers.
+    """
+
+    input_shape: tuple[int, ...]
+    num_classes: int
+    train_rows: int
+    test_rows: int
+    input_limit: int | None = None
+
+
 class DataSet(Component):
     """Base of the data sets. A subclass states `kind` and reads its rows.
 
@@ -69,6 +88,10 @@ class DataSet(Component):
 
     needs_files: ClassVar[bool] = True
     full_size: ClassVar[tuple[int, int]]
+
+    @abstractmethod
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
 
     def load(self, folder: Path | None) -> Samples:
         """The samples, read at most once per process and folder.

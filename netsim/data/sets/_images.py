@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.data import files
-from netsim.data.sets import DataSet, Samples
+from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import limited
 from netsim.registry import Count, Index
 
@@ -82,6 +82,13 @@ class ImageSet(DataSet):
     @abstractmethod
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        train, test = self.full_size
+        return Outline(
+            self.shape, self.num_classes, self.train_rows or train, self.test_rows or test
+        )
 
     def _files(self, folder: Path | None, pattern: str) -> list[Path]:
         places = files.image_folders(self.name)

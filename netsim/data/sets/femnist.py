@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from netsim.data import files
-from netsim.data.sets import Samples
+from netsim.data.sets import Outline, Samples
 from netsim.data.sets._images import ImageSet
 from netsim.data.split import hold_out
 
@@ -43,6 +43,12 @@ class Femnist(ImageSet):
     how_to_get: ClassVar[str] = (
         "hf download flwrlabs/femnist --repo-type dataset --local-dir <data folder>/femnist"
     )
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        train, test = self.full_size
+        classes = 10 if self.letters == "a-j" else 62
+        return Outline(self.shape, classes, self.train_rows or train, self.test_rows or test)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
