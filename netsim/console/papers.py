@@ -78,10 +78,10 @@ def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Itera
         yield check(draft, modules)
 
 
-def _order(table: str) -> tuple[str, int]:
-    """`Table 10` after `Table 9`, figures before tables."""
+def _order(table: str) -> tuple[bool, int]:
+    """`Table 10` after `Table 9`, figures after tables."""
     word, _, number = table.partition(" ")
-    return word, int(number) if number.isdecimal() else 0
+    return word != "Table", int(number) if number.isdecimal() else 0
 
 
 class KeptTimes:

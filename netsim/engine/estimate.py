@@ -3,8 +3,8 @@
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
 counted from its Params and the partition's sizes; what a local step and an evaluation cost is timed
 on random inputs of the data set's shape, with the backend that a run would take. Times are those of
-one core, whatever else the machine does (on a GPU: as they pass). Sending messages and mixing models
-are left out: good to a factor of two, which is enough to plan by.
+one core, whatever else the machine does (on a GPU: as they pass). Sending messages and mixing
+models are left out: good to a factor of two or three, which is enough to plan by.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A CNN over words: pFedGraph's network for Yahoo! Answers, 310,510 + 256 V parameters for V words.
 
 Source: Kim, "Convolutional neural networks for sentence classification", EMNLP 2014, with the
-numbers of the code of Ye et al., ICML 2023 (github MediaBrain-SJTU/pFedGraph): words of 256 numbers,
-100 filters each over 3, 4 and 5 words, the largest value of each filter, a linear layer.
+numbers of the code of Ye et al., ICML 2023 (github MediaBrain-SJTU/pFedGraph): words of 256
+numbers, 100 filters each over 3, 4 and 5 words, the largest value of each filter, a linear layer.
 Departures: words start as torch.nn.Embedding has them, scaled to the deviation of the code's
 U(-0.1, 0.1).
 """

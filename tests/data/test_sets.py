@@ -1,4 +1,7 @@
+import gzip
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,7 +15,9 @@ from netsim.data.sets.fashion_mnist import FashionMnist
 from netsim.data.sets.femnist import Femnist
 from netsim.data.sets.mini_imagenet import MiniImagenet
 from netsim.data.sets.mnist import Mnist
+from netsim.data.sets.movielens import Movielens
 from netsim.data.sets.svhn import Svhn
+from netsim.data.sets.yahoo_answers import YahooAnswers
 from netsim.errors import DataError
 from netsim.registry import family
 
@@ -155,7 +160,7 @@ def test_missing_files_are_named_with_place_and_remedy(kind, tmp_path):
     text = str(caught.value)
     assert f'kind = "{kind}"' in text
     assert str(tmp_path / "nowhere") in text
-    assert ".parquet" in text
+    assert ".parquet" in text or ".csv" in text
     assert "NETSIM_DATA" in text
     assert "To get it: " in text
 
@@ -276,3 +281,54 @@ def test_femnist_has_writers_for_groups_and_holds_out_of_each(tmp_path, write_im
     pixels = samples.x[:, 0, 0, 0] * Femnist.std[0] + Femnist.mean[0]
     assert np.array_equal(np.round(pixels * 255).astype(int) % 10 - 1, samples.y)  # rows kept
     assert Femnist(letters="all", test_fraction=0.2).load(tmp_path).num_classes == 62
+
+
+def test_yahoo_answers_are_numbers_of_words_by_how_often_they_are_used(tmp_path):
+    """b is used three times, a and c twice, d once: with room for three words, d is unknown."""
+    folder = tmp_path / "yahoo_answers" / "yahoo_answers_topics"
+    folder.mkdir(parents=True)
+    columns = {"topic": [0, 9], "question_title": ["B, b!", "c"], "question_content": ["a", None]}
+    train = pa.table({**columns, "best_answer": ["b c d", "A"]})
+    pq.write_table(train, folder / "train-00000-of-00001.parquet")
+    pq.write_table(train.slice(1), folder / "test-00000-of-00001.parquet")
+    samples = YahooAnswers(vocabulary=5, length=7).load(tmp_path)
+    check(samples)
+    assert samples.x.tolist() == [
+        [2, 2, 3, 2, 4, 1, 0],
+        [4, 3, 0, 0, 0, 0, 0],
+        [4, 3, 0, 0, 0, 0, 0],
+    ]
+    assert samples.y.tolist() == [0, 9, 9]
+    assert YahooAnswers(length=2).load(tmp_path).x.shape == (3, 2)
+
+
+@pytest.mark.parametrize("edition", ["latest_small", "1m"])
+def test_movielens_has_users_for_groups_and_ratings_for_classes(tmp_path, edition):
+    rows = [(7, 10 * film, 1 + film % 5) for film in range(1, 11)] + [(9, 30, 5), (9, 20, 3)]
+    if edition == "1m":
+        file = tmp_path / "movielens" / "ml-1m" / "ratings.dat"
+        text = "".join(f"{u}::{f}::{r}::0\n" for u, f, r in rows).encode()
+    else:
+        file = tmp_path / "tabular" / "movielens_latest_small" / "ratings.csv.gz"
+        lines = "".join(f"{u},{f},{r - 0.5},0\n" for u, f, r in rows)
+        text = gzip.compress(f"userId,movieId,rating,timestamp\n{lines}".encode())
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text)
+    samples = Movielens(edition=edition, test_fraction=0.5).load(tmp_path)
+    check(samples)
+    assert samples.x[:3].tolist() == [[0, 0], [0, 1], [0, 2]]
+    assert samples.x[-2:].tolist() == [[1, 2], [1, 1]]
+    stars = [float(samples.class_names[k]) for k in samples.y]
+    assert stars == [r if edition == "1m" else r - 0.5 for *_, r in rows]
+    assert np.bincount(samples.groups[samples.test]).tolist() == [5, 1]
+
+
+@pytest.mark.data
+def test_movielens_at_hand_is_what_its_outline_says(data_root):
+    samples = Movielens().load(data_root)
+    check(samples)
+    outline = Movielens().outline()
+    assert samples.input_shape == outline.input_shape
+    assert samples.num_classes == outline.num_classes
+    assert (len(samples.train), len(samples.test)) == (outline.train_rows, outline.test_rows)
+    assert samples.x.max(axis=0).tolist() == [609, 9723]
