@@ -108,9 +108,12 @@ def seconds(scenario: Scenario, timer: Timer) -> float:
 def rounds(scenario: Scenario) -> float:
     """How many rounds, wake-ups of a node, or slots there are."""
     exchange: Any = scenario.exchange
-    for key in ("interval_s", "slot_s", "period_s"):
-        if hasattr(exchange, key):
-            return float(scenario.horizon_s / getattr(exchange, key))
+    if exchange.barrier:
+        return float(scenario.horizon_s / exchange.interval_s)
+    if hasattr(exchange, "slots_per_exchange"):
+        return float(scenario.horizon_s / exchange.slot_s)
+    if hasattr(exchange, "period_s"):
+        return float(scenario.horizon_s / exchange.period_s)
     return float(scenario.horizon_s * exchange.rate_hz)
 
 
