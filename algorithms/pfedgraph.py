@@ -247,9 +247,9 @@ def alike(own: Tensor, updates: Tensor, metric: Metric) -> Tensor:
         return 1 / (1 + torch.stack(apart))
     length: Tensor = torch.linalg.vector_norm(own, dim=-1, keepdim=True).clamp(min=1e-8)
     if metric == "inner":
-        return own @ updates.T / length.square()
+        return torch.matmul(own, updates.T) / length.square()
     lengths = torch.linalg.vector_norm(updates, dim=-1, keepdim=True).clamp(min=1e-8)
-    return (own / length) @ (updates / lengths).T
+    return torch.matmul(own / length, (updates / lengths).T)
 
 
 def similarity_weights(similarity: Tensor) -> Tensor:

@@ -169,8 +169,8 @@ def round_work(
             models = min(limit, learners) if limit > 1 else 0
             return Work(once, (2 * models + 2) / params.period * validation if models else 0.0)
         case "fedfomo":
-            models = min(params.downloads or peers, peers * part)
-            return Work(once * part, (models + 2) * validation * part)
+            heard = min(float(params.downloads or peers), peers * part)
+            return Work(once * part, (heard + 2) * validation * part)
         case "l2c" | "meta_l2c":  # the gradient of the loss over all validation samples
             return Work(once + params.mixing_steps * validation / batch_size)
         case _:
@@ -294,7 +294,13 @@ class Random:
         streams: object,
         groups: object = None,
     ) -> list[Shard]:
-        """As a partition does; equal parts."""
+        """As a partition does: equal parts.
+
+        Parameters
+        ----------
+        labels, train, test, num_classes, nodes, streams, groups
+            As for `Partition.split`.
+        """
         parts = zip(np.array_split(train, nodes), np.array_split(test, nodes), strict=True)
         return [Shard(*part) for part in parts]
 

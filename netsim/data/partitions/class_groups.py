@@ -52,13 +52,13 @@ class ClassGroups(Partition):
         where = f'[data.partition] kind = "class_groups": skew = {self.skew}'
         if num_classes % self.skew:
             raise ScenarioError(f"{where} does not divide the {num_classes} classes")
-        groups = num_classes // self.skew
-        if nodes % groups:
+        num_groups = num_classes // self.skew
+        if nodes % num_groups:
             raise ScenarioError(
-                f"{where} gives {groups} groups of classes, whose number must divide that of the "
-                f"data-holding nodes, {nodes}"
+                f"{where} gives {num_groups} groups of classes, whose number must divide that of "
+                f"the data-holding nodes, {nodes}"
             )
-        per_group = nodes // groups
+        per_group = nodes // num_groups
         smallest = int(np.bincount(labels[train], minlength=num_classes).min())
         if smallest < per_group:
             raise ScenarioError(
@@ -67,7 +67,7 @@ class ClassGroups(Partition):
             )
         parts = []
         for node in range(nodes):
-            group, slot = node % groups, node // groups
+            group, slot = node % num_groups, node // num_groups
             classes = range(group * self.skew, (group + 1) * self.skew)
             mine = []
             for label in classes:
