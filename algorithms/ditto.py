@@ -26,15 +26,16 @@ from netsim import api
 from netsim.api import Node, Process
 
 
-class Params(api.RoundParams):
-    """How near v_i stays to w."""
+class Params(api.RoundParams, api.SamplingParams):
+    """How near v_i stays to w, and who trains in a round."""
 
     strength: api.NonNegative = 1.0
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal model beside."""
-    return api.round_processes(node, params, Ditto(node, params))
+    sampling = api.Sampling(node, params)
+    return api.round_processes(node, params, Ditto(node, params), sampling=sampling)
 
 
 class Ditto(api.AveragedModel[Params]):

@@ -1,15 +1,16 @@
 """FedAvg: every node goes on from the mean of all models.
 
-Source: McMahan, Moore, Ramage, Hampson and Aguera y Arcas 2017, Algorithm 1 with all clients in
-every round: local training from w, w <- sum p_i theta_i with p_i = n_i / sum n. With a server or
-without one, as `netsim.protocols.rounds` says.
+Source: McMahan, Moore, Ramage, Hampson and Aguera y Arcas 2017, Algorithm 1: local training from w,
+w <- sum p_i theta_i with p_i = n_i / sum n over those who trained. With a server or without one, as
+`netsim.protocols.rounds` says.
 
 Where nodes wake by themselves and there is no server, `pace = "slots"` is the baseline of KD-PDFL
 (Jeong and Kountouris 2023): its star exchange, with the arithmetic mean over N_i and i in place of
 Eqs. (1)-(4); the paper says no more than "FedAvg". `pace = "rounds"` has a node train and exchange
 whenever it wakes.
 
-Departures: no sampling of clients: the links and the schedule say who takes part.
+Departures: by default all clients take part, as far as the links and the schedule let them;
+`sampled` is C, the part of them that trains in a round.
 
 Personalizes: nothing: one model for all.
 Shares: the model.
@@ -28,14 +29,15 @@ from netsim import api
 from netsim.api import Node, Process, Ref
 
 
-class Params(api.StarParams, api.RoundParams, api.PaceParams):
+class Params(api.StarParams, api.RoundParams, api.PaceParams, api.SamplingParams):
     """Of the star exchange and of rounds."""
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds (Algorithm 1), or the star exchange with the mean as its rule."""
     if api.takes_rounds(node, params):
-        return api.round_processes(node, params, api.AveragedModel(node, params))
+        sampling = api.Sampling(node, params)
+        return api.round_processes(node, params, api.AveragedModel(node, params), sampling=sampling)
     return FedAvgStar(node, params).processes()
 
 

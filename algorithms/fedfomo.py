@@ -18,6 +18,7 @@ Readings and departures:
 - Where no model lowers the loss, theta_i = theta_i^prev, as the equation has it: the local training
   of that round is dropped.
 - The norm is L2 over parameters; the code's default is L1 (`norm`).
+- With `sampled` < 1 those who train in a round are among themselves; the others do nothing.
 - Under schedules without rounds a peer's last word on whether it wants models stands.
 
 Personalizes: the whole model.
@@ -43,7 +44,7 @@ FAR = 1e30
 """Loss of a model that has diverged."""
 
 
-class Params(api.PlainTraining, api.AbsenceParams):
+class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
     """M, how often to explore, and the norm of a change of the model."""
 
     downloads: api.Count | None = None
@@ -71,18 +72,21 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """Train, choose, download, weigh."""
     theta = node.initial()
     preference = dict.fromkeys(node.neighbours, 0.0)
-    chooses = params.downloads is not None and params.downloads < len(node.neighbours)
-    wanted: Sequence[int] = node.neighbours
-    takers: Sequence[int] = node.neighbours
+    sampling = api.Sampling(node, params)
     rounds = 0
     while True:
         yield node.wakeup()
+        if not sampling.takes_part(node.id):
+            continue
+        peers = [j for j in node.neighbours if sampling.takes_part(j)]
+        wanted = takers = peers
+        chooses = params.downloads is not None and params.downloads < len(peers)
         previous = theta
         trained = (yield node.train(previous, **params.how())).theta
         node.publish(trained, "trained")
         if chooses:
-            wanted = choose(node, params, preference, rounds)
-            wishes = yield node.exchange({j: Wish(j in wanted) for j in node.neighbours})
+            wanted = choose(node, params, peers, preference, rounds)
+            wishes = yield node.exchange({j: Wish(j in wanted) for j in peers}, expect=peers)
             takers = [j for j, wish in wishes.items() if wish.msg.wanted]
         heard = yield from inbox.exchange(api.Model(trained), to=takers, expect=wanted)
         ids = [node.id, *sorted(heard)]
@@ -102,11 +106,25 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         rounds += 1
 
 
-def choose(node: Node, params: Params, preference: dict[int, float], rounds: int) -> Sequence[int]:
-    """The M peers whose models to download, ascending; ties at random."""
+def choose(
+    node: Node, params: Params, peers: list[int], preference: dict[int, float], rounds: int
+) -> list[int]:
+    """The M peers whose models to download, ascending; ties at random.
+
+    Parameters
+    ----------
+    node : Node
+    params : Params
+    peers : list of int
+        Whom to choose from.
+    preference : dict of int to float
+        P_ij by j.
+    rounds : int
+        How many are over.
+    """
     explores = params.epsilon - rounds * params.epsilon_decay
-    at_random = node.permutation("explore", node.neighbours)
-    ties = node.permutation("ties", node.neighbours)
+    at_random = node.permutation("explore", peers)
+    ties = node.permutation("ties", peers)
     ranked = sorted(ties, key=preference.__getitem__, reverse=True)
     chosen: list[int] = []
     for coin in node.uniform("coin", params.downloads or 0):

@@ -28,6 +28,9 @@ Readings and departures (paper against code; taken is what the published tables 
 - A receiver tells the sender of an edge (`Edge`) when it appears or goes, again in the next round
   if what comes from the sender shows that this was lost. The paper counts no such messages.
 - The last, smaller batch of an epoch is trained on; the code drops it.
+- Ablations: `contrast = false` leaves out L_supcon, `uniformity = false` L_unif (Table 2), where
+  `warmup_rounds` as long as the run leaves out CGL; in the graph step `similarity = false` has
+  s_ij = 1, `confidence = false` c_j = 1, `norm = "l1"` ||w_i||_1 (Table 3).
 - `mix_backbones` is MAPL+, for equal architectures: parameters of the backbones with the same
   weights and in the same messages; running statistics stay at home. The code never calls it.
 - Absent and late peers: see `AbsenceParams`. One without a head at hand keeps its weight out of
@@ -44,8 +47,10 @@ prototypes are mixed over those that came; by `absent` the weight of others stay
 or last ones stand in.
 """
 
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -83,6 +88,11 @@ class Params(api.AbsenceParams):
     delta: api.Positive = 1e-6
     heads: Literal["all", "active"] = "all"
     mix_backbones: bool = False
+    contrast: bool = True
+    uniformity: bool = True
+    similarity: bool = True
+    confidence: bool = True
+    norm: Literal["l2", "l1"] = "l2"
     augmentation: api.Augmentation = api.Augmentation()
 
 
@@ -171,6 +181,8 @@ def learned_weights(
     sizes = [heads.last[j].msg.size if j in heads.last else 0 for j in node.neighbours]
     total = own.size + sum(sizes)
     confidence = tuple(size / total for size in (own.size, *sizes))
+    if not params.confidence:
+        confidence = (1.0,) * len(confidence)
     places = (0, *(1 + node.neighbours.index(j) for j in heard))
     known = [own.weight, *(head.weight for head in heard.values())]
     after: Ref = node.compute(graph_row, w, known, places, confidence, classes, params, like=w)
@@ -194,12 +206,11 @@ def pml_loss(model: Any, batch: Batch, learned: dict[str, Tensor], params: Param
     x, y, tau = api.two_views(batch, params.augmentation), batch.y.repeat(2), params.temperature
     prototypes = learned["P"]
     z, logits = projected(model, x)
-    return (
-        supervised_contrastive_loss(z, y, tau)
-        + prototype_loss(z, y, prototypes)
-        + uniformity_loss(prototypes, tau)
-        + F.cross_entropy(logits, y)
-    )
+    parts = [supervised_contrastive_loss(z, y, tau)] if params.contrast else []
+    parts.append(prototype_loss(z, y, prototypes))
+    if params.uniformity:
+        parts.append(uniformity_loss(prototypes, tau))
+    return functools.reduce(operator.add, [*parts, F.cross_entropy(logits, y)])
 
 
 def projected(model: Any, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,6 +245,8 @@ def graph_row(
     largest = s[1:].max()
     s = torch.where(largest > 0, s / largest, s)
     s[0] = 1.0
+    if not params.similarity:
+        s = torch.ones_like(s)
     similarity, heard = torch.zeros_like(w), torch.zeros_like(w, dtype=torch.bool)
     similarity[list(places)], heard[list(places)] = s, True
     kept = w.masked_fill(heard, 0.0)
@@ -241,6 +254,7 @@ def graph_row(
     return kept + graph_step(
         w, similarity, w.new_tensor(confidence), heard, params.lam, params.mu, params.beta,
         params.graph_learning_rate, params.graph_steps, 1.0 - kept.sum(), own, params.delta,
+        params.norm,
     )  # fmt: skip
 
 
@@ -257,6 +271,7 @@ def graph_step(
     total: float | Tensor = 1.0,
     barrier_of: int | None = None,
     delta: float = 1e-6,
+    norm_of: Literal["l2", "l1"] = "l2",
 ) -> Tensor:
     """Projected Adam on -lam sum_j s_j w_j c_j + mu (beta ||w|| - log(d + delta)).
 
@@ -279,6 +294,8 @@ def graph_step(
     barrier_of : int, optional
         The node itself, if the barrier -log(d + delta) is to have a gradient: d = sum w - w_own.
     delta : float
+    norm_of : str
+        Which norm ||w|| is.
 
     Returns
     -------
@@ -289,7 +306,8 @@ def graph_step(
     allowed = mask.to(torch.bool)
     for k in range(1, steps + 1):
         norm = w.norm()
-        gradient = -lam * similarity * confidence + mu * beta * torch.where(norm > 0, w / norm, 0.0)
+        slope = torch.where(norm > 0, w / norm, 0.0) if norm_of == "l2" else w.sign()
+        gradient = -lam * similarity * confidence + mu * beta * slope
         if barrier_of is not None:
             push = torch.ones_like(w) * (mu / (w.sum() - w[barrier_of] + delta))
             push[barrier_of] = 0.0

@@ -27,6 +27,12 @@ Readings and departures:
   (2) and (4) on the simplex is a projection; the code calls a QP solver.
 - `augment`: random crops and mirrored images in training, as the code does for CIFAR.
 - `direction = "approx"`: theta~_i / ||theta~_i|| stands for theta-_i, which is then not sent.
+- Ablations: `sizes = "equal"` has p_j = 1/K (Table 9); `graph = "similarity"` solves nothing, W_ij
+  is max(0, S_ij) over the sum of its row (Tables 8 and 13). Table 5's metrics are not spelled out.
+  Taken for S_ij (`similarity`): the inner product over that of i with itself, 1 / (1 + distance)
+  for "l1" and "l2". Taken in Eq. (3) (`regulariser`), where theta~_i stands for all theta_j and
+  nothing more is sent: -lam/2 theta.theta~_i, lam/2 ||theta - theta~_i||^2 (the gradient of the
+  mean over j) and lam/2 ||theta - theta~_i||_1.
 - n_i counts training samples; the code's counts those cut off for validation too.
 - W^0 is never used: no regulariser before the first answer.
 - A model with values that are not finite gets weight 0; the code's solver would fail.
@@ -47,7 +53,7 @@ with the own model, or last models stand in. A client without an answer goes on 
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -55,6 +61,8 @@ from torch import Tensor
 
 from netsim import api
 from netsim.api import Batch, Held, Message, Node, Process, Ref, project_to_simplex
+
+Metric = Literal["cosine", "inner", "l2", "l1"]
 
 
 class Params(api.AbsenceParams):
@@ -68,6 +76,19 @@ class Params(api.AbsenceParams):
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
     augment: bool = False
+    graph: Literal["solved", "similarity"] = "solved"
+    sizes: Literal["samples", "equal"] = "samples"
+    similarity: Metric = "cosine"
+    regulariser: Metric = "cosine"
+
+    @api.model_validator(mode="after")
+    def _is_used(self) -> Self:
+        unused = {"alpha", "sizes"} if self.graph == "similarity" else set[str]()
+        for key in sorted(unused & self.model_fields_set):
+            raise ValueError(f'{key} has no meaning with graph = "similarity"')
+        if self.regulariser != "cosine" and "direction" in self.model_fields_set:
+            raise ValueError('direction is for regulariser = "cosine"')
+        return self
 
 
 @dataclass(frozen=True)
@@ -113,7 +134,7 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
     while True:
         received = yield node.receive(Personal, timeout_s=None)
         if params.max_age_s is None or received.age_s <= params.max_age_s:
-            adopt(node, state, received.msg)
+            adopt(node, params, state, received.msg)
 
 
 def server(node: Node, params: Params, inbox: api.Inbox) -> Process:
@@ -138,7 +159,7 @@ def peer(node: Node, params: Params, state: State, inbox: api.Inbox) -> Process:
         mine = api.Update(trained.theta, node.train_size)
         models = (yield from inbox.exchange(mine)) | {node.id: mine}
         for _, personal in solved(node, params, models, [node.id], len(node.neighbours) + 1):
-            adopt(node, state, personal)
+            adopt(node, params, state, personal)
 
 
 def train(params: Params, state: State) -> Any:
@@ -146,15 +167,18 @@ def train(params: Params, state: State) -> Any:
     strength = -params.lam / 2 if params.sign == "paper" else params.lam
     direction = state.direction if params.lam else None
     loss_of = augmented_loss if params.augment else regularised_loss
-    return state.model.train(steps=params.steps, loss=loss_of, given=(direction, strength))
+    given = (direction, strength, params.regulariser)
+    return state.model.train(steps=params.steps, loss=loss_of, given=given)
 
 
-def adopt(node: Node, state: State, personal: Personal) -> None:
+def adopt(node: Node, params: Params, state: State, personal: Personal) -> None:
     """Go on from theta~_i."""
     state.model.replace(personal.theta)
-    state.direction = personal.direction or node.compute(
-        F.normalize, personal.theta.part("parameters"), 2.0, 0
-    )
+    mixed = personal.theta.part("parameters")
+    if params.regulariser != "cosine":
+        state.direction = mixed
+    else:
+        state.direction = personal.direction or node.compute(F.normalize, mixed, 2.0, 0)
     node.publish(personal.theta, "mixed")
 
 
@@ -168,19 +192,22 @@ def solved(
     if not whose:
         return
     ids = sorted(models)
-    thetas, sizes = [models[j].theta for j in ids], tuple(models[j].size for j in ids)
+    thetas = [models[j].theta for j in ids]
+    sizes = tuple(models[j].size if params.sizes == "samples" else 1 for j in ids)
     part = "parameters" if params.layers == "all" else "fully_connected"
-    alpha = 1.0 / (0.08 * clients) if params.alpha is None else params.alpha
+    alpha: float | None = 1.0 / (0.08 * clients) if params.alpha is None else params.alpha
     missing = (clients - len(ids)) / max(clients - 1, 1) if params.absent == "self" else 0.0
     compared, initial = tuple(t.part(part) for t in thetas), node.initial().part(part)
     positions = tuple(ids.index(i) for i in whose)
-    constants = (alpha, params.threshold, missing)
+    if params.graph == "similarity":
+        alpha = None
+    constants = (alpha, params.threshold, missing, params.similarity)
     graph = node.compute(rows, compared, initial, sizes, positions, *constants)
     parts = tuple(theta.part("parameters") for theta in thetas)
     for k, i in enumerate(whose):
         w = node.compute(operator.getitem, graph, k)
         node.log_weights(ids, w, node=i)
-        exact = params.direction == "exact"
+        exact = params.direction == "exact" and params.regulariser == "cosine"
         near = node.mix(parts, node.compute(over_norms, w, parts)) if exact else None
         yield i, Personal(node.mix(thetas, w), near)
 
@@ -193,16 +220,44 @@ def update_similarity(updates: Tensor, threshold: float = 0.9) -> Tensor:
     return similarity_to(updates, updates, threshold)
 
 
-def similarity_to(own: Tensor, updates: Tensor, threshold: float) -> Tensor:
-    """Rows of S: (m, K) from (m, P) and (K, P)."""
+def similarity_to(
+    own: Tensor, updates: Tensor, threshold: float, metric: Metric = "cosine"
+) -> Tensor:
+    """Rows of S: (m, K) from (m, P) and (K, P).
 
-    def directions(x: Tensor) -> Tensor:
-        length: Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        return x / length.clamp(min=1e-8)
-
-    cosines = (directions(own) @ directions(updates).T).nan_to_num(nan=0.0)
-    s = torch.where(cosines > threshold, torch.ones_like(cosines), cosines)
+    Parameters
+    ----------
+    own : torch.Tensor
+        (m, P), some of `updates`.
+    updates : torch.Tensor
+        (K, P).
+    threshold : float
+        What is over it counts as 1.
+    metric : Metric
+    """
+    likeness = alike(own, updates, metric).nan_to_num(nan=0.0)
+    s = torch.where(likeness > threshold, torch.ones_like(likeness), likeness)
     return s.masked_fill(~updates.isfinite().all(dim=-1), -torch.inf)
+
+
+def alike(own: Tensor, updates: Tensor, metric: Metric) -> Tensor:
+    """How alike updates are, 1 for one and itself: (m, K) from (m, P) and (K, P)."""
+    if metric in ("l1", "l2"):
+        apart = [torch.linalg.vector_norm(updates - x, ord=int(metric[1]), dim=-1) for x in own]
+        return 1 / (1 + torch.stack(apart))
+    length: Tensor = torch.linalg.vector_norm(own, dim=-1, keepdim=True).clamp(min=1e-8)
+    if metric == "inner":
+        return torch.matmul(own, updates.T) / length.square()
+    lengths = torch.linalg.vector_norm(updates, dim=-1, keepdim=True).clamp(min=1e-8)
+    return torch.matmul(own / length, (updates / lengths).T)
+
+
+def similarity_weights(similarity: Tensor) -> Tensor:
+    """max(0, S_ij) over the sum of its row: (m, K); a row without any is shared by all finite."""
+    positive = similarity.clamp(min=0.0)
+    finite = (~similarity.isneginf()).to(positive)
+    positive = torch.where(positive.sum(dim=-1, keepdim=True) > 0, positive, finite)
+    return positive / positive.sum(dim=-1, keepdim=True)
 
 
 def collaboration_weights(similarity: Tensor, sizes: Tensor, alpha: float) -> Tensor:
@@ -228,14 +283,21 @@ def rows(
     initial: Tensor,
     sizes: tuple[int, ...],
     positions: tuple[int, ...],
-    alpha: float,
+    alpha: float | None,
     threshold: float,
     missing: float,
+    metric: Metric = "cosine",
 ) -> Tensor:
-    """Rows of W at some positions, (m, K); the part `missing` of each stays on its own entry."""
+    """Rows of W at some positions, (m, K); the part `missing` of each stays on its own entry.
+
+    Without an alpha they are by similarity alone.
+    """
     updates, own = torch.stack(thetas) - initial, list(positions)
-    similarity = similarity_to(updates[own], updates, threshold)  # Eq. (1)
-    w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)  # Eqs. (2), (4)
+    similarity = similarity_to(updates[own], updates, threshold, metric)  # Eq. (1)
+    if alpha is None:
+        w = similarity_weights(similarity)
+    else:
+        w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)  # Eqs. (2), (4)
     return (1 - missing) * w + missing * torch.eye(len(sizes)).to(w)[own]
 
 
@@ -245,8 +307,18 @@ def over_norms(w: Tensor, thetas: Sequence[Tensor] | Tensor) -> Tensor:
     return torch.where(w > 0, w / norms, torch.zeros_like(w))
 
 
-def alignment(theta: Tensor, direction: Tensor) -> Tensor:
-    """The inner product of theta / ||theta|| and a direction: a scalar."""
+def alignment(theta: Tensor, direction: Tensor, metric: Metric = "cosine") -> Tensor:
+    """The inner product of theta / ||theta|| and a direction: a scalar.
+
+    By the other metrics, where `direction` is theta~_i: their inner product, or how far apart they
+    are, negative.
+    """
+    if metric == "inner":
+        return torch.dot(theta, direction)
+    if metric == "l2":
+        return -(theta - direction).square().sum()
+    if metric == "l1":
+        return -(theta - direction).abs().sum()
     length: Tensor = torch.linalg.vector_norm(theta)
     return torch.dot(theta, direction) / length
 
@@ -262,13 +334,14 @@ def regularised_loss(
     learned: dict[str, Tensor],
     direction: Tensor | None,
     strength: float,
+    metric: Metric = "cosine",
 ) -> Tensor:
     """H_i of Eq. (3): cross-entropy, and strength (-lam/2) times the alignment with theta-_i."""
     value = F.cross_entropy(model(batch.x), batch.y)
     if direction is None:
         return value
     theta = torch.cat([parameter.reshape(-1) for parameter in model.parameters()])
-    return value + strength * alignment(theta, direction)
+    return value + strength * alignment(theta, direction, metric)
 
 
 @api.loss(uniforms=api.CROP_FLIP_DRAWS)

@@ -16,8 +16,9 @@ take part, whether its course depends on computed values.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
-  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`. Where every node is
-  answered with a value of its own: `personal_processes`, `own_means`, `missing_part`.
+  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling` with its
+  Params, where a part of the nodes trains in a round. Where every node is answered with a value of
+  its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
   `trains_in`.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
@@ -95,6 +96,7 @@ from netsim.protocols.rounds import (
     trained_share,
     weighted_mean,
 )
+from netsim.protocols.sampling import Sampling, SamplingParams
 from netsim.protocols.star import (
     STAR_SCHEDULES,
     Heard,
@@ -148,6 +150,8 @@ __all__ = [
     "Received",
     "Ref",
     "RoundParams",
+    "Sampling",
+    "SamplingParams",
     "Share",
     "SlotParams",
     "StarExchange",

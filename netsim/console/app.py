@@ -186,17 +186,24 @@ def validate(
 @app.command("list")
 def list_choices(
     what: Annotated[
-        str, typer.Argument(help="algorithms, scenarios, models, datasets, channels, fading, ...")
+        str,
+        typer.Argument(help="algorithms, scenarios, models, papers, channels, fading, ..."),
     ] = "all",
     algorithms: Algorithms = None,
     keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="papers: time models anew for the hours shown.")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """What a scenario can choose from."""
     with terminal.reported(debug):
         from netsim.console import commands
 
-        commands.list_choices(what, algorithms, keys)
+        if what.lower() in ("paper", "papers"):
+            commands.list_papers(measure)
+        else:
+            commands.list_choices(what, algorithms, keys)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netsim.console import evaluation_cost, listing, progress, sweeping, terminal
+from netsim.console import evaluation_cost, listing, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
@@ -259,6 +259,35 @@ def validate(
             problems += str(error).splitlines()
     if problems:
         raise ScenarioError("\n".join(problems))
+
+
+def list_papers(measure: bool) -> None:
+    """Print which shipped scenario plays which table of a paper, and how long it would take here.
+
+    Parameters
+    ----------
+    measure : bool
+        Time models anew, even those whose times are kept.
+    """
+    path = papers.kept_times()
+    timer = papers.KeptTimes(path, measure)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("paper", "tables and figures", "scenario"):
+        table.add_column(column, overflow="fold")
+    table.add_column("hours here", justify="right")
+    last = ""
+    for entry in papers.entries(algorithm_files.algorithms(None), timer):
+        if last and entry.paper != last:
+            table.add_section()
+        hours = f"{entry.hours:.1f}" if entry.hours < 10 else f"{entry.hours:,.0f}"
+        name = "" if entry.paper == last else entry.paper
+        table.add_row(name, ", ".join(entry.plays), Text(entry.scenario, style="cyan"), hours)
+        last = entry.paper
+    console = terminal.out()
+    console.print(table)
+    console.print(
+        Text("Hours: local steps and evaluations as timed here, times kept in ") + Text(str(path))
+    )
 
 
 def list_choices(what: str, algorithms: Path | None, keys: bool) -> None:

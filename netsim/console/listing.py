@@ -78,7 +78,7 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
     if not chosen:
         words = sorted({part for name in groups for part in (name, *name.split("."))})
         raise ScenarioError(
-            f"netsim list {what}: no such group; there are {', '.join(groups)}"
+            f"netsim list {what}: no such group; there are papers, {', '.join(groups)}"
             + did_you_mean(what, words)
         )
     return chosen

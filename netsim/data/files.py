@@ -190,7 +190,11 @@ def class_names(table: pa.Table, name: str, num_classes: int) -> tuple[str, ...]
 
 
 def images(
-    table: pa.Table, name: str, shape: tuple[int, int, int], file: Path
+    table: pa.Table,
+    name: str,
+    shape: tuple[int, int, int],
+    file: Path,
+    rescaled: bool = False,
 ) -> tuple[NDArray[np.uint8], str]:
     """Decode an image column, a struct with the encoded file in `bytes`.
 
@@ -202,6 +206,8 @@ def images(
         What every image must be; one channel is grey, three are RGB.
     file : pathlib.Path
         For the message.
+    rescaled : bool
+        Scale images of other sizes (bilinear) instead of refusing them.
 
     Returns
     -------
@@ -224,9 +230,12 @@ def images(
     for chunk in table.column(name).chunks:
         for encoded in chunk.field("bytes"):
             try:
-                image = Image.open(io.BytesIO(encoded.as_py()))
-                encoding = encoding or str(image.format)
-                pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
+                opened = Image.open(io.BytesIO(encoded.as_py()))
+                encoding = encoding or str(opened.format)
+                image = opened.convert("L" if channels == 1 else "RGB")
+                if rescaled:
+                    image = image.resize((width, height), Image.Resampling.BILINEAR)
+                pixels = np.asarray(image)
             except (UnidentifiedImageError, OSError, TypeError) as error:
                 raise DataError(f"{file}: the image in row {row} can't be decoded") from error
             if pixels.shape[:2] != (height, width):

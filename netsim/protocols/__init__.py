@@ -7,6 +7,7 @@
 - `inbox`: what a node has from its peers in a round, and what an absent peer means;
 - `local_training`, `rounds`: train, send, combine, adopt, with a server or without (FedAvg and its
   relatives);
+- `sampling`: who takes part in a round where a part of the nodes does;
 - `personal`: the same where every node is answered with a value of its own;
 - `star`: the star exchange of KD-PDFL and its baselines;
 - `subscriptions`, `edges`, `collaborators`: how a receiver tells a sender whether to send. A

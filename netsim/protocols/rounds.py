@@ -23,6 +23,7 @@ from netsim.node.training_verbs import Trained
 from netsim.protocols.inbox import AbsenceParams, Inbox
 from netsim.protocols.local_training import LocalTraining, PlainTraining
 from netsim.protocols.messages import Mean, Share
+from netsim.protocols.sampling import Sampling
 from netsim.registry import Table
 
 
@@ -81,6 +82,7 @@ def round_processes(
     combine: Combine | None = None,
     sent: type[Message] = Share,
     common: type[Message] = Mean,
+    sampling: Sampling | None = None,
 ) -> list[Process]:
     """The processes of a server, of a client of it, or of a node among peers.
 
@@ -95,6 +97,8 @@ def round_processes(
         Makes the common value of all messages; None: `weighted_mean`.
     sent, common : type of Message
         What a participant sends, what `combine` makes.
+    sampling : Sampling, optional
+        Who trains in a round; None: everybody.
 
     Returns
     -------
@@ -118,14 +122,25 @@ def round_processes(
     if node.role == "server":
         return [on_server(node, params, inbox, combine), *inbox.listeners()]
     if node.servers:
-        return [on_client(node, participant), on_common(node, params, participant, common)]
-    return [on_peer(node, params, inbox, participant, combine), *inbox.listeners()]
+        client = on_client(node, participant, sampling)
+        return [client, on_common(node, params, participant, common)]
+    peer = on_peer(node, params, inbox, participant, combine, sampling)
+    return [peer, *inbox.listeners()]
 
 
-def on_client(node: Node, participant: Participant) -> Process:
-    """Process: train and send to the server."""
+def on_client(node: Node, participant: Participant, sampling: Sampling | None = None) -> Process:
+    """Process: train and send to the server.
+
+    Parameters
+    ----------
+    node : Node
+    participant : Participant
+    sampling : Sampling, optional
+    """
     while True:
         yield node.wakeup()
+        if sampling is not None and not sampling.takes_part(node.id):
+            continue
         mine = yield from participant.train()
         if mine is not None:
             yield node.exchange(mine, to=node.servers, expect=())
@@ -174,7 +189,12 @@ def on_server(node: Node, params: AbsenceParams, inbox: Inbox, combine: Combine)
 
 
 def on_peer(
-    node: Node, params: AbsenceParams, inbox: Inbox, participant: Participant, combine: Combine
+    node: Node,
+    params: AbsenceParams,
+    inbox: Inbox,
+    participant: Participant,
+    combine: Combine,
+    sampling: Sampling | None = None,
 ) -> Process:
     """Process: train, exchange, combine, adopt.
 
@@ -187,13 +207,22 @@ def on_peer(
         Of what neighbours send.
     participant : Participant
     combine : callable
+    sampling : Sampling, optional
     """
     while True:
         yield node.wakeup()
+        peers = node.neighbours
+        if sampling is not None:
+            peers = tuple(j for j in peers if sampling.takes_part(j))
+            if not sampling.takes_part(node.id):
+                messages = yield from inbox.exchange(expect=peers)
+                if messages:
+                    participant.adopt(combine(node, params, messages))
+                continue
         mine = yield from participant.train()
         if mine is not None:
-            messages = yield from inbox.exchange(mine)
-            stand_ins = dict.fromkeys(node.neighbours, mine) if params.absent == "self" else {}
+            messages = yield from inbox.exchange(mine, expect=peers)
+            stand_ins = dict.fromkeys(peers, mine) if params.absent == "self" else {}
             participant.adopt(combine(node, params, {**stand_ins, **messages, node.id: mine}))
 
 

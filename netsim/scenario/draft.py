@@ -48,7 +48,8 @@ class Draft:
     def lay_over(self, layer: dict[str, Any], label: str) -> None:
         """Merge a further file: tables key by key, all else replaced.
 
-        A table whose kind differs replaces the whole table, except for `SHARED_KEYS`.
+        A table whose kind differs replaces the whole table, except for `SHARED_KEYS`. Where a list
+        of algorithms or models lies below, `[algorithm.NAME]` changes the entry of that name.
         """
         self.raw = _merge(self, self.raw, layer, (), label, addressed=False)
 
@@ -90,6 +91,10 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
             [(address, inner)] = layer.items()
             if address in (*_names(base), "0") and isinstance(inner, dict):
                 layer = inner  # one table is a list of one: algorithm.kd_pdfl.mu1
+    if path in LISTS and isinstance(base, list) and _addresses(layer):
+        for address, inner in layer.items():
+            base = _merge_entry(draft, base, {address: inner}, path, label)
+        return base
     if not isinstance(layer, dict) or not isinstance(base, dict):
         if addressed and isinstance(layer, dict) and layer and base is not None:
             raise ScenarioError(
@@ -108,6 +113,12 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
     for key, value in layer.items():
         kept[key] = _merge(draft, kept.get(key), value, (*path, key), label, addressed)
     return kept
+
+
+def _addresses(layer: Any) -> bool:
+    """Whether a file's table names entries of a list, and is no entry itself."""
+    tables = isinstance(layer, dict) and all(isinstance(v, dict) for v in layer.values())
+    return tables and bool(layer)
 
 
 def _merge_entry(

@@ -14,6 +14,8 @@ from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.shipped import scenarios_folder
 
 MAX_FILE_BYTES = 4 << 20
+OWN_KEYS = ("name", "paper")
+"""What a file says of itself alone, and not for those that extend it."""
 
 
 def shipped() -> dict[str, Path]:
@@ -73,7 +75,8 @@ def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
     base = parse(base_path, f'{label}: extends = "{extends}": {base_path}', named)
     if base.pop("extends", None) is not None:
         raise ScenarioError(_chain_problem(label, path, base_path))
-    base.pop("name", None)
+    for key in OWN_KEYS:
+        base.pop(key, None)
     draft = Draft(label, {})
     draft.lay_over(base, str(base_path))
     draft.lay_over(tables, label)

@@ -186,6 +186,16 @@ else:
     AttackChoice = choice("netsim.attacks")
 
 
+class Paper(Table):
+    """What of a paper a scenario plays: `name` of its method, and which tables and figures.
+
+    A file speaks for itself: those that extend it do not inherit this.
+    """
+
+    name: Label
+    plays: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
 class Scenario(Table):
     """A whole scenario, validated and frozen; made by `netsim.scenario.load`.
 
@@ -201,6 +211,7 @@ class Scenario(Table):
     """
 
     name: Label
+    paper: Paper | None = None
     seed: Index = 0
     horizon_s: Duration
     nodes: Nodes

@@ -73,7 +73,13 @@ def local_data(
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
     parts = scenario.data.partition.split(
-        samples.y, samples.train, samples.test, samples.num_classes, len(learners), streams
+        samples.y,
+        samples.train,
+        samples.test,
+        samples.num_classes,
+        len(learners),
+        streams,
+        samples.groups,
     )
     split, held_out = cut_validation(parts, scenario.data.validation, streams)
     none = np.zeros(0, dtype=np.int64)

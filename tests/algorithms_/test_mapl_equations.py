@@ -18,10 +18,12 @@ from algorithms.mapl import (
     graph_row,
     graph_step,
     head_similarity,
+    pml_loss,
     prototype_loss,
     supervised_contrastive_loss,
     uniformity_loss,
 )
+from netsim.api import VIEW_DRAWS, Augmentation, Batch
 
 Z = 3 * torch.sin(1.0 + torch.arange(40, dtype=torch.float64) * 0.7).view(8, 5)
 Y = torch.tensor([0, 1, 1, 3] * 2)
@@ -328,3 +330,59 @@ def test_prototypes_start_within_one_over_the_root_of_their_width():
 def test_weights_start_uniform():
     assert first_weights(4).tolist() == [0.25] * 4
     assert first_weights(4).dtype == torch.float64
+
+
+# -- ablations -------------------------------------------------------------------------------------
+
+
+def test_parts_of_the_loss_can_be_left_out():
+    class Model(torch.nn.Module):
+        def features(self, x):
+            return x
+
+        def head(self, z):
+            return 2.0 * z
+
+    x, y = Z.view(8, 1, 1, 5), Y
+    learned = {"P": P[:5]}
+
+    def value(**switches):
+        still = Augmentation(crop_min=1.0, flip=0.0, jitter=0.0, grayscale=0.0)
+        params = Params(temperature=2.0, augmentation=still, **switches)
+        model = Model()
+        model.features = lambda views: views.flatten(1)
+        draws = torch.full((8, 2 * VIEW_DRAWS), 0.5, dtype=torch.float64)
+        return float(pml_loss(model, Batch(x, y, draws), learned, params))
+
+    z, labels = Z.repeat(2, 1), Y.repeat(2)
+    contrast = float(supervised_contrastive_loss(z, labels, 2.0))
+    uniformity = float(uniformity_loss(P[:5], 2.0))
+    whole = value()
+    assert value(contrast=False) == pytest.approx(whole - contrast, abs=1e-9)
+    assert value(uniformity=False) == pytest.approx(whole - uniformity, abs=1e-9)
+    neither = whole - contrast - uniformity
+    assert value(contrast=False, uniformity=False) == pytest.approx(neither, abs=1e-9)
+
+
+def test_without_similarity_like_and_unlike_peers_move_alike():
+    """Three peers of equal weight: like, unlike, like; s / max is then (1, -1, 1)."""
+    head = torch.arange(1.0, 7.0, dtype=torch.float64)
+    heads = [head, head, -head, head]
+    w = torch.full((4,), 0.25, dtype=torch.float64)
+    given = (w, heads, (0, 1, 2, 3), (0.25,) * 4, 2)
+    with_it, without = (graph_row(*given, Params(similarity=on)) for on in (True, False))
+    # (1/4 + 0.1, 1/4 + 0.1, 1/4 - 0.1, 1/4 + 0.1) less 0.05 each, on the simplex
+    assert with_it.tolist() == pytest.approx([0.3, 0.3, 0.1, 0.3])
+    assert without.tolist() == pytest.approx([0.25] * 4)
+
+
+def test_by_the_l1_norm_the_slope_is_the_same_for_all_weights():
+    """A peer with weight 0.6: by l2 the slope is 0.05 * 0.6 / 0.648, under lam s c = 0.04, by l1
+    0.05, over it; one with weight 0 has no slope, and its step is up in both.
+    """
+    w = torch.tensor([0.2, 0.6, 0.2, 0.0], dtype=torch.float64)
+    s, c = torch.ones(4, dtype=torch.float64), torch.full((4,), 0.08, dtype=torch.float64)
+    l2, l1 = plain_step(w, s, c), plain_step(w, s, c, norm_of="l1")
+    # l2: lam s c = 0.04 against 0.05 w / 0.663: +, -, +, +; l1: against 0.05: -, -, -, +
+    assert l2.tolist() == pytest.approx([0.25, 0.45, 0.25, 0.05])
+    assert l1.tolist() == pytest.approx([0.15, 0.55, 0.15, 0.15])

@@ -384,3 +384,19 @@ def test_timing_only_plays_with_every_edge_active():
     summary = engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
     swaps = ROUNDS + (ROUNDS - WARMUP)
     assert summary["messages"]["sent"] == swaps * NODES * (NODES - 1)
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [{"contrast": False}, {"uniformity": False}, {"similarity": False}, {"confidence": False},
+     {"norm": "l1"}],
+    ids=lambda switch: next(iter(switch)),
+)  # fmt: skip
+def test_every_ablation_changes_what_is_learned(play, switch):
+    neutral = MAPL | {"augmentation": NEUTRAL}
+    whole, without = (play(neutral | given, **TABLES) for given in ({}, switch))
+    if "contrast" in switch or "uniformity" in switch:
+        of = [run.parts[0].publishing.published["trained"].ref.tensor() for run in (whole, without)]
+        assert float((of[0] - of[1]).abs().max()) > 1e-6
+    else:
+        assert not np.allclose(rows_of_w(whole), rows_of_w(without))

@@ -121,6 +121,12 @@ def test_one_row_and_all_rows_agree():
         torch.testing.assert_close(one[0], everybody[i], rtol=0, atol=1e-15)
 
 
+def test_by_similarity_alone_a_diverged_model_gets_nothing_and_its_own_node_the_finite_ones():
+    thetas = (tensor(1.0, 0.0), tensor(math.inf, 0.0), tensor(0.0, 2.0), tensor(-1.0, 1.0))
+    w = rows(thetas, tensor(0.0, 0.0), (1, 1, 1, 1), (0, 1), None, 0.9, 0.0)
+    torch.testing.assert_close(w, tensor([1.0, 0, 0, 0], [1 / 3, 0, 1 / 3, 1 / 3]))
+
+
 def test_what_is_missing_stays_with_the_own_model():
     thetas = (tensor(1.0, 0.0), tensor(0.0, 1.0))
     (w,) = rows(thetas, tensor(0.0, 0.0), (1, 1), (1,), 0.0, 0.9, 0.25)

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from algorithms.pfedgraph import Params
 from netsim.learning.jobs import BatchKey
 
 CLIENTS, ROUNDS, STEPS, LAM = 4, 3, 4, 0.5
@@ -71,7 +72,16 @@ def pack(model):
     return torch.cat([theta, model[1].running_mean, model[1].running_var])
 
 
-def local_steps(run, i, row, drawn, direction, strength):
+def nearness(flat, direction, metric):
+    """What Eq. (3) makes larger, by the metric of Table 5."""
+    if metric == "cosine":
+        return F.cosine_similarity(flat, direction, dim=0) * direction.norm()
+    if metric == "inner":
+        return (flat * direction).sum()
+    return -(flat - direction).abs().pow(int(metric[1])).sum()
+
+
+def local_steps(run, i, row, drawn, direction, strength, metric):
     """tau steps of SGD with momentum, fresh every round, on H_i (Eq. 3)."""
     model = network().train()
     unpack(row, model)
@@ -82,7 +92,7 @@ def local_steps(run, i, row, drawn, direction, strength):
         loss = F.cross_entropy(model(run.learning.shards.x[index]), run.learning.shards.y[index])
         if direction is not None:
             flat = nn.utils.parameters_to_vector(model.parameters())
-            loss = loss + strength * F.cosine_similarity(flat, direction, dim=0) * direction.norm()
+            loss = loss + strength * nearness(flat, direction, metric)
         sgd.zero_grad()
         loss.backward()
         sgd.step()
@@ -99,8 +109,29 @@ def simplex_row(s, p, alpha):
     return np.maximum(v - low, 0)
 
 
-def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLIENTS), forged=None):
-    """Algorithm 1; `forged(row, i, t)` is what client i uploads in round t in place of row."""
+def likeness(a, b, metric):
+    if metric == "cosine":
+        return a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)
+    if metric == "inner":
+        return (a @ b) / (a @ a)
+    return 1 / (1 + (np.abs(a - b).sum() if metric == "l1" else np.sqrt(((a - b) ** 2).sum())))
+
+
+def algorithm_1(
+    run,
+    fc=False,
+    approx=False,
+    sign="paper",
+    alpha=1 / (0.08 * CLIENTS),
+    forged=None,
+    equal=False,
+    metric="cosine",
+    regulariser="cosine",
+):
+    """Algorithm 1; `forged(row, i, t)` is what client i uploads in round t in place of row.
+
+    Without an alpha weights are by similarity alone.
+    """
     strength = -LAM / 2 if sign == "paper" else LAM
     initial = run.world.initial[0]
     start = NORMALISATION if fc else 0
@@ -109,7 +140,8 @@ def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLI
     graphs, trained = [], []
     for t in range(ROUNDS):
         trained = [
-            local_steps(run, i, theta[i], drawn, directions[i], strength) for i in range(CLIENTS)
+            local_steps(run, i, theta[i], drawn, directions[i], strength, regulariser)
+            for i in range(CLIENTS)
         ]
         sent = [forged(row, i, t) if forged else row for i, row in enumerate(trained)]
         w = np.zeros((CLIENTS, CLIENTS))
@@ -117,13 +149,17 @@ def algorithm_1(run, fc=False, approx=False, sign="paper", alpha=1 / (0.08 * CLI
             s = np.zeros(CLIENTS)
             for j in range(CLIENTS):
                 a, b = ((row - initial)[start:PARAMETERS].numpy() for row in (sent[i], sent[j]))
-                cosine = a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)
-                s[j] = 1.0 if cosine > 0.9 else cosine
-            w[i] = simplex_row(s, sizes / sizes.sum(), alpha)
+                s[j] = likeness(a, b, metric)
+                s[j] = 1.0 if s[j] > 0.9 else s[j]
+            p = np.full(CLIENTS, 1 / CLIENTS) if equal else sizes / sizes.sum()
+            positive = np.maximum(s, 0)
+            w[i] = positive / positive.sum() if alpha is None else simplex_row(s, p, alpha)
         graphs.append(w)
         theta = [sum(w[i, j] * sent[j] for j in range(CLIENTS)) for i in range(CLIENTS)]
         for i in range(CLIENTS):
-            if approx:
+            if regulariser != "cosine":
+                directions[i] = theta[i][:PARAMETERS]
+            elif approx:
                 directions[i] = theta[i][:PARAMETERS] / theta[i][:PARAMETERS].norm()
             else:
                 parts = [row[:PARAMETERS] for row in sent]
@@ -159,12 +195,29 @@ ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
         ({"direction": "approx"}, {"approx": True}),
         ({"sign": "code"}, {"sign": "code"}),
         ({"alpha": 0.2, "layers": "fc", "direction": "approx"}, None),
+        ({"sizes": "equal"}, {"equal": True}),
+        ({"graph": "similarity"}, {"alpha": None}),
+        ({"similarity": "inner", "regulariser": "inner"}, {"metric": "inner"}),
+        ({"similarity": "l2", "regulariser": "l2"}, {"metric": "l2"}),
+        ({"similarity": "l1", "regulariser": "l1"}, {"metric": "l1"}),
     ],
-    ids=["paper", "fc", "approx", "code-sign", "fc-approx-alpha"],
+    ids=[
+        "paper",
+        "fc",
+        "approx",
+        "code-sign",
+        "fc-approx-alpha",
+        "equal-sizes",
+        "similarity-alone",
+        "inner",
+        "l2",
+        "l1",
+    ],
 )
 def test_a_run_is_algorithm_1_round_by_round(play, place, params, reading):
     run = play({**ALGORITHM, **params}, **WORLD, **place)
     reading = {"alpha": 0.2, "fc": True, "approx": True} if reading is None else reading
+    reading = reading | ({"regulariser": reading["metric"]} if "metric" in reading else {})
     compare(run, algorithm_1(run, **reading))
 
 
@@ -176,9 +229,25 @@ def test_the_runs_above_meet_what_they_are_to_show(play):
     graphs, *_, mixed = algorithm_1(run)
     assert any((g == 0).any() for g in graphs)
     assert any(((g > 0) & (g < 1)).any() for g in graphs)
-    for reading in ({"fc": True}, {"approx": True}, {"sign": "code"}):
+    readings = [{"fc": True}, {"approx": True}, {"sign": "code"}, {"equal": True}, {"alpha": None}]
+    readings += [{"metric": m} for m in ("inner", "l2", "l1")]
+    readings += [{"regulariser": m} for m in ("inner", "l2", "l1")]
+    for reading in readings:
         *_, other = algorithm_1(run, **reading)
         assert max(float((a - b).abs().max()) for a, b in zip(mixed, other, strict=True)) > 1e-7
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"graph": "similarity", "alpha": 1.0},
+        {"graph": "similarity", "sizes": "equal"},
+        {"regulariser": "l2", "direction": "approx"},
+    ],
+)
+def test_what_another_switch_leaves_without_meaning_is_refused(params):
+    with pytest.raises(ValueError, match=r"has no meaning with|direction is for"):
+        Params(**params)
 
 
 def test_without_alpha_and_lam_it_is_fedavg(play):

@@ -4,6 +4,7 @@ from pydantic import ValidationError
 from scipy.special import gammaln
 
 from netsim.data.partitions import Partition
+from netsim.data.partitions.by_group import ByGroup
 from netsim.data.partitions.class_mix import ClassMix
 from netsim.data.partitions.dirichlet import Dirichlet
 from netsim.data.partitions.iid import Iid
@@ -22,8 +23,8 @@ KEYS = {
         "scenario": 3, "train_min": 5, "train_max": 9, "test_samples": 4, "stride": 8,
     },
 }  # fmt: skip
-NODES = {"dpfl_toy": 3}
-WITHOUT_DRAWS = {"class_groups"}
+NODES = {"dpfl_toy": 3, "by_group": 8}
+WITHOUT_DRAWS = {"class_groups", "by_group"}
 
 
 def split(partition, nodes=20, seed=0):
@@ -224,3 +225,32 @@ def test_class_mix_refuses_more_rows_of_a_class_than_there_are():
 def test_class_mix_bounds_must_be_in_order():
     with pytest.raises(ValidationError, match="train_min = 20 is over train_max = 10"):
         ClassMix(train_min=20, train_max=10)
+
+
+GROUPS = np.array([0, 1, 1, 2, 2, 2, 3, 3, 3, 3] * 3)
+"""Ten training rows, then as many twice for tests: groups of 1, 2, 3, 4 rows."""
+
+
+def grouped(nodes, seed=0, **keys):
+    labels, train, test = np.zeros(30, dtype=np.int64), np.arange(10), np.arange(10, 30)
+    return ByGroup(**keys).split(labels, train, test, 1, nodes, Streams(seed), GROUPS)
+
+
+def test_by_group_a_node_has_one_of_the_largest_groups():
+    shards = grouped(2)
+    assert [set(GROUPS[s.train]) for s in shards] == [set(GROUPS[s.test]) for s in shards]
+    assert [sorted(set(GROUPS[s.train])) for s in shards] == [[2], [3]]
+    assert [(len(s.train), len(s.test)) for s in shards] == [(3, 6), (4, 8)]
+
+
+def test_by_group_all_groups_can_be_dealt_out():
+    shards = grouped(2, assign="all")
+    held = [set(GROUPS[s.train]) for s in shards]
+    assert [len(groups) for groups in held] == [2, 2]
+    assert held[0] | held[1] == {0, 1, 2, 3}
+    assert any(held != [set(GROUPS[s.train]) for s in grouped(2, k, assign="all")] for k in (1, 2))
+
+
+def test_by_group_needs_as_many_groups_as_nodes():
+    with pytest.raises(ScenarioError, match="5 nodes, but 4 groups"):
+        grouped(5)

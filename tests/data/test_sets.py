@@ -1,4 +1,8 @@
+import gzip
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from netsim.data.sets import DataSet
@@ -8,7 +12,12 @@ from netsim.data.sets.cinic10 import Cinic10
 from netsim.data.sets.digits import Digits
 from netsim.data.sets.emnist import Emnist
 from netsim.data.sets.fashion_mnist import FashionMnist
+from netsim.data.sets.femnist import Femnist
+from netsim.data.sets.mini_imagenet import MiniImagenet
 from netsim.data.sets.mnist import Mnist
+from netsim.data.sets.movielens import Movielens
+from netsim.data.sets.svhn import Svhn
+from netsim.data.sets.yahoo_answers import YahooAnswers
 from netsim.errors import DataError
 from netsim.registry import family
 
@@ -151,7 +160,7 @@ def test_missing_files_are_named_with_place_and_remedy(kind, tmp_path):
     text = str(caught.value)
     assert f'kind = "{kind}"' in text
     assert str(tmp_path / "nowhere") in text
-    assert ".parquet" in text
+    assert ".parquet" in text or ".csv" in text
     assert "NETSIM_DATA" in text
     assert "To get it: " in text
 
@@ -230,3 +239,96 @@ def test_real_emnist_leaves_a_hundred_test_rows_of_each_class(data_root):
     samples = Emnist().load(data_root)
     assert np.bincount(samples.y[samples.test], minlength=47).min() >= 100
     assert samples.class_names[36:] == tuple("abdefghnqrt")
+
+
+def test_svhn_is_read_from_its_repository(tmp_path, write_images):
+    colour = np.zeros((20, 32, 32, 3), dtype=np.uint8)
+    folder = tmp_path / "svhn" / "cropped_digits"
+    for part, count in (("train", 20), ("test", 10), ("extra", 10)):
+        file = folder / f"{part}-00000-of-00001.parquet"
+        write_images(file, colour[:count], {"label": np.arange(count) % 10})
+    samples = Svhn().load(tmp_path)
+    check(samples)
+    assert (len(samples.train), len(samples.test), samples.input_shape) == (20, 10, (3, 32, 32))
+
+
+def test_mini_imagenets_images_are_scaled_and_its_validation_part_tests(tmp_path, write_images):
+    folder = tmp_path / "mini_imagenet" / "data"
+    wide = np.full((4, 100, 150, 3), 255, dtype=np.uint8)
+    tall = np.zeros((2, 90, 60, 3), dtype=np.uint8)
+    write_images(folder / "train-00000-of-00001.parquet", wide, {"label": np.arange(4)})
+    write_images(folder / "validation-00000-of-00001.parquet", tall, {"label": np.arange(2)})
+    write_images(folder / "test-00000-of-00001.parquet", tall, {"label": np.arange(2)})
+    samples = MiniImagenet().load(tmp_path)
+    check(samples)
+    assert (len(samples.train), len(samples.test), samples.input_shape) == (4, 2, (3, 84, 84))
+    white = (1 - np.array(MiniImagenet.mean)) / np.array(MiniImagenet.std)
+    assert np.allclose(samples.x[0].mean((1, 2)), white, atol=1e-5)
+
+
+def test_femnist_has_writers_for_groups_and_holds_out_of_each(tmp_path, write_images, grey):
+    """Two writers with ten images each, of which one is the capital A (class 10)."""
+    file = tmp_path / "femnist" / "data" / "train-00000-of-00001.parquet"
+    letters = np.array([10, *range(36, 45)] * 2)
+    write_images(file, grey(20), {"character": letters})
+    table = pq.read_table(file).append_column("writer_id", [["f1"] * 10 + ["f2"] * 10])
+    pq.write_table(table, file)
+    samples = Femnist(test_fraction=1 / 3).load(tmp_path)
+    check(samples)
+    assert samples.num_classes == 10
+    assert np.bincount(samples.groups[samples.train]).tolist() == [6, 6]
+    assert np.bincount(samples.groups[samples.test]).tolist() == [3, 3]
+    pixels = samples.x[:, 0, 0, 0] * Femnist.std[0] + Femnist.mean[0]
+    assert np.array_equal(np.round(pixels * 255).astype(int) % 10 - 1, samples.y)  # rows kept
+    assert Femnist(letters="all", test_fraction=0.2).load(tmp_path).num_classes == 62
+
+
+def test_yahoo_answers_are_numbers_of_words_by_how_often_they_are_used(tmp_path):
+    """b is used three times, a and c twice, d once: with room for three words, d is unknown."""
+    folder = tmp_path / "yahoo_answers" / "yahoo_answers_topics"
+    folder.mkdir(parents=True)
+    columns = {"topic": [0, 9], "question_title": ["B, b!", "c"], "question_content": ["a", None]}
+    train = pa.table({**columns, "best_answer": ["b c d", "A"]})
+    pq.write_table(train, folder / "train-00000-of-00001.parquet")
+    pq.write_table(train.slice(1), folder / "test-00000-of-00001.parquet")
+    samples = YahooAnswers(vocabulary=5, length=7).load(tmp_path)
+    check(samples)
+    assert samples.x.tolist() == [
+        [2, 2, 3, 2, 4, 1, 0],
+        [4, 3, 0, 0, 0, 0, 0],
+        [4, 3, 0, 0, 0, 0, 0],
+    ]
+    assert samples.y.tolist() == [0, 9, 9]
+    assert YahooAnswers(length=2).load(tmp_path).x.shape == (3, 2)
+
+
+@pytest.mark.parametrize("edition", ["latest_small", "1m"])
+def test_movielens_has_users_for_groups_and_ratings_for_classes(tmp_path, edition):
+    rows = [(7, 10 * film, 1 + film % 5) for film in range(1, 11)] + [(9, 30, 5), (9, 20, 3)]
+    if edition == "1m":
+        file = tmp_path / "movielens" / "ml-1m" / "ratings.dat"
+        text = "".join(f"{u}::{f}::{r}::0\n" for u, f, r in rows).encode()
+    else:
+        file = tmp_path / "tabular" / "movielens_latest_small" / "ratings.csv.gz"
+        lines = "".join(f"{u},{f},{r - 0.5},0\n" for u, f, r in rows)
+        text = gzip.compress(f"userId,movieId,rating,timestamp\n{lines}".encode())
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text)
+    samples = Movielens(edition=edition, test_fraction=0.5).load(tmp_path)
+    check(samples)
+    assert samples.x[:3].tolist() == [[0, 0], [0, 1], [0, 2]]
+    assert samples.x[-2:].tolist() == [[1, 2], [1, 1]]
+    stars = [float(samples.class_names[k]) for k in samples.y]
+    assert stars == [r if edition == "1m" else r - 0.5 for *_, r in rows]
+    assert np.bincount(samples.groups[samples.test]).tolist() == [5, 1]
+
+
+@pytest.mark.data
+def test_movielens_at_hand_is_what_its_outline_says(data_root):
+    samples = Movielens().load(data_root)
+    check(samples)
+    outline = Movielens().outline()
+    assert samples.input_shape == outline.input_shape
+    assert samples.num_classes == outline.num_classes
+    assert (len(samples.train), len(samples.test)) == (outline.train_rows, outline.test_rows)
+    assert samples.x.max(axis=0).tolist() == [609, 9723]

@@ -7,7 +7,9 @@ from netsim.models import ModelKind
 from netsim.models.emnist_cnn import EmnistCnn
 from netsim.models.iot_mlp import IotMlp
 from netsim.models.lenet import LeNet
+from netsim.models.matrix_factorization import MatrixFactorization
 from netsim.models.mlp import Mlp
+from netsim.models.text_cnn import TextCnn
 from netsim.registry import family
 
 FAMILY = family("netsim.models")
@@ -29,6 +31,8 @@ def size(module):
         (LeNet(), MNIST, 10, 44_426),
         (LeNet(channels=(4, 12), hidden=(120, 100)), MNIST, 10, 37_586),
         (LeNet(channels=(4, 12), hidden=(120, 100)), MNIST, 62, 42_838),
+        (TextCnn(), (100,), 10, 310_510 + 256 * 20_000),
+        (MatrixFactorization(), (2,), 10, 20 * (610 + 9_724) + 21 * 10),
         (Mlp(), (1, 8, 8), 10, 65 * 64 + 65 * 10),
         (Mlp(hidden=()), (1, 8, 8), 10, 65 * 10),
         (Mlp(hidden=(32, 16)), (20,), 3, 21 * 32 + 33 * 16 + 17 * 3),
@@ -91,3 +95,27 @@ def test_inputs_that_do_not_fit_are_refused_with_a_remedy(model):
     with pytest.raises(ScenarioError, match=r"at least 16 x 16 pixels, the data has 8 x 8"):
         model.build((1, 8, 8), 10)
     model.build((1, 16, 16), 10)
+
+
+def test_a_text_cnn_takes_the_largest_value_of_each_filter_over_time():
+    network = TextCnn(vocabulary=5, width=3, filters=2, kernels=(1, 2)).build((4,), 3)
+    words = network.features.words.weight
+    assert float(words.detach().std()) < 0.12  # U(-0.1, 0.1) has 0.058
+    text = torch.tensor([[0.0, 4.0, 2.0, 2.0]])
+    single, double = (branch[0] for branch in network.features.branches)
+    own = words[text[0].long()]
+    over_one = (own @ single.weight[:, 0, 0].T + single.bias).relu().amax(0)
+    pairs = torch.stack([own[k : k + 2].flatten() for k in range(3)])
+    over_two = (pairs @ double.weight[:, 0].flatten(1).T + double.bias).relu().amax(0)
+    assert torch.allclose(network.features(text)[0], torch.cat([over_one, over_two]), atol=1e-6)
+    with pytest.raises(ScenarioError, match="texts of at least 5 words"):
+        TextCnn().build((4,), 3)
+
+
+def test_a_factorization_multiplies_a_users_and_an_items_vector():
+    network = MatrixFactorization(users=3, items=4, width=2).build((2,), 5)
+    users, items = network.features.users.weight, network.features.items.weight
+    found = network.features(torch.tensor([[2.0, 3.0], [0.0, 1.0]]))
+    assert torch.equal(found, torch.stack([users[2] * items[3], users[0] * items[1]]))
+    with pytest.raises(ScenarioError, match="a user and an item"):
+        MatrixFactorization().build((1,), 5)

@@ -66,6 +66,23 @@ def test_extends_merges_tables_key_by_key_and_replaces_arrays(get, write, base):
     assert s.algorithm[0].params.widths == (9,)
 
 
+def test_extends_changes_an_entry_of_a_list_by_its_name(get, write, base):
+    entries = "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'other'\n"
+    write(base.replace('[algorithm]\nkind = "plain"', entries), "base.toml")
+    s = get(write("extends = 'base.toml'\n[algorithm.other]\nmu1 = 0.25\n"))
+    assert [(e.name, e.params.mu1) for e in s.algorithm] == [("plain", 0.1), ("other", 0.25)]
+    with pytest.raises(ScenarioError, match="othr is not an entry of algorithm, which has plain"):
+        get(write("extends = 'base.toml'\n[algorithm.othr]\nmu1 = 0.25\n"))
+
+
+def test_what_a_scenario_plays_of_a_paper_is_not_handed_on(get, write, base):
+    paper = "[paper]\nname = 'DPFL'\nplays = ['Table 1']\n"
+    s = get(write(base + paper, "base.toml"))
+    assert (s.paper.name, s.paper.plays) == ("DPFL", ("Table 1",))
+    assert get(write(to_toml(s), "again.toml")).paper == s.paper
+    assert get(write("extends = 'base.toml'\n")).paper is None
+
+
 def test_another_kind_replaces_the_whole_table(get, write, base):
     text = base.replace('"star"', '"star"\nslots_per_exchange = 4')
     write(text, "base.toml")

@@ -5,10 +5,12 @@ from netsim.registry import family
 from netsim.rng import Streams
 from netsim.topology import Site, Topology
 from netsim.topology.barabasi_albert import BarabasiAlbert
+from netsim.topology.bipartite import Bipartite
 from netsim.topology.circulant import Circulant
 from netsim.topology.complete import Complete
 from netsim.topology.erdos_renyi import ErdosRenyi
 from netsim.topology.grid import Grid
+from netsim.topology.group_ring import GroupRing
 from netsim.topology.hub import Hub
 from netsim.topology.random_regular import RandomRegular
 from netsim.topology.ring import Ring
@@ -22,8 +24,9 @@ RANDOM = [
     WattsStrogatz(degree=4, rewiring=0.5),
     BarabasiAlbert(links=2),
     StochasticBlock(blocks=3),
+    Bipartite(links=2),
 ]
-MEMBERS = [*RANDOM, Complete(), Ring(), Hub(), Grid(), Torus(), Circulant()]
+MEMBERS = [*RANDOM, GroupRing(links=4), Complete(), Ring(), Hub(), Grid(), Torus(), Circulant()]
 ELSEWHERE = {"geometric", "file", "contacts"}
 """They need places or files."""
 
@@ -107,3 +110,27 @@ def test_large_sparse_graphs_are_cheap():
     degrees = [len(p) for p in ErdosRenyi(probability=1e-4).neighbours(Site(20_000, Streams(0)))]
     # 2e8 pairs, p = 1e-4: 20,000 links, deviation 141.
     assert abs(sum(degrees) / 2 - 19_999) < 4 * 141.4
+
+
+def test_a_bipartite_graph_links_every_node_to_as_many_of_the_other_half():
+    neighbours = Bipartite(links=10).neighbours(Site(100, Streams(1)))
+    assert {len(peers) for peers in neighbours} == {10}
+    half = {0}
+    for _ in range(10):  # everybody two links away is of the same half
+        half |= {k for i in half for j in neighbours[i] for k in neighbours[j]}
+    assert len(half) == 50
+    assert all(half.isdisjoint(neighbours[i]) for i in half)
+
+
+@pytest.mark.parametrize(("nodes", "links"), [(7, 2), (8, 5)])
+def test_a_bipartite_graph_needs_two_halves_with_room_for_its_links(nodes, links):
+    with pytest.raises(ScenarioError, match="an even number of nodes"):
+        Bipartite(links=links).neighbours(Site(nodes, Streams(0)))
+
+
+def test_a_group_ring_links_the_nearest_on_both_sides():
+    neighbours = GroupRing(links=4).neighbours(Site(8, Streams(0)))
+    assert neighbours[0] == (1, 2, 6, 7)
+    assert neighbours[5] == (3, 4, 6, 7)
+    with pytest.raises(ScenarioError, match="at most 3 others"):
+        GroupRing(links=4).neighbours(Site(4, Streams(0)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.data.sets import Outline
 from netsim.registry import Component
 from netsim.rng import Streams
 
@@ -29,6 +30,10 @@ class Shard:
 class Partition(Component):
     """Base of the partitions. Draws come from the scenario's streams only."""
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """Training and test rows of the mean node, validation rows included; for estimates."""
+        return outline.train_rows / nodes, outline.test_rows / nodes
+
     @abstractmethod
     def split(
         self,
@@ -38,6 +43,7 @@ class Partition(Component):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows.
 
@@ -50,6 +56,8 @@ class Partition(Component):
         num_classes : int
         nodes : int
         streams : Streams
+        groups : (n,) int64, optional
+            Natural group of every row, for partitions by groups; others leave it alone.
 
         Returns
         -------

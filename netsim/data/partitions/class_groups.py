@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count
 from netsim.rng import Streams
@@ -32,6 +33,11 @@ class ClassGroups(Partition):
     kind: Literal["class_groups"] = "class_groups"
     skew: Count = 2
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        train, _ = super().expected(outline, nodes)
+        return train, outline.test_rows * self.skew / outline.num_classes
+
     def split(
         self,
         labels: Rows,
@@ -40,18 +46,19 @@ class ClassGroups(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         where = f'[data.partition] kind = "class_groups": skew = {self.skew}'
         if num_classes % self.skew:
             raise ScenarioError(f"{where} does not divide the {num_classes} classes")
-        groups = num_classes // self.skew
-        if nodes % groups:
+        num_groups = num_classes // self.skew
+        if nodes % num_groups:
             raise ScenarioError(
-                f"{where} gives {groups} groups of classes, whose number must divide that of the "
-                f"data-holding nodes, {nodes}"
+                f"{where} gives {num_groups} groups of classes, whose number must divide that of "
+                f"the data-holding nodes, {nodes}"
             )
-        per_group = nodes // groups
+        per_group = nodes // num_groups
         smallest = int(np.bincount(labels[train], minlength=num_classes).min())
         if smallest < per_group:
             raise ScenarioError(
@@ -60,7 +67,7 @@ class ClassGroups(Partition):
             )
         parts = []
         for node in range(nodes):
-            group, slot = node % groups, node // groups
+            group, slot = node % num_groups, node // num_groups
             classes = range(group * self.skew, (group + 1) * self.skew)
             mine = []
             for label in classes:

@@ -15,6 +15,7 @@ from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.partitions._shares import require_ordered
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Positive
 from netsim.rng import Streams
@@ -44,6 +45,10 @@ class ClassMix(Partition):
         require_ordered(self.train_min, self.train_max)
         return self
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        return (self.train_min + self.train_max) / 2, self.test_samples
+
     def split(
         self,
         labels: Rows,
@@ -52,6 +57,7 @@ class ClassMix(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         by_class = {

@@ -47,6 +47,7 @@ class Dirichlet(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         if nodes * self.min_samples > len(train) or nodes > len(test):

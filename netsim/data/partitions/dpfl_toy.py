@@ -47,6 +47,7 @@ class DpflToy(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         where = '[data.partition] kind = "dpfl_toy"'

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count
 from netsim.rng import Streams
@@ -26,6 +27,11 @@ class Iid(Partition):
     train_samples: Count | None = None
     test_samples: Count | None = None
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        train, test = super().expected(outline, nodes)
+        return self.train_samples or train, self.test_samples or test
+
     def split(
         self,
         labels: Rows,
@@ -34,6 +40,7 @@ class Iid(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         parts_train = _cut(train, self.train_samples, nodes, streams, "train")

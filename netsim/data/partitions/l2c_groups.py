@@ -37,21 +37,23 @@ class L2cGroups(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
-        groups, rest = divmod(num_classes, self.classes_per_group)
+        num_groups, rest = divmod(num_classes, self.classes_per_group)
         where = '[data.partition] kind = "l2c_groups"'
         if rest:
             raise ScenarioError(
                 f"{where}: classes_per_group = {self.classes_per_group} does not divide the "
                 f"{num_classes} classes"
             )
-        if nodes % groups:
+        if nodes % num_groups:
             raise ScenarioError(
-                f"{where}: {groups} groups need a multiple of {groups} nodes, there are {nodes}"
+                f"{where}: {num_groups} groups need a multiple of {num_groups} nodes, there are "
+                f"{nodes}"
             )
-        members, parts = nodes // groups, []
-        for group in range(groups):
+        members, parts = nodes // num_groups, []
+        for group in range(num_groups):
             own = range(group * self.classes_per_group, (group + 1) * self.classes_per_group)
             pieces = [_cut(train[labels[train] == c], c, members, streams) for c in own]
             own_test = test[np.isin(labels[test], own)]

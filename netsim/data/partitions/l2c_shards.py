@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count
 from netsim.rng import Streams
@@ -33,6 +34,11 @@ class L2cShards(Partition):
     classes_per_node: Count = 2
     shards_per_class: Count | None = None
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        train, _ = super().expected(outline, nodes)
+        return train, outline.test_rows * self.classes_per_node / outline.num_classes
+
     def split(
         self,
         labels: Rows,
@@ -41,6 +47,7 @@ class L2cShards(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         per_class = self._shards_per_class(num_classes, nodes)

@@ -19,6 +19,7 @@ from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.partitions._shares import require_ordered
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Index
 from netsim.rng import Streams
@@ -59,6 +60,13 @@ class MaplScenario(Partition):
         require_ordered(self.train_min, self.train_max)
         return self
 
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """See the base class."""
+        classes = len(self._classes(outline.num_classes)[0])
+        drawn = (self.train_min + self.train_max) / 2
+        each = self.train_samples if self.scenario in (1, 2) else drawn
+        return classes * each, classes * self.test_samples
+
     def split(
         self,
         labels: Rows,
@@ -67,6 +75,7 @@ class MaplScenario(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         own_classes = self._classes(num_classes)

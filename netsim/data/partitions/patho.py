@@ -53,6 +53,7 @@ class Patho(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: Rows | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         in_train = np.bincount(labels[train], minlength=num_classes)

@@ -35,6 +35,8 @@ class Samples:
         What a reader of results must know: parts left out, the hold-out, the encoding.
     scale : (means, deviations) or None
         Of images.
+    groups : (n,) int64 or None
+        Natural group of each row (its writer, its user), where the set has such.
     """
 
     x: NDArray[np.float32]
@@ -46,11 +48,31 @@ class Samples:
     name: str
     notes: str
     scale: Scale | None = None
+    groups: NDArray[np.int64] | None = None
 
     @property
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one input."""
         return tuple(int(size) for size in self.x.shape[1:])
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What of a data set is known without reading it, for estimates.
+
+    Attributes
+    ----------
+    input_shape : tuple of int
+    num_classes, train_rows, test_rows : int
+    input_limit : int or None
+        Inputs are whole numbers below it (words, ids); None: any numbers.
+    """
+
+    input_shape: tuple[int, ...]
+    num_classes: int
+    train_rows: int
+    test_rows: int
+    input_limit: int | None = None
 
 
 class DataSet(Component):
@@ -60,9 +82,16 @@ class DataSet(Component):
     ----------
     needs_files : bool
         Whether a data folder is needed; False for sets that come with a dependency.
+    full_size : (int, int)
+        Training and test rows of the whole set, for estimates that do without reading it.
     """
 
     needs_files: ClassVar[bool] = True
+    full_size: ClassVar[tuple[int, int]]
+
+    @abstractmethod
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
 
     def load(self, folder: Path | None) -> Samples:
         """The samples, read at most once per process and folder.

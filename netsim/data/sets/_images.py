@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.data import files
-from netsim.data.sets import DataSet, Samples
+from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import limited
 from netsim.registry import Count, Index
 
@@ -62,6 +62,8 @@ class ImageSet(DataSet):
     label_columns : tuple of str
         Accepted names, in order of preference.
     how_to_get : str
+    rescaled : bool
+        Whether the files' images have any size and are scaled to `shape`.
     """
 
     train_rows: Count | None = None
@@ -75,10 +77,18 @@ class ImageSet(DataSet):
     std: ClassVar[tuple[float, ...]]
     label_columns: ClassVar[tuple[str, ...]] = ("label",)
     how_to_get: ClassVar[str]
+    rescaled: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        train, test = self.full_size
+        return Outline(
+            self.shape, self.num_classes, self.train_rows or train, self.test_rows or test
+        )
 
     def _files(self, folder: Path | None, pattern: str) -> list[Path]:
         places = files.image_folders(self.name)
@@ -101,11 +111,13 @@ class ImageSet(DataSet):
         class_names: tuple[str, ...],
         file: Path,
         note: str = "",
+        groups: NDArray[np.int64] | None = None,
     ) -> Samples:
         """Decode the chosen rows only; training rows come first in the result."""
         rows = np.concatenate([train, test])
         name = files.column(table, _IMAGE_COLUMNS, file)
-        pixels, encoding = files.images(table.select([name]).take(rows), name, self.shape, file)
+        chosen = table.select([name]).take(rows)
+        pixels, encoding = files.images(chosen, name, self.shape, file, self.rescaled)
         notes = [note] if note else []
         if encoding == "JPEG":
             notes.append(_LOSSY)
@@ -119,15 +131,24 @@ class ImageSet(DataSet):
             name=self.name,
             notes="; ".join(notes),
             scale=(self.mean, self.std),
+            groups=None if groups is None else groups[rows],
         )
 
 
 class SplitImageSet(ImageSet):
-    """Images that come with their own split, in `train-*.parquet` and `test-*.parquet`."""
+    """Images that come with their own split, in `train-*.parquet` and `test-*.parquet`.
+
+    Attributes
+    ----------
+    test_part : str
+        What the files of the test images begin with.
+    """
+
+    test_part: ClassVar[str] = "test"
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""
-        parts = [self._files(folder, f"{split}-*.parquet") for split in ("train", "test")]
+        parts = [self._files(folder, f"{split}-*.parquet") for split in ("train", self.test_part)]
         tables = [files.read_table(part) for part in parts]
         labels = []
         names: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ class Cifar10(SplitImageSet):
     name: ClassVar[str] = "cifar10"
     shape: ClassVar[tuple[int, int, int]] = (3, 32, 32)
     num_classes: ClassVar[int] = 10
+    full_size: ClassVar[tuple[int, int]] = (50_000, 10_000)
     mean: ClassVar[tuple[float, ...]] = (0.4913, 0.4821, 0.4464)
     std: ClassVar[tuple[float, ...]] = (0.2470, 0.2435, 0.2617)
     how_to_get: ClassVar[str] = (

@@ -13,6 +13,7 @@ class Cifar100(SplitImageSet):
     name: ClassVar[str] = "cifar100"
     shape: ClassVar[tuple[int, int, int]] = (3, 32, 32)
     num_classes: ClassVar[int] = 100
+    full_size: ClassVar[tuple[int, int]] = (50_000, 10_000)
     mean: ClassVar[tuple[float, ...]] = (0.5067, 0.4864, 0.4410)
     std: ClassVar[tuple[float, ...]] = (0.2647, 0.2552, 0.2738)
     label_columns: ClassVar[tuple[str, ...]] = ("fine_label", "label")

@@ -16,6 +16,7 @@ class Cinic10(SplitImageSet):
     name: ClassVar[str] = "cinic10"
     shape: ClassVar[tuple[int, int, int]] = (3, 32, 32)
     num_classes: ClassVar[int] = 10
+    full_size: ClassVar[tuple[int, int]] = (90_000, 90_000)
     mean: ClassVar[tuple[float, ...]] = (0.4789, 0.4723, 0.4305)
     std: ClassVar[tuple[float, ...]] = (0.2421, 0.2383, 0.2587)
     how_to_get: ClassVar[str] = (

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from netsim.data.sets import DataSet, Samples
+from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.sets._images import normalised
 from netsim.data.split import hold_out
 from netsim.registry import Index
@@ -31,6 +31,11 @@ class Digits(DataSet):
     split_seed: Index = 0
 
     needs_files: ClassVar[bool] = False
+    full_size: ClassVar[tuple[int, int]] = (1_258, 539)
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        return Outline((1, 8, 8), 10, *self.full_size)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples; `folder` is not looked at."""

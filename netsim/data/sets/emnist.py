@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from netsim.data import files
-from netsim.data.sets import Samples
+from netsim.data.sets import Outline, Samples
 from netsim.data.sets._images import ImageSet
 from netsim.data.split import hold_out
 
@@ -34,6 +34,7 @@ class Emnist(ImageSet):
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
 
     name: ClassVar[str] = "emnist"
+    full_size: ClassVar[tuple[int, int]] = (39_515, 13_172)
     shape: ClassVar[tuple[int, int, int]] = (1, 28, 28)
     mean: ClassVar[tuple[float, ...]] = (0.1727,)
     std: ClassVar[tuple[float, ...]] = (0.3313,)
@@ -42,6 +43,12 @@ class Emnist(ImageSet):
         "<data folder>/emnist/byclass-00000-of-00001.parquet, columns image (struct with bytes), "
         "label (62 classes) and label_merged (47)"
     )
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        train, test = self.full_size
+        classes = 47 if self.classes == "merged" else 62
+        return Outline(self.shape, classes, self.train_rows or train, self.test_rows or test)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""

@@ -13,6 +13,7 @@ class FashionMnist(SplitImageSet):
     name: ClassVar[str] = "fashion_mnist"
     shape: ClassVar[tuple[int, int, int]] = (1, 28, 28)
     num_classes: ClassVar[int] = 10
+    full_size: ClassVar[tuple[int, int]] = (60_000, 10_000)
     mean: ClassVar[tuple[float, ...]] = (0.2860,)
     std: ClassVar[tuple[float, ...]] = (0.3530,)
     how_to_get: ClassVar[str] = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from netsim.data import files
-from netsim.data.sets import DataSet, Samples
+from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
 from netsim.errors import DataError
 from netsim.registry import Index
@@ -65,6 +65,11 @@ class Iot(DataSet):
     scale: Literal["standard", "raw"] = "standard"
 
     needs_files: ClassVar[bool] = True
+    full_size: ClassVar[tuple[int, int]] = (900, 900)
+
+    def outline(self) -> Outline:
+        """What is known without reading anything."""
+        return Outline((296,), 9, *self.full_size)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the files; called by `load`."""

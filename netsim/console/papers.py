@@ -1,0 +1,126 @@
+"""`netsim list papers`: which shipped scenario plays which table of a paper, and for how long."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from netsim.data.sets import Outline
+from netsim.engine import estimate
+from netsim.engine import sweep as sweeps
+from netsim.engine.estimate import Timer, Times
+from netsim.errors import ScenarioError
+from netsim.models import ModelKind
+from netsim.scenario import Scenario, check, draft_of
+from netsim.scenario import file as scenario_file
+from netsim.scenario.tables import Training
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scenario that plays something of a paper.
+
+    Attributes
+    ----------
+    paper : str
+    plays : tuple of str
+        Tables and figures.
+    scenario : str
+    hours : float
+        Of all points and seeds of its sweep, on all cores.
+    """
+
+    paper: str
+    plays: tuple[str, ...]
+    scenario: str
+    hours: float
+
+
+def entries(modules: dict[str, ModuleType], timer: Timer) -> list[Entry]:
+    """All shipped scenarios that say what they play, by paper and first table.
+
+    Parameters
+    ----------
+    modules : dict of str to module
+        The algorithms.
+    timer : callable
+        Times models.
+    """
+    found = []
+    for name in scenario_file.shipped():
+        draft = draft_of(name)
+        if "paper" not in draft.raw:
+            continue
+        whole = check(draft, modules)
+        assert whole.paper is not None
+        seconds = sum(estimate.seconds(one, timer) for one in _points(name, modules, whole))
+        seeds = len(sweeps.seeds(whole.sweep, whole.seed)) if whole.sweep else 1
+        cores = 1 if torch.cuda.is_available() else (os.cpu_count() or 1)
+        hours = seeds * seconds / cores / 3600
+        found.append(Entry(whole.paper.name, whole.paper.plays, name, hours))
+    return sorted(found, key=lambda e: (e.paper, _order(e.plays[0]), e.scenario))
+
+
+def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Iterator[Scenario]:
+    """Every point of the sweep of a scenario, with its first seed."""
+    if whole.sweep is None:
+        yield whole
+        return
+    for point in sweeps.points(whole.sweep, whole.seed):
+        draft = draft_of(name)
+        draft.raw.pop("sweep")
+        for key, value in point.values.items():
+            draft.assign(key, value, name)
+        yield check(draft, modules)
+
+
+def _order(table: str) -> tuple[bool, int]:
+    """`Table 10` after `Table 9`, figures after tables."""
+    word, _, number = table.partition(" ")
+    return word != "Table", int(number) if number.isdecimal() else 0
+
+
+class KeptTimes:
+    """Times of models on this machine, kept in a file from one call to the next.
+
+    Parameters
+    ----------
+    path : Path
+    anew : bool
+        Time even what the file has.
+    """
+
+    def __init__(self, path: Path, anew: bool) -> None:
+        self._path = path
+        self._known: dict[str, Times] = {}
+        if not anew and path.is_file():
+            try:
+                kept = json.loads(path.read_text(encoding="utf-8"))
+                self._known = {key: Times(**times) for key, times in kept.items()}
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ScenarioError(f"{path}: is no table of times; delete it") from error
+
+    def __call__(self, scenario: Scenario, training: Training, model: ModelKind) -> Times:
+        """The times of a model in an algorithm's minibatches."""
+        key = _key(scenario.data.outline(), training, model)
+        if key not in self._known:
+            self._known[key] = estimate.timed(scenario, training, model)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            kept = {key: asdict(times) for key, times in sorted(self._known.items())}
+            self._path.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        return self._known[key]
+
+
+def _key(outline: Outline, training: Training, model: ModelKind) -> str:
+    form = [outline.input_shape, outline.num_classes, training.batch_size, training.optimizer]
+    return json.dumps([model.model_dump(mode="json"), *form])
+
+
+def kept_times() -> Path:
+    """Where times are kept: in the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "netsim" / "times.json"

@@ -1,0 +1,52 @@
+"""Who takes part in a round where a part of the nodes does: the sampled clients of FedAvg."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netsim.node.node import Node
+from netsim.registry import Table
+
+
+class SamplingParams(Table):
+    """`sampled` is the part of the nodes that trains in a round, at least one; None: all of them.
+
+    Others take over what comes of a round and else do nothing. Under schedules without rounds every
+    node takes part when it wakes.
+    """
+
+    sampled: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+
+
+class Sampling:
+    """The nodes of each round, the same draw at every node.
+
+    Parameters
+    ----------
+    node : Node
+    params : SamplingParams
+
+    Examples
+    --------
+    >>> sampling = Sampling(node, params)
+    >>> while True:
+    ...     yield node.wakeup()
+    ...     if sampling.takes_part(node.id): ...
+    """
+
+    def __init__(self, node: Node, params: SamplingParams) -> None:
+        servers = {*node.servers, *([node.id] if node.role == "server" else [])}
+        self._node, self._part = node, params.sampled
+        self._clients = [i for i in range(node.num_nodes) if i not in servers]
+        self._drawn: list[frozenset[int]] = []
+
+    def takes_part(self, i: int) -> bool:
+        """Whether node i takes part in the round that this node is in."""
+        if self._part is None or self._node.schedule != "rounds":
+            return True
+        while len(self._drawn) < self._node.round:
+            draws = self._node.uniform("sampled", len(self._clients), common=True)
+            order = sorted(range(len(self._clients)), key=draws.__getitem__)
+            count = max(1, round(self._part * len(self._clients)))
+            self._drawn.append(frozenset(self._clients[k] for k in order[:count]))
+        return i in self._drawn[self._node.round - 1]
