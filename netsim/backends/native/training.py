@@ -86,6 +86,9 @@ class NativeTraining:
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
+        # Before results are given rows: values that are computed on the way take rows, too.
+        sums_of_rows = None if self._portions.are_needed else self._sums(jobs)
+        models = sums_of_rows or Rows(self._gathered(jobs, width))
         counts = np.array([work.batches.steps for work in works], dtype=np.int64)
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
@@ -100,13 +103,12 @@ class NativeTraining:
         how = _How(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
         states_out = None if after is None else after.rows
         if self._portions.are_needed:
-            starts = self._gathered(jobs, width)
-            sums = self._in_portions(jobs, steps, how, starts, states, states_out)
-            out.write(starts)
+            sums = self._in_portions(jobs, steps, how, models.storage, states, states_out)
+            out.write(models.storage)
         else:
             sums = self._kernel.train(
                 self._data,
-                self._sums(jobs) or Rows(self._gathered(jobs, width)),
+                models,
                 out.rows,
                 steps,
                 how.optimizer,
