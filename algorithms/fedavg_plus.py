@@ -39,7 +39,8 @@ class Params(fedavg.Params):
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds or star exchanges with the mean, later the Reptile step, as their rule."""
     if api.takes_rounds(node, params):
-        return api.round_processes(node, params, InRounds(node, params))
+        sampling = api.Sampling(node, params)
+        return api.round_processes(node, params, InRounds(node, params), sampling=sampling)
     return AsStar(node, params).processes()
 
 

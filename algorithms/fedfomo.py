@@ -18,7 +18,7 @@ Readings and departures:
 - Where no model lowers the loss, theta_i = theta_i^prev, as the equation has it: the local training
   of that round is dropped.
 - The norm is L2 over parameters; the code's default is L1 (`norm`).
-- With `sampled` < 1 those who train in a round are among themselves; the others do nothing.
+- With `sampled` those who train in a round are among themselves; the others do nothing.
 - Under schedules without rounds a peer's last word on whether it wants models stands.
 
 Personalizes: the whole model.

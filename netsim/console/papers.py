@@ -52,7 +52,7 @@ def entries(modules: dict[str, ModuleType], timer: Timer) -> list[Entry]:
     """
     found = []
     for name in scenario_file.shipped():
-        draft = draft_of(name)
+        draft = draft_of(name, (), modules)
         if "paper" not in draft.raw:
             continue
         whole = check(draft, modules)
@@ -71,7 +71,7 @@ def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Itera
         yield whole
         return
     for point in sweeps.points(whole.sweep, whole.seed):
-        draft = draft_of(name)
+        draft = draft_of(name, (), modules)
         draft.raw.pop("sweep")
         for key, value in point.values.items():
             draft.assign(key, value, name)

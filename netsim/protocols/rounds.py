@@ -54,7 +54,7 @@ Combine = Callable[[Node, Any, Mapping[int, Any]], Message]
 
 
 ONLY_IN_SLOTS = ("timeout_s", "tries", "broadcast", "uninvolved_train")
-ONLY_IN_ROUNDS = ("local_epochs", "local_steps", "weights")
+ONLY_IN_ROUNDS = ("sampled", "local_epochs", "local_steps", "weights")
 
 
 def takes_rounds(node: Node, params: PaceParams) -> bool:

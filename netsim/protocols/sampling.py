@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from netsim.errors import ProtocolError
 from netsim.node.node import Node
 from netsim.registry import Table
 
@@ -11,8 +12,7 @@ from netsim.registry import Table
 class SamplingParams(Table):
     """`sampled` is the part of the nodes that trains in a round, at least one; None: all of them.
 
-    Others take over what comes of a round and else do nothing. Under schedules without rounds every
-    node takes part when it wakes.
+    Others take over what comes of a round and else do nothing. It is for the schedule `rounds`.
     """
 
     sampled: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
@@ -26,6 +26,11 @@ class Sampling:
     node : Node
     params : SamplingParams
 
+    Raises
+    ------
+    ProtocolError
+        If a part is asked for under a schedule without rounds.
+
     Examples
     --------
     >>> sampling = Sampling(node, params)
@@ -35,6 +40,8 @@ class Sampling:
     """
 
     def __init__(self, node: Node, params: SamplingParams) -> None:
+        if params.sampled is not None and node.schedule != "rounds":
+            raise ProtocolError(f"sampled is for the schedule rounds, here it is {node.schedule}")
         servers = {*node.servers, *([node.id] if node.role == "server" else [])}
         self._node, self._part = node, params.sampled
         self._clients = [i for i in range(node.num_nodes) if i not in servers]
@@ -42,7 +49,7 @@ class Sampling:
 
     def takes_part(self, i: int) -> bool:
         """Whether node i takes part in the round that this node is in."""
-        if self._part is None or self._node.schedule != "rounds":
+        if self._part is None:
             return True
         while len(self._drawn) < self._node.round:
             draws = self._node.uniform("sampled", len(self._clients), common=True)

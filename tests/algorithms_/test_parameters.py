@@ -64,6 +64,7 @@ CHANGES = {
     "mixing_learning_rate": ({"mixing_learning_rate": 0.9}, {}),
     "mixing_weight_decay": ({"mixing_weight_decay": 5.0}, {}),
     "mixing_steps": ({"mixing_steps": 3}, {}),
+    "sampled": ({"sampled": 0.5}, {}),
     "fine_tune_after": (TUNED, {}),
     "fine_tune_epochs": ({"fine_tune_epochs": 1}, {}, TUNED),
 }
@@ -182,6 +183,11 @@ OWN = {
         "heads": ({"heads": "active"}, {}, GRAPH | {"graph_learning_rate": 1.0, "lam": 0.11}),
         "mix_backbones": ({"mix_backbones": True}, {}),
         "augmentation": ({"augmentation": {"crop_min": 0.9}}, {}),
+        "contrast": ({"contrast": False}, {}),
+        "uniformity": ({"uniformity": False}, {}),
+        "similarity": ({"similarity": False}, {}, GRAPH),
+        "confidence": ({"confidence": False}, {}, GRAPH),
+        "norm": ({"norm": "l1"}, {}, GRAPH),
     },
     "meta_l2c": {
         "activation": ({"activation": "none"}, {}),
@@ -203,6 +209,10 @@ OWN = {
         "layers": ({"layers": "fc"}, "normalised"),
         "direction": ({"direction": "approx"}, {}, {"lam": 0.9}),
         "sign": ({"sign": "code"}, {}, {"lam": 0.9}),
+        "graph": ({"graph": "similarity"}, {}),
+        "sizes": ({"sizes": "equal"}, {}),
+        "similarity": ({"similarity": "inner"}, {}, {"threshold": 9.0}),
+        "regulariser": ({"regulariser": "inner"}, {}, {"lam": 0.9}),
     },
     "pfedhn": {
         "visits": ({"visits": 1}, {}),

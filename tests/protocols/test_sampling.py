@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from netsim import engine, world
+from netsim.errors import NetsimError
 from netsim.protocols.sampling import SamplingParams
 from netsim.scenario import from_dict
 
@@ -44,11 +45,12 @@ def played(folder, where, **entry):
     [
         ({"kind": "fedavg"}, PEERS),
         ({"kind": "fedavg"}, SERVER),
+        ({"kind": "fedavg_plus", "switch_s": 20.0}, PEERS),
         ({"kind": "ditto"}, PEERS),
         ({"kind": "fedfomo"}, PEERS),
         ({"kind": "fedfomo", "downloads": 1}, {"nodes": {"count": 10}}),
     ],
-    ids=["fedavg", "fedavg-server", "ditto", "fedfomo", "fedfomo-downloads"],
+    ids=["fedavg", "fedavg-server", "fedavg-plus", "ditto", "fedfomo", "fedfomo-downloads"],
 )
 def test_those_drawn_train_and_send_and_nobody_else(tmp_path, entry, where):
     summary, log = played(tmp_path, where, **entry)
@@ -68,3 +70,16 @@ def test_a_part_is_over_0_and_none_is_everybody():
     for part in (0.0, 1.1):
         with pytest.raises(ValidationError):
             SamplingParams(sampled=part)
+
+
+@pytest.mark.parametrize(
+    ("entry", "schedule"),
+    [
+        ({"kind": "fedavg"}, {"schedule": "star"}),
+        ({"kind": "fedavg", "pace": "rounds"}, {"schedule": "periodic", "period_s": 5.0}),
+        ({"kind": "ditto"}, {"schedule": "periodic", "period_s": 5.0}),
+    ],
+)
+def test_without_rounds_a_part_is_refused(tmp_path, entry, schedule):
+    with pytest.raises(NetsimError, match="sampled is for"):
+        played(tmp_path, PEERS | {"exchange": schedule}, **entry)

@@ -33,14 +33,14 @@ PLAYING = [name for name, path in scenario_file.shipped().items() if "[paper]" i
 def test_every_table_and_figure_has_a_scenario():
     played = {paper: set() for paper in PRINTED}
     for name in PLAYING:
-        paper = draft_of(name).raw["paper"]
+        paper = draft_of(name, (), MODULES).raw["paper"]
         played[paper["name"]] |= set(paper["plays"])
     assert played == PRINTED
 
 
 @pytest.mark.parametrize("name", PLAYING)
 def test_a_scenario_that_plays_one_is_valid_at_every_point(name):
-    draft = draft_of(name)
+    draft = draft_of(name, (), MODULES)
     scenario = check(draft, MODULES)
     if scenario.sweep is None:
         return
@@ -62,7 +62,7 @@ def test_its_first_comment_says_what_it_plays_and_how(name):
 @pytest.mark.parametrize("name", PLAYING)
 def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
     """On labels alone, equally many of each class; a set by groups has groups of ten."""
-    draft = draft_of(name)
+    draft = draft_of(name, (), MODULES)
     scenario = check(draft, MODULES)
     points = sweeps.points(scenario.sweep, 0) if scenario.sweep else []
     for point in points or [None]:
@@ -88,7 +88,7 @@ def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
 
 
 def test_what_it_plays_needs_a_name_and_a_table():
-    draft = draft_of(PLAYING[0])
+    draft = draft_of(PLAYING[0], (), MODULES)
     draft.raw["paper"] = {"name": "DPFL", "plays": []}
     with pytest.raises(ScenarioError, match="plays"):
         check(draft, MODULES)
