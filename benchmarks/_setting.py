@@ -92,6 +92,7 @@ class Drawn(Partition):
         num_classes: int,
         nodes: int,
         streams: Streams,
+        groups: np.ndarray | None = None,
     ) -> list[Shard]:
         """Give each node its rows; see the base class."""
         rng = np.random.default_rng(streams.key("drawn"))

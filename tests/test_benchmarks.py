@@ -219,7 +219,7 @@ def test_scaling_fits_costs_to_its_cells(run, monkeypatch):
     assert min(costs.values()) >= 0
 
 
-def test_costs_are_found_again_and_never_negative():
+def test_costs_are_found_again_and_never_negative(run):
     import scaling
 
     cells = [{"x": x, "y": y, "t s": 3e-6 * x} for x, y in ((1, 5), (2, 1), (9, 4), (7, 7))]

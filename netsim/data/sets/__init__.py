@@ -89,9 +89,9 @@ class DataSet(Component):
     needs_files: ClassVar[bool] = True
     full_size: ClassVar[tuple[int, int]]
 
-    @abstractmethod
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """What is known without reading anything; only estimates of hours ask for it."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how large it is")
 
     def load(self, folder: Path | None) -> Samples:
         """The samples, read at most once per process and folder.
