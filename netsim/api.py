@@ -70,6 +70,7 @@ from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
 from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
+from netsim.protocols.averaging import AveragedModel, AveragedPart, trained_share, weighted_mean
 from netsim.protocols.collaborators import CollaboratorParams, Collaborators, UpdatesToMix
 from netsim.protocols.contrastive import (
     prototype_loss,
@@ -86,15 +87,11 @@ from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
 from netsim.protocols.rounds import (
-    AveragedModel,
-    AveragedPart,
     PaceParams,
     Participant,
     RoundParams,
     round_processes,
     takes_rounds,
-    trained_share,
-    weighted_mean,
 )
 from netsim.protocols.sampling import Sampling, SamplingParams
 from netsim.protocols.star import (

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -15,9 +14,6 @@ from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, algorithm_files
-
-if TYPE_CHECKING:
-    from netsim.engine import tuning
 
 
 def run(
@@ -180,6 +176,7 @@ def tune(
         If the input is bad, or the table can't be read or written.
     """
     from netsim.backends import route_tables
+    from netsim.console import tuning_table
     from netsim.engine import tuning
 
     draft, scenario = checked(name, sets, {}, algorithm_files.algorithms(algorithms), None, False)
@@ -195,28 +192,8 @@ def tune(
     console = terminal.out()
     console.print("us of one node's job, and how many times faster than sequential")
     for m in found:
-        console.print(_timings(m))
+        console.print(tuning_table.timings(m))
     console.print(Text("kept in ") + Text(str(path), style="bold"))
-
-
-def _timings(found: "tuning.Measurement") -> Table:
-    """What `netsim tune` measured of one model."""
-    lanes = f"{found.route.lanes} in a stacked call"
-    title = f"{found.signature}: {found.nodes} nodes, {lanes}"
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    ways = ("native", "stacked", "sequential")
-    table.add_column("job")
-    for way in ways:
-        table.add_column(way, justify="right")
-    table.add_column("chosen")
-    for purpose, seconds in found.seconds.items():
-        base = seconds["sequential"]
-        cells = (
-            f"{1e6 * seconds[w]:,.0f} ({base / seconds[w]:.2f})" if w in seconds else "-"
-            for w in ways
-        )
-        table.add_row(purpose, *cells, getattr(found.route, purpose))
-    return table
 
 
 def validate(
@@ -271,20 +248,9 @@ def list_papers(measure: bool) -> None:
     """
     path = papers.kept_times()
     timer = papers.KeptTimes(path, measure)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("paper", "tables and figures", "scenario"):
-        table.add_column(column, overflow="fold")
-    table.add_column("hours here", justify="right")
-    last = ""
-    for entry in papers.entries(algorithm_files.algorithms(None), timer):
-        if last and entry.paper != last:
-            table.add_section()
-        hours = f"{entry.hours:.1f}" if entry.hours < 10 else f"{entry.hours:,.0f}"
-        name = "" if entry.paper == last else entry.paper
-        table.add_row(name, ", ".join(entry.plays), Text(entry.scenario, style="cyan"), hours)
-        last = entry.paper
+    entries = papers.entries(algorithm_files.algorithms(None), timer)
     console = terminal.out()
-    console.print(table)
+    console.print(papers.as_table(entries))
     console.print(
         Text("Hours: local steps (plain cross-entropy) and evaluations as timed here; ")
         + Text("methods' own losses take up to five times as long. Times kept in ")

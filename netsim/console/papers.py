@@ -2,17 +2,21 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 
 import torch
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from netsim.data.sets import Outline
 from netsim.engine import estimate
 from netsim.engine import sweep as sweeps
-from netsim.engine.estimate import Timer, Times
+from netsim.engine.estimate import Timer
+from netsim.engine.step_times import Times, timed
 from netsim.errors import ScenarioError
 from netsim.models import ModelKind
 from netsim.scenario import Scenario, check, draft_of
@@ -65,6 +69,23 @@ def entries(modules: dict[str, ModuleType], timer: Timer) -> list[Entry]:
     return sorted(found, key=lambda e: (e.paper, _order(e.plays[0]), e.scenario))
 
 
+def as_table(entries: Sequence[Entry]) -> Table:
+    """A row a scenario, sections by paper."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("paper", "tables and figures", "scenario"):
+        table.add_column(column, overflow="fold")
+    table.add_column("hours here", justify="right")
+    last = ""
+    for entry in entries:
+        if last and entry.paper != last:
+            table.add_section()
+        hours = f"{entry.hours:.1f}" if entry.hours < 10 else f"{entry.hours:,.0f}"
+        name = "" if entry.paper == last else entry.paper
+        table.add_row(name, ", ".join(entry.plays), Text(entry.scenario, style="cyan"), hours)
+        last = entry.paper
+    return table
+
+
 def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Iterator[Scenario]:
     """Every point of the sweep of a scenario, with its first seed."""
     if whole.sweep is None:
@@ -108,7 +129,7 @@ class KeptTimes:
         """The times of a model in an algorithm's minibatches."""
         key = _key(scenario.data.outline(), training, model)
         if key not in self._known:
-            self._known[key] = estimate.timed(scenario, training, model)
+            self._known[key] = timed(scenario, training, model)
             self._path.parent.mkdir(parents=True, exist_ok=True)
             kept = {key: asdict(times) for key, times in sorted(self._known.items())}
             self._path.write_text(json.dumps(kept, indent=1), encoding="utf-8")

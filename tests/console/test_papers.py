@@ -5,8 +5,6 @@ import json
 import pytest
 
 from netsim.console import papers
-from netsim.engine import estimate
-from netsim.engine.estimate import Times
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, load
 
@@ -19,7 +17,7 @@ def timings(monkeypatch):
         made.append(model.kind)
         return Times(step_s=1.0, sample_s=0.0)
 
-    monkeypatch.setattr(estimate, "timed", timed)
+    monkeypatch.setattr(papers, "timed", timed)
     return made
 
 

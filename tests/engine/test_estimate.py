@@ -4,7 +4,7 @@ import pytest
 
 from netsim.data.sets.digits import Digits
 from netsim.engine import estimate
-from netsim.engine.estimate import Times
+from netsim.engine.step_times import Times, timed
 from netsim.scenario import from_dict
 from netsim.scenario.tables import Training
 
@@ -77,7 +77,7 @@ def test_a_star_exchange_has_a_step_a_slot():
 
 def test_a_model_is_timed():
     one = scenario(kind="local")
-    times = estimate.timed(one, Training(batch_size=4), one.model[0])
+    times = timed(one, Training(batch_size=4), one.model[0])
     assert 0 < times.step_s < 1
     assert 0 <= times.sample_s < 1
 

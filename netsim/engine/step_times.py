@@ -1,0 +1,169 @@
+"""What local steps and evaluations of a model cost on this machine, on random inputs."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from netsim.backends.job_types.train import Train
+from netsim.data.partitions import Rows, Shard
+from netsim.data.sets import Outline, Samples
+from netsim.engine.assembly import open_learning
+from netsim.learning.jobs import Batches
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
+from netsim.models import ModelKind
+from netsim.scenario import from_dict
+from netsim.scenario.file import without_none
+from netsim.scenario.tables import Scenario, Training
+from netsim.world import builder
+
+NODES = 2
+"""Nodes that take part in a timing."""
+TESTED = 20
+"""Samples of each that outputs are timed on."""
+LONG_S = 0.2
+"""A timing that takes so long is long enough; shorter ones are repeated with more steps."""
+MOST_STEPS = 64
+
+
+@dataclass(frozen=True)
+class Times:
+    """What one model costs.
+
+    Attributes
+    ----------
+    step_s : float
+        Of a local step on a minibatch.
+    sample_s : float
+        Of the outputs for one sample.
+    """
+
+    step_s: float
+    sample_s: float
+
+
+def timed(scenario: Scenario, training: Training, model: ModelKind) -> Times:
+    """Time a model in the minibatches of an algorithm, on random inputs.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Says the shape of the inputs and where to compute.
+    training : Training
+    model : ModelKind
+    """
+    small = from_dict(
+        {
+            "horizon_s": 1.0,
+            "nodes": {"count": NODES},
+            "exchange": {"schedule": "rounds", "interval_s": 1.0},
+            "data": {"kind": "digits"},
+            "model": model.model_dump(mode="json"),
+            "training": without_none(training.model_dump(mode="json")),
+            "run": scenario.run.model_dump(mode="json"),
+            "algorithm": {"kind": "local"},
+        }
+    )
+    torch.set_num_threads(1)  # as a run does
+    data = Random(scenario.data.outline(), training.batch_size)
+    world = builder.build(small.model_copy(update={"data": data}))
+    learning = open_learning(world, small.algorithm[0], False, lambda: 0)
+    backend = learning.scheduler.backend
+    assert backend is not None
+    size = state_size(learning.optimizer.kind, world.architectures[0].num_parameters)
+
+    def train(steps: int) -> None:
+        kept = []
+        for node, start in enumerate(learning.initial):
+            cells = (
+                Cell(learning.scheduler, start.shape, start.architecture),
+                Cell(learning.scheduler, (size,)),
+            )
+            batches = Batches(node, "train", 0, steps)
+            work = Train(batches, learning.optimizer, None, (), 0, (), None, False)
+            learning.scheduler.submit(work, node, (Ref(node, start),), cells)
+            kept.append(cells)
+        learning.scheduler.flush()
+
+    asked = [
+        (Ref(i, cell), learning.shards.split_rows(i, "test"))
+        for i, cell in enumerate(learning.initial)
+    ]
+    on_gpu = learning.shards.x.device.type == "cuda"
+    train(1)  # compiles, traces, fills caches
+    steps, lasted = 1, lasting(lambda: train(1), on_gpu)
+    while lasted < LONG_S and steps < MOST_STEPS:
+        steps *= 4
+        lasted = lasting(functools.partial(train, steps), on_gpu)
+    backend.predictions(asked)
+    looking = lasting(lambda: backend.predictions(asked), on_gpu)
+    return Times(lasted / steps / NODES, looking / NODES / TESTED)
+
+
+class Random:
+    """In place of `[data]`: random inputs of a data set's shape, as many for each node.
+
+    Parameters
+    ----------
+    outline : Outline
+    batch_size : int
+        A node has two minibatches for training.
+    """
+
+    path, validation = None, 0.0
+
+    def __init__(self, outline: Outline, batch_size: int) -> None:
+        self._outline, self._each = outline, 2 * batch_size
+        self.partition = self
+
+    def load(self, folder: object) -> Samples:
+        """As a data set does."""
+        of, rng = self._outline, np.random.Generator(np.random.Philox(0))
+        count = NODES * (self._each + TESTED)
+        if of.input_limit is None:
+            x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
+        else:
+            x = rng.integers(0, of.input_limit, (count, *of.input_shape)).astype(np.float32)
+        y = rng.integers(0, of.num_classes, count)
+        rows = np.arange(count)
+        names = tuple(map(str, range(of.num_classes)))
+        train, test = rows[: NODES * self._each], rows[NODES * self._each :]
+        return Samples(x, y, train, test, of.num_classes, names, "random", "")
+
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: object,
+        groups: object = None,
+    ) -> list[Shard]:
+        """As a partition does: equal parts.
+
+        Parameters
+        ----------
+        labels, train, test, num_classes, nodes, streams, groups
+            As for `Partition.split`.
+        """
+        parts = zip(np.array_split(train, nodes), np.array_split(test, nodes), strict=True)
+        return [Shard(*part) for part in parts]
+
+
+def lasting(run: Callable[[], object], on_gpu: bool = False) -> float:
+    """Seconds that a call takes, of all cores together; on a GPU as they pass."""
+    if on_gpu:
+        torch.cuda.synchronize()
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    run()
+    if on_gpu:
+        torch.cuda.synchronize()
+    return clock() - start
