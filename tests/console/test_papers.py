@@ -5,6 +5,7 @@ import json
 import pytest
 
 from netsim.console import papers
+from netsim.engine.step_times import Times
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, load
 
