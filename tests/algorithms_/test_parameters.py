@@ -185,7 +185,7 @@ OWN = {
         "augmentation": ({"augmentation": {"crop_min": 0.9}}, {}),
         "contrast": ({"contrast": False}, {}),
         "uniformity": ({"uniformity": False}, {}),
-        "similarity": ({"similarity": False}, {}, GRAPH),
+        "similarity": ({"similarity": False}, {}, GRAPH | {"graph_steps": 5}),
         "confidence": ({"confidence": False}, {}, GRAPH),
         "norm": ({"norm": "l1"}, {}, GRAPH),
     },
