@@ -126,6 +126,7 @@ def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, sch
     assert again["parameters_sha256"] == summary["parameters_sha256"]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("name", "schedule"),
     [

@@ -134,6 +134,7 @@ class Dropping(nn.Module):
 PROGRAMS = [plain, terms, features, learning]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("module", [None, Normalised])
@@ -156,6 +157,7 @@ def test_dropout(optimizer, program, build, play, assert_equal_values):
     assert_equal_values(alone, native, tolerance(optimizer))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("program", [default, *PROGRAMS])
 def test_bits_depend_neither_on_grouping_nor_on_threads(
@@ -182,6 +184,7 @@ ALONE = {"pfedgraph", "pfedgraph at first", "pfedgraph augmented", "dpfl augment
 """Cross-entropies of changed samples plus terms of the parameters."""
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", shipped.LOSSES)
 def test_shipped_losses(name, build, play, assert_equal_values, monkeypatch):
     model, how = shipped.LOSSES[name]
