@@ -112,19 +112,22 @@ def played_at(revision: str, names: list[str]) -> Prints:
 
 
 def show(now: Prints, before: Prints | None) -> int:
-    """A line for each run; 1 if one differs from before."""
+    """A line for each run; 1 if one differs from before. Runs that only one side has are named."""
     differing = 0
     for name, prints in now.items():
         cells = [name.ljust(36)]
+        was = {} if before is None else before.get(name, {})
         for key in HASHES:
-            old = None if before is None else before[name][key]
+            old = was.get(key)
             same = old is None or old == prints[key]
             differing += not same
             word = "" if old is None else "  equal" if same else f"  WAS {old[:12]}"
             cells.append(f"{key.removesuffix('_sha256')} {prints[key][:12]}{word}")
-        print("   ".join(cells))
+        print("   ".join(cells) + ("" if before is None or was else "   new"))
     if before is not None:
-        print(f"{len(now)} runs, {differing} fingerprints differ")
+        both = len(now.keys() & before.keys())
+        print(f"{both} runs that both have, {differing} fingerprints differ")
+        print(f"gone since: {', '.join(sorted(before.keys() - now.keys())) or 'none'}")
     return 1 if differing else 0
 
 
