@@ -1,9 +1,9 @@
 """Gossip: at every wake-up a node sends its model to all peers, averages what has come, trains."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from netsim.api import Count, Message, Node, Process, Ref
+from netsim.api import Count, Message, Node, Process, Received, Ref
 from netsim.api import Params as Table
 
 
@@ -36,8 +36,12 @@ def on_wakeup(node: Node, params: Params) -> Iterator:
     theta = node.initial()
     while True:
         yield node.wakeup()
-        received = yield node.exchange(Model(theta))
-        thetas = [theta, *(r.msg.theta for r in received.values())]
-        theta = node.mix(thetas, [1 / len(thetas)] * len(thetas))
+        theta = mean(node, theta, (yield node.exchange(Model(theta))))
         theta = (yield node.train(theta, steps=params.local_steps)).theta
         node.publish(theta, "trained")
+
+
+def mean(node: Node, theta: Ref, received: Mapping[int, Received]) -> Ref:
+    """The plain mean of a model and those that came."""
+    thetas = [theta, *(r.msg.theta for r in received.values())]
+    return node.mix(thetas, [1 / len(thetas)] * len(thetas))

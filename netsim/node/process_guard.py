@@ -72,6 +72,7 @@ def guarded_process(
                 while node in off:
                     yield availability.back(node)
                 event = generator.send(value)
+                del value  # models that only it held are free while the process waits
             else:  # thrown where the mistake is, so that the traceback shows the line
                 event = generator.throw(
                     ProtocolError(
