@@ -24,6 +24,7 @@ from netsim.recording.recorder import Recorder
 from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry, Training
 from netsim.schedules import Clock as WakeupTimes
+from netsim.units import to_ns
 from netsim.world.builder import SERVER, World
 
 
@@ -73,13 +74,26 @@ class Membership:
     left_out: frozenset[int]
 
 
-def open_recorder(world: World, folder: Path | None) -> Recorder:
-    """A new log, in the run folder or (None) in memory only."""
+def open_recorder(world: World, entry: AlgorithmEntry, folder: Path | None) -> Recorder:
+    """A new log of one algorithm's run.
+
+    Parameters
+    ----------
+    world : World
+        Only read.
+    entry : AlgorithmEntry
+        Its `max_age_s` is the age beyond which messages are not used.
+    folder : Path or None
+        The run folder; None: in memory only.
+    """
     scenario = world.scenario
     recorder = Recorder(folder, log_messages=scenario.run.log_messages)
     recorder.traffic.model_bits = np.array(
         [a.num_parameters * scenario.training.parameter_bits for a in world.architectures]
     )
+    max_age_s = getattr(entry.params, "max_age_s", None)
+    if max_age_s is not None:
+        recorder.ages.limit_ns = to_ns(max_age_s)
     return recorder
 
 

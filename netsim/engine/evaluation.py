@@ -42,8 +42,8 @@ class Evaluator:
     learning : Learning
     recorder : Recorder
         Where metrics and weights are written.
-    bits_sent_by : callable
-        (node) -> what it has sent so far [bit].
+    bits_transmitted_by : callable
+        (node) -> what it has transmitted so far [bit].
     spent_j : callable
         (node, time_ns) -> energy that it has drawn [J].
     malicious : frozenset of int
@@ -59,7 +59,7 @@ class Evaluator:
         nodes: Sequence[NodeParts],
         learning: Learning,
         recorder: Recorder,
-        bits_sent_by: Callable[[int], int],
+        bits_transmitted_by: Callable[[int], int],
         spent_j: Callable[[int, int], float],
         malicious: frozenset[int],
         weights_due: list[LoggedWeights],
@@ -69,7 +69,8 @@ class Evaluator:
         self._nodes, self._stages = nodes, stages
         self._scheduler, self._shards = learning.scheduler, learning.shards
         self._timing_only = learning.timing_only
-        self._recorder, self._bits_sent_by, self._spent_j = recorder, bits_sent_by, spent_j
+        self._recorder, self._spent_j = recorder, spent_j
+        self._bits_transmitted_by = bits_transmitted_by
         self._malicious, self._weights_due = malicious, weights_due
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
@@ -77,6 +78,7 @@ class Evaluator:
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
+        self._recorder.spent(time_ns)
         if self._timing_only:
             return None
         self._scheduler.flush()  # work of the nodes, which is not counted as evaluation
@@ -98,7 +100,7 @@ class Evaluator:
                     publication.stage,
                     value,
                     node.processor.local_steps,
-                    self._bits_sent_by(node.id),
+                    self._bits_transmitted_by(node.id),
                     self._spent_j(node.id, time_ns),
                 )
             if "accuracy" in found and not prefix:

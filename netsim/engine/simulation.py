@@ -98,7 +98,7 @@ class Simulation:
         algorithm = importlib.import_module(type(entry.params).__module__)
 
         self.clock = Clock()
-        self.recorder = open_recorder(world, folder)
+        self.recorder = open_recorder(world, entry, folder)
         self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now)
         self.membership = membership(world, algorithm)
         times = wakeup_times(world)
@@ -125,7 +125,7 @@ class Simulation:
             self.parts,
             self.learning,
             self.recorder,
-            self.link.bits_sent_by,
+            self.link.bits_transmitted_by,
             self.devices.meter.spent_j,
             world.malicious,
             self.weights_due,

@@ -32,8 +32,8 @@ class HybridLink(Link):
     def in_flight(self) -> int:
         return self._radio.in_flight + self._wires.in_flight
 
-    def bits_sent_by(self, node: int) -> int:
-        return self._radio.bits_sent_by(node) + self._wires.bits_sent_by(node)
+    def bits_transmitted_by(self, node: int) -> int:
+        return self._radio.bits_transmitted_by(node) + self._wires.bits_transmitted_by(node)
 
     def unicast(self, tx: Transmission) -> None:
         (self._wires if self._is_wired(tx) else self._radio).unicast(tx)

@@ -95,8 +95,8 @@ class Link(ABC):
         """How many transmissions have not ended."""
 
     @abstractmethod
-    def bits_sent_by(self, node: int) -> int:
-        """Bits that a node has sent, as in the log: a message counts once for each receiver."""
+    def bits_transmitted_by(self, node: int) -> int:
+        """Bits of a node's transmissions that have ended, headers and retransmissions included."""
 
     @abstractmethod
     def unicast(self, tx: Transmission) -> None:
@@ -155,14 +155,19 @@ class PhysicalLink(Link):
         self.off = off
         self.meetings = meetings
         self._in_flight = 0
-        self._bits_sent = [0] * nodes
+        self._bits_transmitted = [0] * nodes
 
     @property
     def in_flight(self) -> int:
         return self._in_flight
 
-    def bits_sent_by(self, node: int) -> int:
-        return self._bits_sent[node]
+    def bits_transmitted_by(self, node: int) -> int:
+        return self._bits_transmitted[node]
+
+    def count_transmitted(self, src: int, bits: int) -> None:
+        """Count what a node has transmitted: once a transmission, whatever becomes of it."""
+        self._bits_transmitted[src] += bits
+        self.recorder.bits_transmitted += bits
 
     def switched(self, node: int, on: bool) -> None:
         """Do nothing; a link whose transmissions can be cut short extends this."""
@@ -197,6 +202,7 @@ class PhysicalLink(Link):
         packets_lost: int = 0,
         snr_db: float | None = None,
         arrived: Any = None,
+        bits_transmitted: int = 0,
     ) -> None:
         """End a transmission: record its outcome, then call its `done`.
 
@@ -213,13 +219,14 @@ class PhysicalLink(Link):
             Attempt-weighted linear mean in dB; None where there is none.
         arrived : ndarray of bool, shape (packets,), or None
             Which packets arrived, for a message that is of use in part.
+        bits_transmitted : int
+            For the log; `count_transmitted` has counted them. Those of a broadcast come with the
+            first of its transmissions that ends.
         """
         envelope, now = tx.envelope, self.env.now
         self._in_flight -= 1
         if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
             outcome, arrived = OFF, None
-        if attempts:
-            self._bits_sent[tx.src] += envelope.bits
         self.recorder.message(
             envelope.sent_ns,
             now,
@@ -233,11 +240,12 @@ class PhysicalLink(Link):
             outcome,
             envelope.round,
             (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
+            bits_transmitted,
         )
         tx.done(tx, outcome, arrived)
 
     def finish_alike(self, group: Sequence[Transmission], outcome: str) -> None:
-        """End transmissions that took one attempt each, as `finish` does one by one.
+        """End transmissions of one attempt without headers each, as `finish` does one by one.
 
         Parameters
         ----------
@@ -248,13 +256,14 @@ class PhysicalLink(Link):
         """
         if self.off:
             for tx in group:
-                self.finish(tx, outcome)
+                self.count_transmitted(tx.src, tx.envelope.bits)
+                self.finish(tx, outcome, 1, 0, None, None, tx.envelope.bits)
             return
         now = self.env.now
         self._in_flight -= len(group)
         for envelope, some in groupby(group, _envelope):
             receivers = [tx.dst for tx in some]
-            self._bits_sent[envelope.src] += envelope.bits * len(receivers)
+            self.count_transmitted(envelope.src, envelope.bits * len(receivers))
             self.recorder.messages(
                 envelope.sent_ns,
                 now,

@@ -12,7 +12,7 @@ import numpy as np
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import ADDED_OUTCOMES, OUTCOMES
+from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES
 from netsim.recording.traffic_stats import Traffic
 
 
@@ -42,7 +42,7 @@ class MessageLog:
         self._full = parts.full // parts.width
         self.traffic = Traffic()
         self._taken = 0
-        self._hash = Fingerprint(parts.columns)
+        self._hash = Fingerprint([c for c in parts.columns if c.name not in LATER_COLUMNS])
 
     @property
     def count(self) -> int:
@@ -63,6 +63,7 @@ class MessageLog:
         outcome: str,
         round: int,
         age_s: float | None,
+        bits_transmitted: int = 0,
     ) -> None:
         """Record a message to one receiver that has ended.
 
@@ -74,10 +75,9 @@ class MessageLog:
         kind : str
             The message class's name.
         bits : int
-            Its size, without retransmissions.
+            Bits offered: its payload.
         attempts : int
-            Packet transmissions in all; 0 if it never went on the air, and then its bits don't
-            count as sent.
+            Packet transmissions in all; 0 if none ever began.
         packets_lost : int
         snr_db : float or None
             Attempt-weighted linear mean in dB; None if there was no attempt.
@@ -87,11 +87,13 @@ class MessageLog:
             The sender's wake-up number.
         age_s : float or None
             Age at delivery; None if it was not delivered.
+        bits_transmitted : int
+            With headers and retransmissions; of a broadcast in one of its rows only.
         """
         # fmt: off
         self._values += (
             t_sent_ns, t_done_ns, src, 1, kind, bits,
-            attempts, packets_lost, snr_db, outcome, round, age_s,
+            attempts, packets_lost, snr_db, outcome, round, age_s, bits_transmitted,
         )
         # fmt: on
         self._receivers.append(dst)
@@ -110,7 +112,7 @@ class MessageLog:
         round: int,
         age_s: float | None,
     ) -> None:
-        """Record a message to several receivers that took one attempt each and ended alike.
+        """Record a message to several receivers, one attempt without headers each, ended alike.
 
         Parameters
         ----------
@@ -121,7 +123,7 @@ class MessageLog:
         # fmt: off
         self._values += (
             t_sent_ns, t_done_ns, src, len(receivers), kind, bits,
-            1, 0, None, outcome, round, age_s,
+            1, 0, None, outcome, round, age_s, bits,
         )
         # fmt: on
         self._receivers += receivers
@@ -159,10 +161,10 @@ class MessageLog:
         """Close the table, once everything has been taken."""
         self._parts.close()
 
-    def totals(self, airtime_s: float) -> dict[str, Any]:
+    def totals(self, bits_transmitted: int, airtime_s: float) -> dict[str, Any]:
         """See `Traffic.totals`."""
         kinds: Sequence[str] = list(self._parts.words["kind"])
-        return self.traffic.totals(kinds, airtime_s)
+        return self.traffic.totals(kinds, bits_transmitted, airtime_s)
 
     def digest(self, outcomes: dict[str, Any]) -> bytes:
         """Hash of all messages; `outcomes` are those that occurred, by message class."""

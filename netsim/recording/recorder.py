@@ -21,6 +21,7 @@ from netsim.recording.schema import (
     GRAPH_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
+    TRAFFIC_COLUMNS,
     WAKES,
 )
 from netsim.recording.traffic_stats import Ages
@@ -45,6 +46,9 @@ class Recorder:
     ----------
     airtime_ns : int
         Time for which transmitters were on, over all nodes; the link adds to it.
+    bits_transmitted : int
+        Bits that all nodes have put on the air or through their wires, headers and retransmissions
+        included, a broadcast once; the link adds to it when a transmission ends.
     local_steps : int
         Training steps of all nodes so far.
     message, messages : callable
@@ -64,6 +68,7 @@ class Recorder:
         self, folder: Path | None, part_rows: int = 100_000, *, log_messages: bool = True
     ) -> None:
         self.airtime_ns = 0
+        self.bits_transmitted = 0
         self.local_steps = 0
         self._folder = folder
 
@@ -73,6 +78,7 @@ class Recorder:
 
         self._log = MessageLog(parts("messages", MESSAGE_COLUMNS, log_messages))
         self._metrics = parts("metrics", METRIC_COLUMNS)
+        self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
         self._marks = Marks(part_rows)
         self.message, self.messages = self._log.message, self._log.messages
@@ -133,7 +139,7 @@ class Recorder:
         stage: str,
         value: float,
         steps: int,
-        bits_sent: int,
+        bits_transmitted: int,
         energy_j: float,
     ) -> None:
         """Record a number measured on one node's published model.
@@ -150,15 +156,19 @@ class Recorder:
         stage : str
             Which model was measured: `received`, `mixed`, `trained`.
         value : float
-        steps, bits_sent : int
-            Local steps and bits of this node since the start.
+        steps, bits_transmitted : int
+            Local steps and bits that this node has transmitted since the start.
         energy_j : float
             Energy that it has drawn since the start [J].
         """
         metrics = self._metrics
-        metrics.values += (t_ns, node, metric, stage, value, steps, bits_sent, energy_j)
+        metrics.values += (t_ns, node, metric, stage, value, steps, bits_transmitted, energy_j)
         if len(metrics.values) >= metrics.full:
             self._take_metrics()
+
+    def spent(self, t_ns: int) -> None:
+        """Record what the whole network has spent by an evaluation: a row of `traffic/`."""
+        self._spent.values += (t_ns, self.bits_transmitted, to_s(self.airtime_ns))
 
     def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
         """Record the weight that a node gives to a peer.
@@ -198,20 +208,22 @@ class Recorder:
         Returns
         -------
         dict
-            `messages` {sent delivered partial lost expired bits_sent bits_delivered airtime_s},
-            `outcomes` {kind: {outcome: count}}, `models_sent`, `sent_by_kind` {kind: {messages
-            bytes models}}, `delay`, `staleness` (see `Ages`), `wakes` {woke skipped},
-            `local_steps`, `event_log_sha256`. Sent = delivered + partial + lost + expired.
-            `bits_sent` are the sizes of messages that went on the air, each counted once per
-            receiver, and so are models and bytes by kind; `bits_delivered` those of messages
-            delivered whole. `delay`
+            `messages` {sent delivered partial lost expired bits_offered bits_transmitted
+            bits_delivered airtime_s}, `outcomes` {kind: {outcome: count}}, `models_sent`,
+            `sent_by_kind` {kind: {messages models bits_offered bits_transmitted bits_delivered}},
+            `delay`, `staleness` (see `Ages`), `wakes` {woke skipped}, `local_steps`,
+            `event_log_sha256`. Sent = delivered + partial + lost + expired.
+            `bits_offered` is the payload of all messages that ended, once for each receiver;
+            `bits_delivered` that of those delivered whole; `bits_transmitted` what was put on the
+            air or through wires for them: every attempt with headers, a broadcast once. Messages
+            and models by kind are of those that were begun, once for each receiver. `delay`
             {arrived mean_s p50_s p95_s p99_s max_s by_kind} is from sending to arrival, waiting
             for radios or wires included, over messages delivered whole or in part; percentiles
             are right to 0.4 %.
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._log, self._metrics, self._graph):
+            for table in (self._log, self._metrics, self._spent, self._graph):
                 table.close()
             self._totals = self._count()
         return self._totals
@@ -220,6 +232,7 @@ class Recorder:
         self._log.flush()
         if self._metrics.values:
             self._take_metrics()
+        self._spent.flush()
         self._graph.flush()
         self._written_at_s = time.monotonic()
 
@@ -230,7 +243,7 @@ class Recorder:
             self._metric_parts.append(self._metrics.spelled(rows))
 
     def _count(self) -> dict[str, Any]:
-        totals = self._log.totals(to_s(self.airtime_ns))
+        totals = self._log.totals(self.bits_transmitted, to_s(self.airtime_ns))
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
         fingerprint.update(self._marks.digest())
         return {

@@ -1,4 +1,17 @@
-"""Columns of a run folder's tables: messages, metrics and graph."""
+"""Columns of a run folder's tables: messages, metrics, traffic and graph.
+
+Four of `messages` count bits or what makes them, and are not to be confused:
+
+- `bits`: offered. What the sender asked for: the payload, without headers, whether or not any of
+  it was ever sent. One message to several receivers has a row, with all of its bits, for each.
+- `attempts`: packet transmissions, as far as the link plays them one by one; 0: it never started.
+- `bits_transmitted`: what this message put on the air or through its sender's wire: every attempt,
+  retransmissions and the link's headers included, an attempt that was cut short by the part that
+  was sent. A broadcast is one transmission: all of it stands in one of its rows, 0 in the others,
+  so that a sum over rows counts it once. Where the medium access rule gives means (`csma`), it is
+  the mean number of transmissions.
+- Bits delivered have no column: they are `bits` of the rows whose `outcome` is `delivered`.
+"""
 
 from netsim.recording.parquet_parts import Column
 
@@ -34,7 +47,11 @@ MESSAGE_COLUMNS = (
     Column("outcome", "word"),
     Column("round", "id"),
     Column("age_s", "real"),
+    Column("bits_transmitted", "count"),
 )
+LATER_COLUMNS = frozenset({"bits_transmitted"})
+"""Columns that enter no fingerprint, so that older fingerprints hold."""
+
 METRIC_COLUMNS = (
     Column("t_s", "time"),
     Column("node", "id"),
@@ -42,9 +59,16 @@ METRIC_COLUMNS = (
     Column("stage", "word"),
     Column("value", "real"),
     Column("steps", "count"),
-    Column("bits_sent", "count"),
+    Column("bits_transmitted", "count"),
     Column("energy_j", "real"),
 )
+TRAFFIC_COLUMNS = (
+    Column("t_s", "time"),
+    Column("bits_transmitted", "count"),
+    Column("airtime_s", "real"),
+)
+"""What the whole network, servers included, had spent by each evaluation."""
+
 GRAPH_COLUMNS = (
     Column("t_s", "time"),
     Column("node", "id"),

@@ -4,7 +4,7 @@ To add one, add an entry to `MEASURES`: tables, CSV files, figures and `--show` 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +28,15 @@ class Measure:
         Summary -> number; None where the summary does not hold it.
     learned : bool
         Whether it comes of learning, so that runs with `--timing-only` do not have it.
+    about : str
+        What it counts, in a few words to stand below a table; empty: its title says it.
     """
 
     title: str
     unit: str
     of: Callable[[Summary], Any]
     learned: bool = False
+    about: str = ""
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
         """The number in its unit, to three digits, or with half the width of its interval.
@@ -90,6 +93,13 @@ def _outside(summary: Summary) -> None:
     """For numbers that are worked out elsewhere: no summary holds them."""
 
 
+_OFFERED = "payload that senders asked for, once a receiver"
+_TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
+_DELIVERED = "payload of messages that arrived whole, once a receiver"
+_USED = "of messages handed to algorithms, but for those that max_age_s discards"
+_SENT = "payload of messages that were begun, once a receiver: what older runs counted"
+
+
 MEASURES: dict[str, Measure] = {
     "accuracy": Measure("accuracy", "%", _at("accuracy.mean"), True),
     "accuracy_std_nodes": Measure("std_nodes", "%", _at("accuracy.std"), True),
@@ -109,7 +119,8 @@ MEASURES: dict[str, Measure] = {
         "best on validation", "%", _at("accuracy.best_on_validation"), True
     ),
     "time_to_target_s": Measure("time to target", "s", _outside, True),
-    "megabytes_to_target": Measure("sent to target", "MB", _outside, True),
+    "megabytes_to_target": Measure("transmitted to target", "MB", _outside, True, _TRANSMITTED),
+    "airtime_to_target_s": Measure("airtime to target", "s", _outside, True),
     "target_reached": Measure("target reached", "%", _outside, True),
     "messages": Measure("messages", "#", _at("messages.sent")),
     "delivered_share": Measure("delivered", "%", _share("messages.delivered", "messages.sent")),
@@ -118,8 +129,19 @@ MEASURES: dict[str, Measure] = {
     "delay_s": Measure("message delay", "s", _at("delay.mean_s")),
     "delay_p50_s": Measure("median delay", "s", _at("delay.p50_s")),
     "delay_p95_s": Measure("delay, 95 %", "s", _at("delay.p95_s")),
-    "staleness_s": Measure("age at use", "s", _at("staleness.mean_s")),
-    "sent_megabytes": Measure("sent", "MB", _at("messages.bits_sent", BITS_PER_MEGABYTE)),
+    "staleness_s": Measure("age at use", "s", _at("staleness.mean_s"), about=_USED),
+    "offered_megabytes": Measure(
+        "offered", "MB", _at("messages.bits_offered", BITS_PER_MEGABYTE), about=_OFFERED
+    ),
+    "transmitted_megabytes": Measure(
+        "transmitted", "MB", _at("messages.bits_transmitted", BITS_PER_MEGABYTE), about=_TRANSMITTED
+    ),
+    "delivered_megabytes": Measure(
+        "delivered", "MB", _at("messages.bits_delivered", BITS_PER_MEGABYTE), about=_DELIVERED
+    ),
+    "sent_megabytes": Measure(
+        "sent once", "MB", _at("messages.bits_sent", BITS_PER_MEGABYTE), about=_SENT
+    ),
     "models_sent": Measure("models sent", "#", _at("models_sent")),
     "airtime_s": Measure("airtime", "s", _at("messages.airtime_s")),
     "energy_j": Measure("energy", "J", _at("energy_j")),
@@ -139,7 +161,7 @@ DEFAULT = (
     "delivered_share",
     "delay_s",
     "staleness_s",
-    "sent_megabytes",
+    "transmitted_megabytes",
 )
 """Names of the measures that a sweep shows by default."""
 
@@ -147,6 +169,16 @@ DEFAULT = (
 def row(summary: Summary) -> dict[str, Any]:
     """All measures of one run, by name; shares in [0, 1], not in percent."""
     return {name: measure.of(summary) for name, measure in MEASURES.items()}
+
+
+def definitions(names: Iterable[str]) -> str:
+    """What some measures count, those whose titles do not say it, to stand below their table."""
+    told: dict[str, str] = {}
+    for name in names:
+        measure = MEASURES[name]
+        if measure.about and measure.about not in told:
+            told[measure.about] = measure.title.removesuffix(" to target")
+    return "\n".join(f"{title}: {about}" for about, title in told.items())
 
 
 def named(name: str) -> str:

@@ -24,6 +24,8 @@ _DROPPED_BITS = 45
 class Traffic:
     """Counts messages by kind and outcome, their bits, and the models in them.
 
+    Bits are offered, transmitted and delivered; `netsim.recording.schema` says what each is.
+
     Attributes
     ----------
     model_bits : (N,) int64 or None
@@ -34,9 +36,8 @@ class Traffic:
     def __init__(self) -> None:
         self.model_bits: NDArray[np.int64] | None = None
         self._outcomes: Counter[tuple[int, int]] = Counter()
-        # By kind: (messages that went on the air, their bits, the models in them).
-        self._on_air: dict[int, NDArray[np.int64]] = {}
-        self._bits_delivered = 0
+        # By kind: messages that were begun, models in them, bits offered, transmitted, delivered.
+        self._by_kind: dict[int, NDArray[np.int64]] = {}
         self._delays: dict[int, _Delays] = {}
 
     def add(self, rows: Rows) -> None:
@@ -45,22 +46,44 @@ class Traffic:
         pairs, counts = np.unique(kind * len(OUTCOMES) + outcome, return_counts=True)
         for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
             self._outcomes[divmod(pair, len(OUTCOMES))] += count
-        self._bits_delivered += int(bits[outcome == _DELIVERED].sum())
+        transmitted, delivered = rows["bits_transmitted"], outcome == _DELIVERED
         models = np.zeros_like(bits)
         if self.model_bits is not None:
             models = bits // self.model_bits[rows["src"]]
-        sent = rows["attempts"] > 0
+        begun = rows["attempts"] > 0
         for code in np.unique(kind).tolist():
-            mine = sent & (kind == code)
-            found = np.array([mine.sum(), bits[mine].sum(), models[mine].sum()], dtype=np.int64)
-            self._on_air[code] = self._on_air.get(code, 0) + found
+            mine = kind == code
+            sums = (
+                (begun & mine).sum(),
+                models[begun & mine].sum(),
+                bits[mine].sum(),
+                transmitted[mine].sum(),
+                bits[delivered & mine].sum(),
+            )
+            self._by_kind[code] = self._by_kind.get(code, 0) + np.array(sums, dtype=np.int64)
         arrived = np.isin(outcome, _ARRIVED)
         delay_ns = rows["t_done_s"] - rows["t_sent_s"]
         for code in np.unique(kind[arrived]).tolist():
             self._delays.setdefault(code, _Delays()).add(delay_ns[arrived & (kind == code)])
 
-    def totals(self, kinds: Sequence[str], airtime_s: float) -> dict[str, Any]:
-        """`messages outcomes sent_by_kind models_sent delay` of the totals; `kinds` by code."""
+    def totals(
+        self, kinds: Sequence[str], bits_transmitted: int, airtime_s: float
+    ) -> dict[str, Any]:
+        """The part of a run's totals that is about messages.
+
+        Parameters
+        ----------
+        kinds : sequence of str
+            Names of the message classes, by code.
+        bits_transmitted : int
+            Of all nodes; a broadcast that all its receivers left has no row to tell it.
+        airtime_s : float
+
+        Returns
+        -------
+        dict
+            `messages outcomes sent_by_kind models_sent delay`, see `Recorder.close`.
+        """
         by_kind: dict[str, dict[str, int]] = {}
         by_outcome: Counter[str] = Counter()
         for (kind, outcome), count in sorted(self._outcomes.items()):
@@ -68,7 +91,7 @@ class Traffic:
             by_outcome[OUTCOMES[outcome]] += count
         sent = by_outcome.total()
         kept = by_outcome["delivered"] + by_outcome["partial"]
-        on_air = {kinds[kind]: found.tolist() for kind, found in sorted(self._on_air.items())}
+        sums = {kinds[kind]: found.tolist() for kind, found in sorted(self._by_kind.items())}
         known = self.model_bits is not None
         delays = {kinds[kind]: found for kind, found in sorted(self._delays.items())}
         return {
@@ -78,15 +101,22 @@ class Traffic:
                 "partial": by_outcome["partial"],
                 "lost": sent - kept - by_outcome["deadline"],
                 "expired": by_outcome["deadline"],
-                "bits_sent": sum(bits for _, bits, _ in on_air.values()),
-                "bits_delivered": self._bits_delivered,
+                "bits_offered": sum(offered for _, _, offered, _, _ in sums.values()),
+                "bits_transmitted": bits_transmitted,
+                "bits_delivered": sum(delivered for *_, delivered in sums.values()),
                 "airtime_s": airtime_s,
             },
             "outcomes": by_kind,
-            "models_sent": sum(models for *_, models in on_air.values()) if known else None,
+            "models_sent": sum(models for _, models, *_ in sums.values()) if known else None,
             "sent_by_kind": {
-                kind: {"messages": n, "bytes": bits / 8, "models": models if known else None}
-                for kind, (n, bits, models) in on_air.items()
+                kind: {
+                    "messages": n,
+                    "models": models if known else None,
+                    "bits_offered": offered,
+                    "bits_transmitted": transmitted,
+                    "bits_delivered": delivered,
+                }
+                for kind, (n, models, offered, transmitted, delivered) in sums.items()
             },
             "delay": _Delays.of_all(delays) if delays else {},
         }
@@ -150,15 +180,24 @@ class Ages:
 
     The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
     where an exchange gives each peer's freshest message, all the time since. A message that is
-    used again is counted again, with the age it has then.
+    used again is counted again, with the age it has then. A message that is older than the
+    algorithm takes is handed to it, but not used, and does not count.
+
+    Attributes
+    ----------
+    limit_ns : float
+        The oldest that the algorithm uses (its `max_age_s`) [ns].
     """
 
     def __init__(self) -> None:
+        self.limit_ns = math.inf
         # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
         self._by_kind: dict[str, list[int]] = {}
 
     def add(self, kind: str, age_ns: int) -> None:
-        """Count one use of a message of a kind."""
+        """Count one use of a message of a kind, unless it is too old to be used."""
+        if age_ns > self.limit_ns:
+            return
         found = self._by_kind.get(kind)
         if found is None:
             self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]

@@ -14,7 +14,7 @@ import numpy as np
 
 from netsim.recording.parquet_parts import read, write_whole
 from netsim.recording.summary_fields import row
-from netsim.results.metrics import curve, names
+from netsim.results.metrics import curve, names, spent
 from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
 from netsim.scenario.labels import shown
@@ -22,7 +22,7 @@ from netsim.units import BITS_PER_MEGABYTE
 
 
 def time_to_target(folder: Path, target: float | None) -> Row:
-    """When a run's mean accuracy over nodes first reached a target, and what it had sent by then.
+    """When a run's mean accuracy over nodes first reached a target, and what that had cost.
 
     Parameters
     ----------
@@ -34,7 +34,9 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     Returns
     -------
     dict
-        `time_to_target_s`, `megabytes_to_target` (None if it never did), `target_reached`: 1 or 0.
+        `time_to_target_s`; `megabytes_to_target` and `airtime_to_target_s`, what the whole network
+        had transmitted by then; all None if it never did, the last two also where a run folder
+        is too old to tell. `target_reached`: 1 or 0.
     """
     if target is None:
         return {}
@@ -43,14 +45,19 @@ def time_to_target(folder: Path, target: float | None) -> Row:
         return {}
     measured = curve(rows, "accuracy")
     over = np.flatnonzero(measured.mean >= target)
-    first = int(over[0]) if len(over) else None
-    return {
-        "time_to_target_s": None if first is None else float(measured.t_s[first]),
-        "megabytes_to_target": (
-            None if first is None else float(measured.bits_sent[first]) / BITS_PER_MEGABYTE
-        ),
-        "target_reached": float(first is not None),
+    found: Row = {
+        "time_to_target_s": None,
+        "megabytes_to_target": None,
+        "airtime_to_target_s": None,
+        "target_reached": float(len(over) > 0),
     }
+    if len(over):
+        found["time_to_target_s"] = float(measured.t_s[over[0]])
+        cost = spent(folder, measured.t_s[over[:1]])
+        if cost is not None:
+            found["megabytes_to_target"] = float(cost["bits_transmitted"][0]) / BITS_PER_MEGABYTE
+            found["airtime_to_target_s"] = float(cost["airtime_s"][0])
+    return found
 
 
 def table(

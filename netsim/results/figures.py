@@ -20,13 +20,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.results import graph_figure, heatmaps, plot_style
 from netsim.results import metrics as measured
 from netsim.results.summary import labels, load
 
 _TIME = "Virtual time [s]"
-_MEGABYTES = "Sent by all nodes together [MB]"
+_MEGABYTES = "Transmitted by all nodes, headers included [MB]"
 _BANDS = 4  # more bands than this hide each other
 _SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the vertical axis
 
@@ -60,9 +60,15 @@ _ABSCISSAE: tuple[tuple[str, str, _Abscissa], ...] = (
     (
         "accuracy_vs_megabytes.png",
         _MEGABYTES,
-        lambda run, over_time: measured.megabytes(run.folder, over_time),
+        lambda run, over_time: measured.megabytes(run.folder, over_time.t_s),
     ),
 )
+
+
+def _recorded(runs: Sequence[_Run]) -> list[tuple[str, str, _Abscissa]]:
+    """The abscissae that every run has recorded: older ones did not count what they transmitted."""
+    counted = all(part_files(run.folder / "traffic") for run in runs)
+    return [entry for entry in _ABSCISSAE if counted or entry[1] != _MEGABYTES]
 
 
 def draw(folder: Path) -> list[Path]:
@@ -88,7 +94,7 @@ def draw(folder: Path) -> list[Path]:
     wanted = _pictured(run.metrics)
     with plot_style.style():
         if wanted:
-            for name, label, abscissa in _ABSCISSAE:
+            for name, label, abscissa in _recorded([run]):
                 figure = _panels(
                     [_single(run, metric, abscissa) for metric in wanted], wanted, label
                 )
@@ -133,7 +139,7 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     seeds = max((len(group) for group in groups.values()), default=0)
     made = []
     with plot_style.style():
-        for name, label, abscissa in _ABSCISSAE if wanted else ():
+        for name, label, abscissa in _recorded(runs) if wanted else ():
             panels = []
             for metric in wanted:
                 have = {

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import Rows, part_files, read_part
+from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.units import BITS_PER_MEGABYTE
 
 Ties = Literal["first", "last"]
@@ -50,7 +50,7 @@ class Curve:
 
     Attributes
     ----------
-    t_s, mean, std, worst, bits_sent, steps, energy_j : numpy.ndarray, shape (T,)
+    t_s, mean, std, worst, steps, energy_j : numpy.ndarray, shape (T,)
         Times of evaluation; mean and standard deviation over nodes; mean over the worst 10 % of
         the nodes; what the evaluated nodes together have spent.
     nodes : int
@@ -61,7 +61,6 @@ class Curve:
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     worst: NDArray[np.float64]
-    bits_sent: NDArray[np.float64]
     steps: NDArray[np.float64]
     energy_j: NDArray[np.float64]
     nodes: int
@@ -81,7 +80,6 @@ def curve(metrics: Rows, metric: str) -> Curve:
         mean=np.array([group.mean() for group in groups]),
         std=np.array([group.std() for group in groups]),
         worst=np.array([mean_of_worst(group, 0.1, is_loss(metric)) for group in groups]),
-        bits_sent=total("bits_sent"),
         steps=total("steps"),
         energy_j=total("energy_j"),
         nodes=len(groups[-1]),
@@ -204,28 +202,34 @@ def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str,
     return found
 
 
-def bits_on_air(folder: Path, t_s: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Bits sent by the whole network up to each time, from the message log.
+def spent(folder: Path, t_s: NDArray[np.float64]) -> Rows | None:
+    """What the whole network, servers included, had spent by each time.
 
-    Counts what `messages.bits_sent` of the summary counts. None if messages were not logged.
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    t_s : numpy.ndarray, shape (T,)
+        Times of evaluation.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray or None
+        `bits_transmitted` and `airtime_s`, see `netsim.recording.schema`; None for a run folder
+        that was written before they were counted.
     """
-    parts = part_files(folder / "messages")
-    if not parts:
+    if not part_files(folder / "traffic"):
         return None
-    added = np.zeros(len(t_s) + 1)
-    for part in parts:
-        rows = read_part(part, ("t_sent_s", "bits", "attempts"))
-        bits = np.where(rows["attempts"] > 0, rows["bits"], 0).astype(np.float64)
-        # a message counts from the first evaluation at or after its sending
-        added += np.bincount(np.searchsorted(t_s, rows["t_sent_s"]), bits, len(t_s) + 1)
-    return np.cumsum(added[:-1])
+    rows = read(folder / "traffic")
+    at = np.searchsorted(rows["t_s"], t_s, side="right") - 1
+    return {name: rows[name][at] for name in ("bits_transmitted", "airtime_s")}
 
 
-def megabytes(folder: Path, over_time: Curve) -> NDArray[np.float64]:
-    """Megabytes sent by the whole network up to each evaluation.
+def megabytes(folder: Path, t_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Megabytes that the whole network had transmitted by each evaluation.
 
-    Without a message log, the evaluated nodes' own counters are added up; what others sent, such
-    as a server, is then missing.
+    NaN for a run folder that was written before they were counted.
     """
-    bits = bits_on_air(folder, over_time.t_s)
-    return (over_time.bits_sent if bits is None else bits) / BITS_PER_MEGABYTE
+    found = spent(folder, t_s)
+    bits = np.full(len(t_s), np.nan) if found is None else found["bits_transmitted"]
+    return np.asarray(bits / BITS_PER_MEGABYTE)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from netsim.recording.summary_fields import MEASURES
+from netsim.recording.summary_fields import MEASURES, definitions
 from netsim.results import plot_style
 from netsim.results.sweep_comparison import Estimate, PointResult
 from netsim.scenario.labels import short_key, short_path
@@ -74,7 +74,8 @@ def draw(lines: Sequence[PointResult], show: Sequence[str], heading: str) -> Fig
             panel.update_datalim([(x, bottom) for x in at.values()])
             panel.autoscale_view(scaley=False)  # every panel spans all points
         plot_style.heading(figure, heading)
-        plot_style.legend(figure, list(handles.values()), list(handles), "")
+        note = definitions(shown)
+        plot_style.legend(figure, list(handles.values()), list(handles), note)
     return figure
 
 

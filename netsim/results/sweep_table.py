@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from netsim.recording.summary_fields import MEASURES
+from netsim.recording.summary_fields import MEASURES, definitions
 from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, SweepDesign
 from netsim.results.terminal_tables import Column, WrappedTable, title
 
@@ -46,7 +46,8 @@ def table(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign)
     missing = [point for point in swept.points if point not in ended]
     if missing:
         note += f"; no run has ended of {', '.join(missing)}"
-    return WrappedTable(names, columns, note)
+    told = definitions(show)
+    return WrappedTable(names, columns, f"{note}\n{told}" if told else note)
 
 
 def _mean(name: str, cell: Estimate | None, line: PointResult) -> str:

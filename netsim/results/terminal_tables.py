@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from netsim.recording.summary_fields import MEASURES
+from netsim.recording.summary_fields import MEASURES, definitions
 
 Row = dict[str, Any]
 """Cells by column name; None where a run does not say."""
@@ -44,8 +44,12 @@ _SHOWN = {
     "best": "",
     "time_to_target_s": "",
     "megabytes_to_target": "",
+    "airtime_to_target_s": "",
     "messages": "",
     "delivered_share": "",
+    "offered_megabytes": "",
+    "transmitted_megabytes": "",
+    "delivered_megabytes": "",
     "sent_megabytes": "",
     "local_steps": "",
     "virtual_s": "",
@@ -53,22 +57,35 @@ _SHOWN = {
 }
 """What runs are compared by in the terminal, and where their spread is."""
 
-_OPTIONAL = ("accuracy_all_classes", "time_to_target_s", "megabytes_to_target")
-_COST = ("messages", "delivered_share", "sent_megabytes", "local_steps", "virtual_s", "wall_s")
+_OPTIONAL = (
+    "accuracy_all_classes",
+    "time_to_target_s",
+    "megabytes_to_target",
+    "airtime_to_target_s",
+    "sent_megabytes",
+)
+_REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]
 
 
 def comparison(rows: Sequence[Row]) -> "WrappedTable":
     """Runs side by side: `run` and the measures, one row a run."""
-    columns = []
+    columns, names_shown = [], []
     for name, spread in _SHOWN.items():
         if name in _OPTIONAL and all(r.get(name) is None for r in rows):
             continue
         cells = [
             _spelled(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
         ]
-        columns.append(Column(title(name), cells, name in _COST))
+        columns.append(Column(title(name), cells, name not in _REACHED))
+        names_shown.append(name)
     names = {"run": [str(r["run"]) for r in rows]}
-    return WrappedTable(names, columns, "± is the standard deviation over nodes")
+    notes = ["± is the standard deviation over nodes", definitions(names_shown)]
+    uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]
+    if uncounted:
+        notes.append(
+            f"{', '.join(uncounted)}: recorded before bits offered and transmitted were counted"
+        )
+    return WrappedTable(names, columns, "\n".join(notes))
 
 
 def title(name: str) -> str:
@@ -93,7 +110,7 @@ class WrappedTable:
         The columns that name a row; every part has them.
     columns : sequence of Column
     note : str
-        What the spreads are.
+        What the spreads are, and what is counted.
     """
 
     def __init__(

@@ -149,8 +149,10 @@ def on_start(node):
     assert shouts == {0: "busy", 1: "busy", 3: "delivered"}
     assert [s.value for s in played.saw("over")] == [(0.026, {0: None, 1: None, 3: None})]
     assert played.summary["messages"]["airtime_s"] == pytest.approx(0.048)
-    # a missed message was never sent to its receiver
-    assert played.summary["messages"]["bits_sent"] == 32000 + 16000
+    # a broadcast is offered to each receiver and transmitted once
+    assert played.summary["messages"]["bits_offered"] == 32000 + 3 * 16000
+    assert played.summary["messages"]["bits_transmitted"] == 32000 + 16000
+    assert played.summary["messages"]["bits_delivered"] == 32000 + 16000
 
 
 @pytest.mark.parametrize("kind", ["Whisper", "Shout"])

@@ -120,7 +120,7 @@ def test_messages_sent_together_end_as_if_sent_one_by_one(how):
             env.after(time_ns, send)
         env.run()
         assert link.in_flight == 0
-        bits = [link.bits_sent_by(i) for i in range(6)]
+        bits = [link.bits_transmitted_by(i) for i in range(6)]
         return [*seen, bits, link.recorder.close()["event_log_sha256"]]
 
     assert ends(together=True) == ends(together=False)

@@ -48,9 +48,9 @@ def measure():
             processor = SimpleNamespace(local_steps=0)
             parts.append(SimpleNamespace(id=i, processor=processor, publishing=publishing))
         recorder = Recorder(None)
-        bits_sent_by, spent_j = lambda node: 0, lambda node, time_ns: 0.0
+        bits_transmitted_by, spent_j = lambda node: 0, lambda node, time_ns: 0.0
         bad = frozenset(malicious)
-        Evaluator(parts, learning, recorder, bits_sent_by, spent_j, bad, [], 3, ()).run(0)
+        Evaluator(parts, learning, recorder, bits_transmitted_by, spent_j, bad, [], 3, ()).run(0)
         found = recorder.metric_rows()
         return {
             (metric, node): value

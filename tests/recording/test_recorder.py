@@ -28,15 +28,15 @@ def mixed(recorder):
 
 def test_messages_read_back_as_columns_with_units(tmp_path):
     recorder = Recorder(tmp_path)
-    recorder.message(1_500_000_000, 2 * S, 3, 4, "Model", 800, 7, 2, 11.0, "partial", 9, 0.5)
+    recorder.message(1_500_000_000, 2 * S, 3, 4, "Model", 800, 7, 2, 11.0, "partial", 9, 0.5, 980)
     recorder.message(3 * S, 3 * S, 4, 3, "Hello", 64, 0, 0, None, "busy", 10, None)
     recorder.close()
     seen = pd.read_parquet(tmp_path / "messages")
     assert list(seen.columns) == [
         "t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "attempts", "packets_lost",
-        "snr_db", "outcome", "round", "age_s",
+        "snr_db", "outcome", "round", "age_s", "bits_transmitted",
     ]  # fmt: skip
-    assert list(seen.iloc[0]) == [1.5, 2.0, 3, 4, "Model", 800, 7, 2, 11.0, "partial", 9, 0.5]
+    assert list(seen.iloc[0]) == [1.5, 2.0, 3, 4, "Model", 800, 7, 2, 11.0, "partial", 9, 0.5, 980]
     assert math.isnan(seen.snr_db[1])
     assert math.isnan(seen.age_s[1])
     assert seen.kind.dtype == "category"
@@ -56,7 +56,7 @@ def test_parts_with_new_kinds_read_back_as_one_table(tmp_path):
 
 def test_a_run_in_which_nothing_happened_has_readable_empty_tables(tmp_path):
     Recorder(tmp_path).close()
-    for table, columns in (("messages", 12), ("metrics", 8), ("graph", 4)):
+    for table, columns in (("messages", 13), ("metrics", 8), ("traffic", 3), ("graph", 4)):
         assert pd.read_parquet(tmp_path / table).shape == (0, columns)
 
 
@@ -69,7 +69,7 @@ def test_metrics_graph_and_nodes_read_back(tmp_path):
     assert pd.read_parquet(tmp_path / "metrics").to_dict("records") == [
         {
             "t_s": 2.0, "node": 1, "metric": "accuracy", "stage": "mixed", "value": 0.5,
-            "steps": 20, "bits_sent": 640, "energy_j": 0.25,
+            "steps": 20, "bits_transmitted": 640, "energy_j": 0.25,
         }
     ]  # fmt: skip
     assert pd.read_parquet(tmp_path / "graph").to_dict("records") == [
@@ -78,12 +78,35 @@ def test_metrics_graph_and_nodes_read_back(tmp_path):
     assert list(pd.read_parquet(tmp_path / "nodes.parquet").x_m) == [1.5, 2.5]
 
 
+def test_what_the_network_has_spent_is_recorded_by_time(tmp_path):
+    recorder = Recorder(tmp_path)
+    recorder.spent(0)
+    recorder.bits_transmitted, recorder.airtime_ns = 640, 2 * S
+    recorder.spent(3 * S)
+    recorder.close()
+    assert pd.read_parquet(tmp_path / "traffic").to_dict("records") == [
+        {"t_s": 0.0, "bits_transmitted": 0, "airtime_s": 0.0},
+        {"t_s": 3.0, "bits_transmitted": 640, "airtime_s": 2.0},
+    ]
+
+
+def test_bits_transmitted_leave_the_fingerprint_as_it_is():
+    """It is of what happened; how much each message took follows from that."""
+    found = []
+    for bits in (0, 500):
+        recorder = Recorder(None)
+        recorder.message(0, S, 0, 1, "Model", 100, 1, 0, None, "delivered", 1, 1.0, bits)
+        found.append(recorder.close()["event_log_sha256"])
+    assert found[0] == found[1]
+
+
 def test_totals_add_up():
     recorder = Recorder(None)
     for outcome, n in (("delivered", 5), ("partial", 1), ("outage", 2), ("deadline", 3)):
         send(recorder, n, outcome=outcome)
     send(recorder, 4, outcome="off", kind="Hello", air=NO_AIR)
     recorder.airtime_ns += 3 * S // 2
+    recorder.bits_transmitted += 1234
     recorder.wake(0, 0, 0, "woke")
     recorder.wake(0, 1, 0, "skipped")
     recorder.job(0, 0, 20)
@@ -91,7 +114,7 @@ def test_totals_add_up():
     totals = recorder.close()
     assert totals["messages"] == {
         "sent": 15, "delivered": 5, "partial": 1, "lost": 6, "expired": 3,
-        "bits_sent": 1100, "bits_delivered": 500, "airtime_s": 1.5,
+        "bits_offered": 1500, "bits_transmitted": 1234, "bits_delivered": 500, "airtime_s": 1.5,
     }  # fmt: skip
     assert totals["outcomes"] == {
         "Model": {"delivered": 5, "partial": 1, "outage": 2, "deadline": 3},

@@ -21,7 +21,8 @@ class Word(Message):
 
 
 def send(recorder, src, kind, bits, attempts=1, outcome="delivered"):
-    recorder.message(0, S, src, 1 - src, kind, bits, attempts, 0, None, outcome, 0, 1.0)
+    air = attempts * (bits + 8)
+    recorder.message(0, S, src, 1 - src, kind, bits, attempts, 0, None, outcome, 0, 1.0, air)
 
 
 def test_models_are_counted_by_size_on_the_air():
@@ -33,18 +34,28 @@ def test_models_are_counted_by_size_on_the_air():
     recorder = Recorder(None, part_rows=2)
     recorder.traffic.model_bits = np.array([100, 1000])
     send(recorder, 0, "Update", 132)
-    send(recorder, 0, "Both", 200)
+    send(recorder, 0, "Both", 200, attempts=3)
     send(recorder, 0, "Head", 40)
     send(recorder, 1, "Update", 1000, outcome="outage")
     send(recorder, 1, "Update", 1000, attempts=0, outcome="off")
     totals = recorder.close()
     assert totals["models_sent"] == 4
     assert totals["sent_by_kind"] == {
-        "Update": {"messages": 2, "bytes": 141.5, "models": 2},
-        "Both": {"messages": 1, "bytes": 25.0, "models": 2},
-        "Head": {"messages": 1, "bytes": 5.0, "models": 0},
-    }
-    assert totals["messages"]["bits_sent"] == 1372
+        "Update": {
+            "messages": 2, "models": 2,
+            "bits_offered": 2132, "bits_transmitted": 140 + 1008, "bits_delivered": 132,
+        },
+        "Both": {
+            "messages": 1, "models": 2,
+            "bits_offered": 200, "bits_transmitted": 3 * 208, "bits_delivered": 200,
+        },
+        "Head": {
+            "messages": 1, "models": 0,
+            "bits_offered": 40, "bits_transmitted": 48, "bits_delivered": 40,
+        },
+    }  # fmt: skip
+    assert totals["messages"]["bits_offered"] == 2372
+    assert totals["messages"]["bits_delivered"] == 372
 
 
 def test_delays_are_of_messages_that_arrived():
@@ -84,7 +95,7 @@ def test_without_model_sizes_the_number_of_models_is_unknown():
     send(recorder, 0, "Update", 132)
     totals = recorder.close()
     assert totals["models_sent"] is None
-    assert totals["sent_by_kind"]["Update"] == {"messages": 1, "bytes": 16.5, "models": None}
+    assert totals["sent_by_kind"]["Update"]["models"] is None
 
 
 def test_staleness_is_over_uses_of_messages():
@@ -103,6 +114,14 @@ def test_staleness_is_over_uses_of_messages():
             "Reply": {"used": 1, "mean_s": 5.0, "std_s": 0.0, "max_s": 5.0},
         },
     }
+
+
+def test_messages_that_the_algorithm_discards_for_their_age_are_not_used():
+    ages = Ages()
+    ages.limit_ns = 3 * S
+    for age_s in (1, 3, 4, 100):
+        ages.add("Model", age_s * S)
+    assert (ages.summary()["used"], ages.summary()["max_s"]) == (2, 3.0)
 
 
 def test_a_message_used_again_is_counted_again_with_its_age_then():
@@ -135,7 +154,7 @@ def test_a_run_tells_what_it_sent_and_how_old_that_was_at_use(timing_only):
     )
     found = engine.play(world.build(scenario), scenario.algorithm[0], None, timing_only=timing_only)
     delivered = found["outcomes"]["Model"]["delivered"]
-    assert found["sent_by_kind"]["Model"]["bytes"] == 650 * 4 * found["models_sent"]
+    assert found["sent_by_kind"]["Model"]["bits_offered"] >= 650 * 32 * found["models_sent"]
     assert found["models_sent"] >= delivered > 0
     assert found["sent_by_kind"]["Request"]["models"] == 0
     assert set(found["staleness"]["by_kind"]) == {"Model"}  # a request carries no values

@@ -47,10 +47,13 @@ def play(
                         sent_ns, sent_ns + 10**7, node, int(peer), "Model", round(megabits * 1e6),
                         134, 0 if ok else 3, float(draws.normal(18, 6)),
                         "delivered" if ok else LOSSES[draws.integers(4)], k, 0.01 if ok else None,
+                        round(megabits * 1e6),
                     )  # fmt: skip
                 recorder.wake(t_ns, node, k, "woke" if draws.random() < 0.9 else "skipped")
                 recorder.job(t_ns, node, 20)
             recorder.airtime_ns += nodes * S
+        recorder.bits_transmitted = int(bits.sum())
+        recorder.spent(t_ns)
         share = 1 - np.exp(-t_s / (horizon_s / 4))
         for node in range(nodes):
             value = 0.2 + (gain + 0.25) * share + level[node] + draws.normal(0, 0.01)

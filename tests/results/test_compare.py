@@ -1,11 +1,12 @@
 import csv
 import io
+import shutil
 
 import pandas as pd
 import pytest
 from rich.console import Console
 
-from netsim.results import compare, summary, sweep_comparison
+from netsim.results import compare, figures, summary, sweep_comparison
 
 
 def printed(table, width=120):
@@ -35,7 +36,10 @@ def test_table_and_csv_show_the_summaries(runs, tmp_path):
     assert text.index("kd_pdfl") < text.index("fedavg")
     first, _ = cells(tmp_path / "comparison.csv")
     assert float(first["accuracy_std_nodes"]) == found["accuracy"]["std"]
-    assert float(first["sent_megabytes"]) == found["messages"]["bits_sent"] / 8e6
+    for what in ("offered", "transmitted", "delivered"):
+        assert float(first[f"{what}_megabytes"]) == found["messages"][f"bits_{what}"] / 8e6
+    assert "transmitted: every attempt on the air or through wires" in text
+    assert "older runs" not in text
     assert float(first["delivered_share"]) == pytest.approx(found["messages"]["delivered"] / 300)
 
 
@@ -61,15 +65,51 @@ def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_pat
     written(folder, "local", evaluations=4)
     rows = pd.read_parquet(folder / "metrics")
     mean = rows[rows.metric == "accuracy"].groupby("t_s").value.mean()
-    sent = rows[rows.metric == "accuracy"].groupby("t_s").bits_sent.sum()
+    sent = rows[rows.metric == "accuracy"].groupby("t_s").bits_transmitted.sum()
     target = float(mean.iloc[1])
     first = mean.index[mean >= target][0]
     found = compare.time_to_target(folder, target)
     assert found["time_to_target_s"] == first
     assert found["megabytes_to_target"] == pytest.approx(sent[first] / 8e6)
+    assert found["airtime_to_target_s"] == 20 * list(mean.index).index(first)
     assert compare.time_to_target(folder, 1.1)["time_to_target_s"] is None
     swept = sweep_comparison.SweepDesign({"base": {}}, (0,), target=1.1)
     (line,) = sweep_comparison.compare_points(tmp_path, swept)
     assert line.estimates["target_reached"].mean == 0.0
     assert "time_to_target_s" not in line.estimates
     assert compare.time_to_target(folder, None) == {}
+
+
+def made_older(folder):
+    """Turn a run folder into one from before transmitted bits were counted."""
+    shutil.rmtree(folder / "traffic")
+    for table, columns in (
+        ("messages", {"bits_transmitted": None}),
+        ("metrics", {"bits_transmitted": "bits_sent"}),
+    ):
+        for path in (folder / table).iterdir():
+            rows = pd.read_parquet(path)
+            gone = [name for name, new in columns.items() if new is None]
+            rows.drop(columns=gone).rename(columns=columns).to_parquet(path)
+    found = summary.load(folder)
+    for name in ("bits_offered", "bits_transmitted"):
+        del found["messages"][name]
+    found["messages"]["bits_sent"] = 16_000_000
+    summary.write_json(folder / "summary.json", found)
+
+
+def test_an_older_run_is_compared_and_what_it_lacks_is_told(runs, tmp_path):
+    made_older(runs[1])
+    text = printed(compare.table(runs, tmp_path / "comparison.csv", 0.4))
+    assert "fedavg: recorded before bits offered and transmitted were counted" in text
+    assert "sent once: payload of messages that were begun" in text
+    first, second = cells(tmp_path / "comparison.csv")
+    assert (first["sent_megabytes"], second["sent_megabytes"]) == ("", "2.0")
+    assert second["transmitted_megabytes"] == second["megabytes_to_target"] == ""
+    assert float(second["time_to_target_s"]) > 0
+    assert [path.name for path in figures.draw(runs[1]) if "vs" in path.name] == [
+        "accuracy_vs_time.png"
+    ]
+    assert [path.name for path in figures.draw_comparison(tmp_path, runs)] == [
+        "accuracy_vs_time.png"
+    ]

@@ -128,25 +128,13 @@ def test_a_run_without_metrics_still_has_a_summary(tmp_path):
     assert summary.write(tmp_path, {"name": "timing", **recorder.close()})["name"] == "timing"
 
 
-def test_megabytes_come_from_the_message_log_and_else_from_the_nodes_counters(tmp_path, written):
-    """100 messages of 1.6 Mbit an evaluation (20 nodes x 5): 20 MB."""
-    written(tmp_path / "logged", evaluations=4, megabits=1.6)
-    written(tmp_path / "unlogged", evaluations=4, megabits=1.6, log_messages=False)
-    for name in ("logged", "unlogged"):
+def test_megabytes_are_what_the_network_had_transmitted_by_each_evaluation(tmp_path, written):
+    """100 messages of 1.6 Mbit an evaluation (20 nodes x 5): 20 MB, logged or not."""
+    for name, logged in (("logged", True), ("unlogged", False)):
+        written(tmp_path / name, evaluations=4, megabits=1.6, log_messages=logged)
         over_time = metrics.curve(read(tmp_path / name / "metrics"), "accuracy")
-        assert metrics.megabytes(tmp_path / name, over_time) == pytest.approx([0, 20, 40, 60])
-
-
-def test_messages_that_never_went_on_the_air_cost_no_megabytes(tmp_path):
-    recorder = Recorder(tmp_path)
-    for attempts, t_s in ((1, 1), (0, 1), (1, 2), (1, 4)):
-        recorder.message(
-            t_s * S, 5 * S, 0, 1, "M", 8_000_000, attempts, 0, None, "off", 0, None
-        )  # fmt: skip
-    recorder.close()
-    bits = metrics.bits_on_air(tmp_path, np.array([0.0, 1.0, 3.0]))
-    assert bits is not None
-    assert (bits / 8e6).tolist() == [0, 1, 2]  # what is sent at an evaluation counts in it
+        found = metrics.megabytes(tmp_path / name, over_time.t_s)
+        assert found == pytest.approx([0, 20, 40, 60])
 
 
 def test_run_folders_finds_a_run_or_the_runs_below(tmp_path, written):

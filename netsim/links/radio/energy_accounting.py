@@ -8,6 +8,7 @@ from typing import Protocol
 from netsim.links.link import Report
 from netsim.links.radio.flight import Flight, Reception
 from netsim.recording.recorder import Recorder
+from netsim.units import NS_PER_S
 
 
 class EnergyMeter(Protocol):
@@ -65,7 +66,7 @@ class EnergyMeter(Protocol):
 
 
 class EnergyAccounting:
-    """Counts the airtime and the bits of flights.
+    """Counts the airtime and the bits of flights, and tells the energy meter.
 
     Airtime is counted to a flight's planned end when it starts, so that a battery knows when it
     will be empty, and taken back where the flight ends earlier.
@@ -74,16 +75,13 @@ class EnergyAccounting:
     ----------
     recorder : Recorder
     meter : EnergyMeter
-
-    Attributes
-    ----------
-    by_bits : bool
-        Whether `bits` has to be called.
+    overhead_s : float
+        Of each attempt, beside its bits [s].
     """
 
-    def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
+    def __init__(self, recorder: Recorder, meter: EnergyMeter, overhead_s: float) -> None:
         self._recorder, self._meter = recorder, meter
-        self.by_bits = meter.by_bits
+        self._overhead_ns = overhead_s * NS_PER_S
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
@@ -91,6 +89,7 @@ class EnergyAccounting:
         begin_ns, flight.accounted_to_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
         for from_ns, to_ns, airtime_ns in _airtimes(flight, begin_ns, flight.accounted_to_ns):
             self._recorder.airtime_ns += airtime_ns
+            flight.airtime_ns += airtime_ns
             meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns)
         for reception in _waking_later(flight):
             heard_from_ns, heard_to_ns = (
@@ -114,16 +113,36 @@ class EnergyAccounting:
         for from_ns, to_ns, airtime_ns in _airtimes(flight, flight.accounted_to_ns, now_ns):
             self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
 
-    def bits(self, flight: Flight, reports: Sequence[Report]) -> None:
+    def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.
 
         Parameters
         ----------
         flight : Flight
-            One that has ended.
+            One that has ended, with its airtime counted up to then.
         reports : sequence of Report
             What became of it at each of its receptions.
+        cut : bool
+            Whether it ended before its planned end.
+
+        Returns
+        -------
+        int
+            Bits transmitted: an attempt that was cut short counts by the part that was sent.
         """
+        if self._meter.by_bits:
+            self._tell_meter(flight, reports)
+        if not flight.broadcast:
+            return round(flight.receptions[0].transmissions * flight.packet_bits)
+        if not flight.rate_bps:
+            return 0
+        whole = flight.packets * flight.packet_bits
+        if flight.medium.transmissions == 1.0 and not (cut or flight.expired):
+            return whole
+        one_ns = self._overhead_ns + flight.packet_bits / flight.rate_bps * NS_PER_S
+        return round(flight.airtime_ns / one_ns * flight.packet_bits) if one_ns else whole
+
+    def _tell_meter(self, flight: Flight, reports: Sequence[Report]) -> None:
         if flight.broadcast:
             attempts = flight.packets if flight.rate_bps else 0
             attempts = max((report[2] for report in reports if report[2]), default=attempts)

@@ -79,6 +79,9 @@ class Reception:
         SNR of the first block of all, linear.
     attempts, attempts_asleep : int
         Attempts of earlier legs, and those of them at which the receiver slept.
+    transmissions : float
+        How often a packet of a unicast was sent in them: more than `attempts` where what counts as
+        one attempt is several transmissions; one that was cut short counts by its part.
     weighted_snr : float
         SNR of earlier legs, linear, summed over attempts.
     hopeless : bool
@@ -97,6 +100,7 @@ class Reception:
     wakes_ns = 0
     attempts = 0
     attempts_asleep = 0
+    transmissions = 0.0
     weighted_snr = 0.0
     hopeless = True
 
@@ -120,6 +124,7 @@ class Reception:
             return
         if self.first_snr is None:
             self.first_snr = self.blocks[0].snr
+        before = self.attempts
         for block, n in zip(self.blocks, self.block_attempts, strict=False):
             self.attempts += n
             self.weighted_snr += block.snr * n
@@ -127,13 +132,14 @@ class Reception:
                 self.hopeless = False
             elif block.asleep:
                 self.attempts_asleep += n
+        self.transmissions += (self.attempts - before) * self.sampled_medium.transmissions
         self.last_block = self.blocks[-1]
         self.blocks, self.block_attempts = [], []
 
     def report(
         self,
         flight: Flight,
-        under_way: int,
+        under_way: float,
         progress: Progress,
         arrived: Any,
         channel: RadioChannel,
@@ -144,8 +150,8 @@ class Reception:
         Parameters
         ----------
         flight : Flight
-        under_way : int
-            Attempts that had begun but not ended.
+        under_way : float
+            The part that has been sent of an attempt that had begun but not ended, in [0, 1).
         progress : Progress
             Packets delivered and given up.
         arrived : ndarray of bool, shape (packets,), or None
@@ -159,6 +165,8 @@ class Reception:
         Report
         """
         tx, delivered, mask = self.tx, progress.delivered, None
+        attempts = self.attempts + (under_way > 0.0)
+        self.transmissions += under_way * self.sampled_medium.transmissions
         if self.unreachable is not None:
             outcome = self.unreachable
         elif delivered == progress.packets:
@@ -173,7 +181,7 @@ class Reception:
             outcome = COLLISION
         else:
             outcome = OUTAGE if self.hopeless else RETRIES
-        return tx, outcome, self.attempts + under_way, progress.lost, self._mean_snr_db(), mask
+        return tx, outcome, attempts, progress.lost, self._mean_snr_db(), mask
 
     def _lost_to_others(self, flight: Flight, channel: RadioChannel) -> bool:
         """Whether other senders were the larger part of why the last attempts failed."""
@@ -235,8 +243,8 @@ class Flight:
         Flights that it contends with, as an ordered set; kept by `Interference`.
     medium_share : float
         Share of the time for which its contenders let it send; kept by `Interference`.
-    accounted_to_ns : int
-        Up to when its sender's time on the air has been counted.
+    accounted_to_ns, airtime_ns : int
+        Up to when its sender's time on the air has been counted, and that time.
     transmit_share : float
         Share of an attempt's time in which the sender transmits.
     pauses : sequence of (int, int)
@@ -252,6 +260,7 @@ class Flight:
     pauses: Sequence[tuple[int, int]] = ()
     expired = False
     leg = 0
+    airtime_ns = 0
 
     def __init__(
         self,

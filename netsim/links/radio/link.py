@@ -114,7 +114,7 @@ class RadioLink(PhysicalLink):
         self._alone = self._medium == ALONE
         sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
         self._sampler = sampler(radio, channel, env, streams, self._end)
-        self._accounting = EnergyAccounting(recorder, meter)
+        self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._distance_m = distance_m if radio.propagation_delay else None
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
 
@@ -222,23 +222,20 @@ class RadioLink(PhysicalLink):
     # -- 4. outcome ------------------------------------------------------------------------------
 
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:
-        """End a flight: account for it, report its outcomes, then free its radios.
-
-        Nothing happens if the flight is in a later leg than the one that was to end now. `cut`:
-        the flight ends before its planned end.
-        """
+        """End a flight, `cut` before its planned end; nothing happens if it is in a later leg."""
         if leg != flight.leg:
             return
         del self._flights[flight]
         self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
-        if self._accounting.by_bits:
-            self._accounting.bits(flight, reports)
+        bits = self._accounting.bits(flight, reports, cut)
+        self.count_transmitted(flight.src, bits)
         if self._interference is not None:
             self._change(self._interference.leave(flight, self._flights))
         flight.leg += 1
         for report in (*reports, *flight.missed):
-            self._deliver(report)
+            self._deliver(report, bits)
+            bits = 0  # one row of the log has them
         self._release(flight.radios)
 
     def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
@@ -246,14 +243,14 @@ class RadioLink(PhysicalLink):
 
     # -- 6. delivery -----------------------------------------------------------------------------
 
-    def _deliver(self, report: Report) -> None:
+    def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission: at once, or after its propagation, which holds up no radio."""
         tx = report[0]
         if self._distance_m is None or report[1] not in ARRIVED:
-            self.finish(*report)
+            self.finish(*report, bits)
             return
         distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
-        self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report)
+        self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report, bits)
 
     # -- flights cut short -----------------------------------------------------------------------
 

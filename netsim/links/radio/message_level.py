@@ -126,12 +126,12 @@ class MessageLevelSampler:
         -------
         Report
         """
-        under_way, arrived = 0, None
+        under_way, arrived = 0.0, None
         if cut or flight.expired:
             now = self._env.now
             if now > flight.leg_begins_ns:
                 position = position_at(flight, now)
-                under_way = 1 if position.fraction > 0.0 else 0
+                under_way = max(0.0, position.fraction)
                 self._keep_up_to(flight, reception, position)
             else:
                 reception.blocks, reception.block_attempts = [], []

@@ -126,7 +126,9 @@ class PacketLevelSampler:
         Report
         """
         counts = self._counts.pop(reception)
-        under_way = len(reception.blocks) if self._env.now > flight.leg_begins_ns else 0
+        sent_ns, under_way = self._env.now - flight.leg_begins_ns, 0.0
+        if reception.blocks and sent_ns > 0:
+            under_way = min(1.0, sent_ns / flight.attempt_ns)
         reception.blocks = []
         channel, limit = self._channel, self._radio.arq.limit
         return reception.report(flight, under_way, counts, counts.arrived(), channel, limit)
@@ -175,6 +177,7 @@ class PacketLevelSampler:
             return
         for reception, block in zip(heard, found, strict=True):
             reception.blocks, reception.block_attempts = [block], [0]
+            reception.sampled_medium = reception.medium
         if heard and found[0].attempts == 0:  # nothing can be sent, ever
             heard[0].close_leg()
             self._ended(flight, flight.leg)

@@ -141,7 +141,7 @@ class SharedWiredLink(WiredLink):
     def _go_on(self, trip: _Trip) -> None:
         """Cross the next bottleneck, or all of them; behind the last one, arrive."""
         route, stage = trip.route, trip.stage
-        bits = trip.tx.envelope.bits * trip.attempts / trip.packets
+        bits = self._bits(trip)
         if stage == len(route.bottlenecks) or bits <= 0:
             trip.flow = None
             self.env.after(route.last_ns + trip.jitter_ns, self._arrive, trip)
@@ -152,6 +152,11 @@ class SharedWiredLink(WiredLink):
         trip.stage = end
         trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
         self._service.carry(trip.flow)
+
+    def _bits(self, trip: _Trip) -> float:
+        """Bits of all attempts at a message's packets, with headers."""
+        header_bits = trip.attempts * self._header_bits
+        return trip.tx.envelope.bits * trip.attempts / trip.packets + header_bits
 
     def _crossed(self, trip: _Trip) -> None:
         if trip.tx not in self._live:
@@ -174,7 +179,14 @@ class SharedWiredLink(WiredLink):
 
     def _arrive(self, trip: _Trip) -> None:
         if self._live.pop(trip.tx, None) is not None:
-            self.finish(trip.tx, trip.outcome, trip.attempts, trip.lost, None, trip.arrived)
+            self._finish(trip, trip.outcome, trip.attempts, trip.arrived, self._bits(trip))
+
+    def _finish(
+        self, trip: _Trip, outcome: str, attempts: int, arrived: Any, sent_bits: float
+    ) -> None:
+        tx, bits = trip.tx, round(sent_bits)
+        self.count_transmitted(tx.src, bits)
+        self.finish(tx, outcome, attempts, min(trip.lost, attempts), None, arrived, bits)
 
     def _lose_patience(self, trip: _Trip) -> None:
         if trip.flow is not None and trip.flow.start_ns is None:
@@ -185,13 +197,14 @@ class SharedWiredLink(WiredLink):
         trip = self._live.pop(tx, None)
         if trip is None:
             return
-        attempts, flow = trip.attempts, trip.flow
+        flow, share = trip.flow, 1.0
         if flow is not None:
             if trip.stage == len(flow.path):  # else it has left its sender
-                attempts = math.ceil(attempts * self._service.served(flow))
+                share = self._service.served(flow)
             self._count_airtime(trip)
             self._service.drop(flow)
-        self.finish(tx, cause, attempts, min(trip.lost, attempts))
+        attempts = math.ceil(trip.attempts * share)
+        self._finish(trip, cause, attempts, None, self._bits(trip) * share)
 
     def switched(self, node: int, on: bool) -> None:
         if not on:

@@ -21,14 +21,13 @@ from netsim.links.link import (
     PARTIAL,
     RETRIES,
     PhysicalLink,
-    Report,
     Transmission,
 )
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.recording.recorder import Recorder
-from netsim.registry import Count, Fraction, NonNegative, Positive, Table, choice
+from netsim.registry import Count, Fraction, Index, NonNegative, Positive, Table, choice
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
 from netsim.units import to_ns
@@ -49,7 +48,8 @@ class Wire(Table):
     `latency_s` is that of every message, on top of what `latency_matrix` and `backbone` say;
     `jitter_s` adds a uniform draw from 0 to so much. `loss` is the probability that a packet is
     lost, `bursts` loses them in bursts instead; `packet_payload_bytes` cuts messages into packets
-    (absent: a message is one packet); `arq` says what happens to lost packets.
+    (absent: a message is one packet), each behind a header of `packet_header_bytes`; `arq` says
+    what happens to lost packets.
     """
 
     latency_s: NonNegative = 0.0
@@ -65,6 +65,7 @@ class Wire(Table):
     loss: Fraction = 0.0
     bursts: Bursts | None = None
     packet_payload_bytes: Count | None = None
+    packet_header_bytes: Index = 0
     ttl_s: Positive | None = None
     acknowledged: bool = True
     control_bits: Count = 256
@@ -75,6 +76,10 @@ class Wire(Table):
         if self.loss and self.bursts is not None:
             raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
         return self
+
+
+_Fate = tuple[Transmission, str, int, int, float | None, Any, int]
+"""The arguments of `PhysicalLink.finish`, bits transmitted included."""
 
 
 class WiredLink(PhysicalLink):
@@ -116,9 +121,11 @@ class WiredLink(PhysicalLink):
         self._block = [ChannelBlock(None, wire.loss)]  # one without end: the wire does not change
         payload_bytes = wire.packet_payload_bytes
         self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
+        self._header_bits = 8 * wire.packet_header_bytes
         self._streams = streams
         self._latency_ns = to_ns(wire.latency_s)
-        self._alike = not self._loses and self._rate_bps is None and self._payload_bits is None
+        whole = self._payload_bits is None and not self._header_bits
+        self._alike = not self._loses and self._rate_bps is None and whole
         self._free_ns: dict[tuple[int, int], int] = {}
         self._serial: dict[tuple[int, int], int] = {}
 
@@ -140,20 +147,21 @@ class WiredLink(PhysicalLink):
             self._in_flight += len(group) - 1
             self.env.after(wait_ns, self.finish_alike, group, outcome)
             return
-        together: dict[int, list[tuple[int, Report]]] = {}
+        together: dict[int, list[tuple[int, _Fate]]] = {}
         for tx in group:
             wait_ns, airtime_ns, report = self._fate(tx)
             together.setdefault(wait_ns, []).append((airtime_ns, report))
         for wait_ns, ends in together.items():
             self.env.after(wait_ns, self._end, ends)
 
-    def _end(self, ends: Sequence[tuple[int, Report]]) -> None:
+    def _end(self, ends: Sequence[tuple[int, _Fate]]) -> None:
         for airtime_ns, report in ends:
             self.recorder.airtime_ns += airtime_ns
+            self.count_transmitted(report[0].src, report[-1])
             self.finish(*report)
 
-    def _fate(self, tx: Transmission) -> tuple[int, int, Report]:
-        """What becomes of a message sent now: ns until it ends, airtime [ns], report."""
+    def _fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
+        """What becomes of a message sent now: ns until it ends, airtime [ns], and the rest."""
         self._in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:
@@ -161,22 +169,26 @@ class WiredLink(PhysicalLink):
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
         queued_ns, busy_ns = 0, 0
+        bits, header_bits = tx.envelope.bits, attempts * self._header_bits
+        sent_bits = bits * attempts / packets + header_bits
         if self._rate_bps is not None:
             queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
             longest_ns = self.longest_wait_ns(tx)
             if longest_ns is not None and 0 < queued_ns >= longest_ns:
-                return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None)
-            busy_ns = to_ns(tx.envelope.bits / self._rate_bps * attempts / packets)
+                return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None, 0)
+            header_s = header_bits / self._rate_bps
+            busy_ns = to_ns(bits / self._rate_bps * attempts / packets + header_s)
         wait_ns = queued_ns + busy_ns + self._latency_ns
         if self.ttl_ns is not None and wait_ns > self.ttl_ns:
             wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
             sent_ns = min(busy_ns, self.ttl_ns - queued_ns)
             if sent_ns < busy_ns:
+                sent_bits *= sent_ns / busy_ns
                 attempts = math.ceil(attempts * (sent_ns / busy_ns))
                 lost, busy_ns = min(lost, attempts), sent_ns
         if self._rate_bps is not None:
             self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
-        return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived)
+        return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived, round(sent_bits))
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
         """Sample the loss of a message: attempts, packets lost, outcome, mask of what arrived."""

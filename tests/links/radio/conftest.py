@@ -95,14 +95,16 @@ class Ether:
 
 
 class LastRow(Recorder):
-    """Remembers the row that was recorded last."""
+    """Remembers the row that was recorded last, and the bits transmitted of all rows."""
 
     def __init__(self):
         super().__init__(None)
         self.message = self._remember
+        self.transmitted = []
 
     def _remember(self, *row):
         self.last = row[6], row[7], row[8]
+        self.transmitted.append(row[12])
 
 
 class Given(MeanSnr):

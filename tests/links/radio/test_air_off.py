@@ -44,7 +44,7 @@ def test_what_waits_for_a_node_that_goes_off_has_never_been_sent(ether):
         (2, "off", 0, 2 * MS),
         (1, "off", 2, 2 * MS),
     ]
-    assert [e.air.bits_sent_by(i) for i in range(3)] == [10 * PACKET, 0, 0]
+    assert [e.air.bits_transmitted_by(i) for i in range(3)] == [2 * PACKET, 0, 0]
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])

@@ -192,7 +192,7 @@ def test_where_there_never_is_a_rate_nothing_is_sent(ether, kind, fidelity):
     e = ether(radio, mean_snr=1e-3)
     e.send(0, 1, 8 * PACKET)
     assert [(x.outcome, x.attempts, x.at_ns) for x in e.run()] == [("outage", 0, 0)]
-    assert [e.air.bits_sent_by(i) for i in range(2)] == [0, 0]
+    assert [e.air.bits_transmitted_by(i) for i in range(2)] == [0, 0]
     assert e.spent.bits == [0, 0]
 
 

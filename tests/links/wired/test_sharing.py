@@ -208,7 +208,11 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
         for number in range(20):
             env.after(number * 900_000, send, number)
         env.run()
-        return sorted(seen), [link.bits_sent_by(i) for i in range(3)], link.recorder.airtime_ns
+        return (
+            sorted(seen),
+            [link.bits_transmitted_by(i) for i in range(3)],
+            link.recorder.airtime_ns,
+        )
 
     env = Clock()
     plain = ends(WiredLink(Wire(**how), 3, env, Recorder(None), Streams(3)), env)
