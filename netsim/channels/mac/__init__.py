@@ -5,6 +5,7 @@ gives means: a factor on the attempt's time, a wait added to it, a probability t
 collision. They hold until a sender starts or stops.
 """
 
+import math
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
 
@@ -37,6 +38,41 @@ class Medium(NamedTuple):
 
 ALONE = Medium()
 """No other sender has any effect."""
+
+
+class Turns(NamedTuple):
+    """The slots of a sender that has one at the beginning of every frame.
+
+    Attempts are drawn in spread time, in which each takes `slots` times as long, as if they were
+    sent without a break at one `slots`-th of the rate. In true time they are sent in the slots.
+
+    Attributes
+    ----------
+    slot_ns : float
+        Length of a slot [ns].
+    slots : int
+        Slots of a frame.
+    """
+
+    slot_ns: float
+    slots: int
+
+    def elapsed_ns(self, spread_ns: float) -> float:
+        """How long after its first slot's beginning a sender has come as far as in spread time.
+
+        The end of a slot is meant where it is reached, not the beginning of the next one; half a
+        nanosecond is forgiven.
+        """
+        frame_ns = self.slots * self.slot_ns
+        before = max(0, math.ceil((spread_ns - 0.5 * self.slots) / frame_ns) - 1)
+        sent_ns = (spread_ns - before * frame_ns) / self.slots
+        return before * frame_ns + min(max(0.0, sent_ns), self.slot_ns)
+
+    def spread_ns(self, elapsed_ns: float) -> float:
+        """How far in spread time a sender has come so long after its first slot's beginning."""
+        frame_ns = self.slots * self.slot_ns
+        before, within_ns = divmod(elapsed_ns, frame_ns)
+        return before * frame_ns + min(within_ns, self.slot_ns) * self.slots
 
 
 class Mac(Component):
@@ -89,6 +125,10 @@ class Mac(Component):
             In ns; 0 unless a rule says otherwise.
         """
         return 0
+
+    def turns(self, nodes: int) -> Turns | None:
+        """The slots in which a sender's attempts are made; None: it may send at any time."""
+        return None
 
     @property
     def range_m(self) -> float | None:

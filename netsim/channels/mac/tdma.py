@@ -1,12 +1,14 @@
 """Time division: every node has a slot of its own in a frame.
 
-A message waits for its sender's next slot, half a frame on average, and then has one n-th of the
-rate. Its packets are spread evenly over its slots, so it may end up to a frame early or late.
+A message waits for its sender's next slot, half a frame on average, and is then sent in one slot of
+every frame, an attempt that does not fit into what is left of a slot over several: work of q slots
+and a part r, 0 < r <= 1, of another takes q frames and r slots. Attempts meet the channel as if
+they were spread evenly over the frames, so up to a frame early or late.
 """
 
 from typing import ClassVar, Literal
 
-from netsim.channels.mac import Mac, Medium
+from netsim.channels.mac import Mac, Medium, Turns
 from netsim.registry import Count, Positive
 from netsim.units import NS_PER_S
 
@@ -36,6 +38,9 @@ class Tdma(Mac):
         slots, slot_ns = self._slots(nodes), self.slot_s * NS_PER_S
         frame_ns = round(slots * slot_ns)
         return (round(node * slot_ns) - time_ns) % frame_ns
+
+    def turns(self, nodes: int) -> Turns:
+        return Turns(self.slot_s * NS_PER_S, self._slots(nodes))
 
     def _slots(self, nodes: int) -> int:
         return max(nodes, self.slots or 0)

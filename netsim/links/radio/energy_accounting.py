@@ -166,11 +166,17 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, i
     for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
         end_ns = min(pause_ns, last_ns)
         if end_ns > at_ns:
-            airtime_ns = end_ns - at_ns
+            airtime_ns = _on_ns(flight, end_ns) - _on_ns(flight, at_ns)
             if flight.transmit_share != 1.0:
                 airtime_ns = round(flight.transmit_share * airtime_ns)
             yield (end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns)
         at_ns = max(at_ns, resumes_ns)
+
+
+def _on_ns(flight: Flight, time_ns: int) -> int:
+    """How long a flight has been under way at an instant, in spread time where it has slots."""
+    elapsed_ns = time_ns - flight.begins_ns
+    return elapsed_ns if flight.turns is None else round(flight.turns.spread_ns(elapsed_ns))
 
 
 def _awake(flight: Flight) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from netsim.channels.arq import Sending
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import ALONE, Medium
+from netsim.channels.mac import ALONE, Medium, Turns
 from netsim.links.link import (
     ASLEEP,
     COLLISION,
@@ -245,6 +245,8 @@ class Flight:
         Share of the time for which its contenders let it send; kept by `Interference`.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
+    turns : Turns or None
+        The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
         Share of an attempt's time in which the sender transmits.
     pauses : sequence of (int, int)
@@ -261,6 +263,7 @@ class Flight:
     expired = False
     leg = 0
     airtime_ns = 0
+    turns: Turns | None = None
 
     def __init__(
         self,

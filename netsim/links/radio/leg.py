@@ -30,7 +30,9 @@ class LegPosition(NamedTuple):
 
 def position_at(flight: Flight, time_ns: int) -> LegPosition:
     """How far a flight's leg has come at an instant after the leg's beginning."""
-    elapsed_ns = time_ns - flight.leg_begins_ns
+    elapsed_ns: float = time_ns - flight.leg_begins_ns
+    if flight.turns is not None:
+        elapsed_ns = flight.turns.spread_ns(elapsed_ns)
     if flight.broadcast:
         return _within_block(0, elapsed_ns, flight.attempt_ns, flight.packets_left)
     reception = flight.receptions[0]
@@ -52,7 +54,7 @@ def has_made_its_last_attempt(flight: Flight, position: LegPosition) -> bool:
     return at_last and first.sending.over
 
 
-def _within_block(block: int, elapsed_ns: int, attempt_ns: float, attempts: int) -> LegPosition:
+def _within_block(block: int, elapsed_ns: float, attempt_ns: float, attempts: int) -> LegPosition:
     """The place in a block of so many attempts, `elapsed_ns` after the block's beginning.
 
     Times of attempts were rounded to nanoseconds, so half of one is forgiven.

@@ -111,7 +111,7 @@ class RadioLink(PhysicalLink):
         if mac.interferes or mac.contends:
             self._interference = Interference(mac, channel, nodes, distance_m)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
-        self._alone = self._medium == ALONE
+        self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
         sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
         self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
@@ -198,6 +198,7 @@ class RadioLink(PhysicalLink):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
+        flight.turns = self._turns
         self._flights[flight] = None
         self._sampler.begin(flight)
         self._accounting.airtime(flight, flight.ends_ns)

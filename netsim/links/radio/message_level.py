@@ -74,9 +74,12 @@ class MessageLevelSampler:
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
         if flight.rate_bps is not None:
-            ends_ns = flight.leg_begins_ns + self._sample_broadcast(flight, flight.rate_bps)
+            duration_ns = self._sample_broadcast(flight, flight.rate_bps)
         else:
-            ends_ns = flight.leg_begins_ns + self._sample_unicast(flight, flight.receptions[0])
+            duration_ns = self._sample_unicast(flight, flight.receptions[0])
+        if flight.turns is not None:
+            duration_ns = round(flight.turns.elapsed_ns(duration_ns))
+        ends_ns = flight.leg_begins_ns + duration_ns
         if flight.deadline_ns is not None and (flight.expired or ends_ns > flight.deadline_ns):
             flight.expired = True
             ends_ns = flight.deadline_ns
@@ -157,6 +160,8 @@ class MessageLevelSampler:
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
+            if flight.turns is not None:
+                left_ns = round(flight.turns.spread_ns(left_ns))
         passed_ns, hopeless, pauses = 0, 0, []
         for block in self._blocks(flight, reception):
             if reception.unreachable is not None:
@@ -169,8 +174,9 @@ class MessageLevelSampler:
             if sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS:
                 break
             if block.attempt_ns == 0.0:
-                begins_ns = flight.leg_begins_ns + passed_ns
-                pauses.append((begins_ns, begins_ns + block.length_ns))
+                pauses.append(
+                    (_true_ns(flight, passed_ns), _true_ns(flight, passed_ns + block.length_ns))
+                )
             passed_ns += block.length_ns
             if left_ns is not None and passed_ns > left_ns:
                 flight.expired = True
@@ -268,6 +274,12 @@ def _met_worse(flight: Flight) -> bool:
         now.noise_rise < met.noise_rise and now == met._replace(noise_rise=now.noise_rise)
         for now, met in media
     )
+
+
+def _true_ns(flight: Flight, passed_ns: int) -> int:
+    """The instant at which so much of a leg, in spread time where there are slots, has passed."""
+    elapsed_ns = passed_ns if flight.turns is None else flight.turns.elapsed_ns(passed_ns)
+    return flight.leg_begins_ns + round(elapsed_ns)
 
 
 def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:

@@ -126,7 +126,8 @@ class PacketLevelSampler:
         Report
         """
         counts = self._counts.pop(reception)
-        sent_ns, under_way = self._env.now - flight.leg_begins_ns, 0.0
+        sent_ns = _spread_ns(flight, self._env.now) - _spread_ns(flight, flight.leg_begins_ns)
+        under_way = 0.0
         if reception.blocks and sent_ns > 0:
             under_way = min(1.0, sent_ns / flight.attempt_ns)
         reception.blocks = []
@@ -173,7 +174,8 @@ class PacketLevelSampler:
             attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
             flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
-            self._env.after(wait_ns, self._attempt, flight, leg, at_ns + wait_ns)
+            resumes_ns = flight.begins_ns + _spread_ns(flight, flight.leg_begins_ns + wait_ns)
+            self._env.after(wait_ns, self._attempt, flight, leg, resumes_ns)
             return
         for reception, block in zip(heard, found, strict=True):
             reception.blocks, reception.block_attempts = [block], [0]
@@ -185,7 +187,10 @@ class PacketLevelSampler:
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
-        self._env.after(round(at_ns) - self._env.now, self._settle, flight, leg, at_ns)
+        due_ns = at_ns
+        if flight.turns is not None:
+            due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
+        self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
     def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
         """Sample the attempt's success for each receiver."""
@@ -236,3 +241,9 @@ class PacketLevelSampler:
         after = self._channel.error(earlier_snr + snr, bits)
         given = after / before if before > 0.0 else 0.0
         return block.erasure + (1.0 - block.erasure) * given
+
+
+def _spread_ns(flight: Flight, time_ns: int) -> float:
+    """How long a flight has been under way, in spread time where it is sent in slots."""
+    elapsed_ns = time_ns - flight.begins_ns
+    return elapsed_ns if flight.turns is None else flight.turns.spread_ns(elapsed_ns)

@@ -315,19 +315,72 @@ def test_contenders_share_what_each_has_left(ether):
     assert first.at_ns == pytest.approx(90 * one + 10 * two, rel=1e-4)
 
 
-def test_tdma_waits_half_a_frame_and_has_one_nth_of_the_rate(ether):
-    n, waits = 8, []
-    radio = {"mac": {"kind": "tdma", "slot_s": 0.01}}
-    e = ether(radio, nodes=n)
-    at_ms = np.random.default_rng(11).uniform(0.0, 80.0, 400) + 1_000 * np.arange(400)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize(("packets", "work_ms"), [(1, 1.0), (20, 19 * 8 + 1.0), (3, 2 * 8 + 1.0)])
+def test_tdma_waits_half_a_frame_and_is_through_at_the_end_of_its_last_slot(
+    ether, packets, work_ms, fidelity
+):
+    """Eight slots of 1 ms, packets of 1 ms: 4 ms of waiting, then a frame a packet but the last.
+
+    That is 5 ms for one packet and 157 ms for twenty.
+    """
+    n, frame_ms, waits = 8, 8.0, []
+    e = ether({"mac": {"kind": "tdma"}, "fidelity": fidelity}, nodes=n)
+    at_ms = np.random.default_rng(11).uniform(0.0, frame_ms, 400) + 1_000 * np.arange(400)
     for k, start_ms in enumerate(at_ms):
-        e.send(k % n, (k + 1) % n, 5 * PACKET, at_ns=round(start_ms * MS))
+        e.send(k % n, (k + 1) % n, packets * PACKET, at_ns=round(start_ms * MS))
     for x in e.run():
         assert x.outcome == "delivered"
-        waits.append((x.at_ns - x.sent_ns) / MS - 5 * n)
-        assert (x.at_ns - 5 * n * MS) % (80 * MS) == x.src * 10 * MS
-    assert abs(np.mean(waits) - 40.0) < 4 * 80 / math.sqrt(12 * 400)
-    assert e.recorder.airtime_ns == 400 * 5 * MS
+        waits.append((x.at_ns - x.sent_ns) / MS - work_ms)
+        assert x.at_ns % (8 * MS) == (x.src + 1) * MS % (8 * MS)
+    assert abs(np.mean(waits) - frame_ms / 2) < 4 * frame_ms / math.sqrt(12 * 400)
+    assert e.recorder.airtime_ns == 400 * packets * MS
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("to", [1, [1]])
+@pytest.mark.parametrize(
+    ("slot_ms", "packets", "end_ms"),
+    [(10.0, 5, 5.0), (10.0, 13, 23.0), (0.4, 1, 1.8), (2.5, 5, 7.5), (3.0, 4, 7.0)],
+)
+def test_tdma_sends_in_its_slots_whatever_their_length(
+    ether, slot_ms, packets, end_ms, to, fidelity
+):
+    """Two slots a frame: one packet of 1 ms fills slots of 0.4 ms at 0, 0.8 and half of 1.6 ms."""
+    e = ether({"mac": {"kind": "tdma", "slot_s": slot_ms / 1e3}, "fidelity": fidelity})
+    e.send(0, to, packets * PACKET)
+    (ended,) = e.run()
+    assert ended.at_ns == round(end_ms * MS)
+    assert e.recorder.airtime_ns == packets * MS
+    assert e.recorder.bits_transmitted == packets * PACKET
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_tdma_is_cut_in_its_slots(ether, fidelity):
+    """Slots of 2 ms at 0, 4, 8 ms; at 6.5 ms four packets are through, and the next waits."""
+    mac = {"kind": "tdma", "slot_s": 2e-3}
+    e = ether({"mac": mac, "fidelity": fidelity, "ttl_s": 6.5e-3})
+    e.send(0, 1, 10 * PACKET, parts=True)
+    (ended,) = e.run()
+    assert (ended.outcome, int(ended.arrived.sum())) == ("partial", 4)
+    assert e.recorder.airtime_ns == 4 * MS
+    assert e.recorder.bits_transmitted == 4 * PACKET
+
+
+def test_tdma_retransmits_in_its_slots(ether):
+    """1 / 0.7 attempts of 1 ms a packet, one a frame of 4 ms: the last one takes one slot only."""
+    mac, lossy = {"kind": "tdma"}, {"kind": "fixed", "loss": 0.3}
+    found = {}
+    for fidelity in ("message", "packet"):
+        radio = {"mac": mac, "packet_error": lossy, "fidelity": fidelity}
+        e = ether(radio | {"arq": {"kind": "unlimited"}, "ttl_s": 9.0}, nodes=4)
+        for k in range(400):
+            e.send(0, 1, 5 * PACKET, at_ns=k * 10**9)
+        took_ms = np.array([(x.at_ns - x.sent_ns) / MS for x in e.run()])
+        attempts = np.array([x.attempts for x in e.ended])
+        assert np.allclose(took_ms, (attempts - 1) * 4.0 + 1.0)
+        found[fidelity] = took_ms
+        assert abs(took_ms.mean() - (5 / 0.7 * 4 - 3)) < 4 * 4 * math.sqrt(5 * 0.3 / 400) / 0.7
 
 
 @pytest.mark.parametrize("kind", ["orthogonal", "shared", "tdma", "aloha", "csma"])

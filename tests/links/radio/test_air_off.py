@@ -192,5 +192,5 @@ def test_a_receiver_that_goes_off_before_its_slot_has_not_listened(ether):
     e.send(1, [0, 2], PACKET)
     e.switch(2, False, MS)
     ended = {x.dst: (x.outcome, x.at_ns) for x in e.run()}
-    assert ended == {0: ("delivered", 5 * MS), 2: ("off", MS)}
+    assert ended == {0: ("delivered", 3 * MS), 2: ("off", MS)}
     assert e.spent.receiving_ns == [MS, 0, 0]
