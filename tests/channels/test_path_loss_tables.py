@@ -10,7 +10,6 @@ from netsim.channels.path_loss.inh import IndoorOffice
 from netsim.channels.path_loss.itu_indoor import ItuIndoor
 from netsim.channels.path_loss.umi import UrbanMicro
 from netsim.registry import family
-from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 ALL = [model() for model in family("netsim.channels.path_loss").values()]
 SIGHTED = [UrbanMicro(), IndoorOffice()]
@@ -64,11 +63,19 @@ def test_sight_may_be_stated(model):
 
 def test_street_loss_is_continuous_at_its_breakpoint_and_steeper_behind():
     model, carrier_hz = UrbanMicro(sight="always"), 2.4e9
-    at_m = 4 * 9.0 * 0.5 * carrier_hz / SPEED_OF_LIGHT_M_PER_S
+    at_m = 4 * 9.0 * 0.5 * carrier_hz / 3.0e8
     below, above = model.loss_db(np.array([at_m * (1 - 1e-9), at_m * (1 + 1e-9)]), carrier_hz)
     assert below == pytest.approx(above, abs=1e-6)
     far = model.loss_db(np.array([10 * at_m, 100 * at_m]), carrier_hz)
     assert far[1] - far[0] == pytest.approx(40.0, abs=1e-2)
+
+
+def test_the_far_loss_of_a_street_takes_the_standard_s_speed_of_light():
+    """By hand at 3.5 GHz and 1 km: breakpoint 4 x 9 x 0.5 x 3.5e9 / 3.0e8 = 210 m exactly."""
+    want = 32.4 + 40 * np.log10(np.hypot(1000.0, 8.5)) + 20 * np.log10(3.5)
+    want -= 9.5 * np.log10(210.0**2 + 8.5**2)
+    found = UrbanMicro(sight="always").loss_db(1000.0, 3.5e9)
+    assert found == pytest.approx(want, abs=1e-9)
 
 
 def test_street_antennas_stand_over_the_street():
