@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from netsim.channels.rate._adaptive import TableRate
 
-_MBPS_AT_20_MHZ = (
+MBPS_AT_20_MHZ = (
     (6, 3.96),
     (9, 6.85),
     (12, 6.97),
@@ -19,10 +19,11 @@ _MBPS_AT_20_MHZ = (
     (48, 21.36),
     (54, 22.62),
 )
+"""Rate [Mbit/s], and SNR from which it is chosen [dB]."""
 
 
 class Ofdm80211(TableRate):
     """BPSK 1/2 to 64-QAM 3/4; in another bandwidth all rates scale with it (802.11p: 10 MHz)."""
 
     kind: Literal["ofdm_80211"] = "ofdm_80211"
-    table: ClassVar = tuple((mbps / 20.0, snr_db) for mbps, snr_db in _MBPS_AT_20_MHZ)
+    table: ClassVar = tuple((mbps / 20.0, snr_db) for mbps, snr_db in MBPS_AT_20_MHZ)

@@ -76,6 +76,16 @@ class Radio(Table):
         return self
 
     @model_validator(mode="after")
+    def _a_modulation_is_known(self) -> Self:
+        error = self.packet_error
+        if error.kind == "ofdm_80211" and error.mbps is None and self.rate.kind != "ofdm_80211":
+            raise ValueError(
+                'packet_error "ofdm_80211" needs mbps, the rate whose modulation and code packets '
+                'have, or rate.kind = "ofdm_80211"'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _shadowing_has_a_size(self) -> Self:
         if (
             self.shadowing.drawn
