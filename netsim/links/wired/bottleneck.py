@@ -26,6 +26,8 @@ class Flow:
         Time from each bottleneck to the next.
     done : callable
         Called when all have crossed the last bottleneck.
+    sent : callable or None
+        Called when all have crossed the first one: they have left their sender.
     start_ns : int or None
         When its first bit was served; None: it waits.
     ends_ns : dict of int to int
@@ -45,6 +47,7 @@ class Flow:
     packet_bits: float
     hop_ns: tuple[int, ...]
     done: Callable[[], None]
+    sent: Callable[[], None] | None = None
     start_ns: int | None = None
     left: float = 0.0
     rate: float = 0.0
@@ -183,6 +186,8 @@ class MaxMinService(Service):
                 del self._crossing[resource][flow]
             self._touch(flow.path)
             self._env.after(self._behind_ns(flow), self._through, flow, flow.version)
+            if flow.sent is not None:
+                flow.sent()
         self._awake_ns = None
         self._wait_for_the_first()
 
@@ -272,6 +277,8 @@ class FifoService(Service):
         if flow.version != version:
             return
         self._free(resource)
+        if hop == 0 and flow.sent is not None:
+            flow.sent()
         if hop + 1 == len(flow.path):
             flow.done()
 

@@ -65,9 +65,9 @@ class Wiring:
 
     @property
     def plain(self) -> bool:
-        """Whether each ordered pair of nodes is a wire of its own, all alike."""
+        """Whether each ordered pair is a wire of its own, all alike, that sends at its rate."""
         alike = self.routes is None and self.matrix_ns is None and not self.wire.jitter_s
-        return alike and not self.shared
+        return alike and not self.shared and self.wire.slow_start is None
 
     def route(self, src: int, dst: int) -> Route:
         """The route from `src` to `dst`; it is worked out once."""

@@ -6,7 +6,7 @@ ends.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +15,12 @@ from netsim.clock import LAST, Clock, then
 from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, Transmission
 from netsim.links.wired.bottleneck import FifoService, Flow, MaxMinService, Service
 from netsim.links.wired.plan import Route, Wiring
+from netsim.links.wired.slow_start import SEGMENT_BYTES, Windows
 from netsim.links.wired.wire import WiredLink
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
-from netsim.units import to_ns
+from netsim.units import NS_PER_S, to_ns
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +43,10 @@ class _Trip:
         The bits that cross the bottlenecks of this stage; None: past the last one.
     stage : int
         How many bottlenecks are behind it when `flow` is through.
+    sent_bits : float
+        What has left its sender before `flow`.
+    windows : Windows or None
+        Those that it is sent in; None: it is sent without a pause.
     """
 
     tx: Transmission
@@ -54,6 +59,12 @@ class _Trip:
     jitter_ns: int
     flow: Flow | None = None
     stage: int = 0
+    sent_bits: float = 0.0
+    windows: Windows | None = None
+
+
+def _nothing() -> None:
+    """What follows when a window that is not the last has crossed: nothing."""
 
 
 class SharedWiredLink(WiredLink):
@@ -92,6 +103,10 @@ class SharedWiredLink(WiredLink):
         super().__init__(wire, nodes, env, recorder, streams, off, meetings)
         self._wiring, self._stored = wiring, wire.forwarding == "stored"
         self._jitter_s = wire.jitter_s
+        self._slow_start = wire.slow_start
+        self._segment_bits = self._payload_bits or 8 * SEGMENT_BYTES
+        if wire.slow_start is not None and wire.slow_start.segment_bytes is not None:
+            self._segment_bits = 8 * wire.slow_start.segment_bytes
         self._sent: dict[tuple[int, int], int] = {}
         fair = wiring.shared and wire.sharing == "max_min"
         self._service: Service = (MaxMinService if fair else FifoService)(env, wiring.capacity)
@@ -121,12 +136,65 @@ class SharedWiredLink(WiredLink):
                 self._at(end_ns, tx, cause)
         if tx.dst in self.off:
             trip.outcome, trip.attempts, trip.lost, trip.arrived = OFF, 1, 1, None
+            trip.sent_bits = self._bits(trip)
             env.after(route.latency_ns, self._arrive, trip)
+        elif self._slow_start is None:
+            self._begin(trip, self._go_on)
+        else:
+            bits, segments = self._bits(trip), tx.envelope.bits / self._segment_bits
+            trip.windows = Windows(self._slow_start, bits, max(1.0, segments))
+            wait_ns = self._round_trip_ns(trip) if self._slow_start.handshake else 0
+            env.after(wait_ns, self._begin, trip, self._send_window)
+
+    def _begin(self, trip: _Trip, send: Callable[[_Trip], None]) -> None:
+        """Begin to send; a message whose patience ends before it has the first wire is given up."""
+        if trip.tx not in self._live:
             return
-        longest_ns = self.longest_wait_ns(tx)
-        self._go_on(trip)
+        begun_ns, longest_ns = trip.tx.envelope.sent_ns, self.longest_wait_ns(trip.tx)
+        send(trip)
         if longest_ns is not None and trip.flow is not None and trip.flow.start_ns is None:
-            then(env.due(longest_ns, LAST), lambda _: self._lose_patience(trip))
+            left_ns = max(0, begun_ns + longest_ns - self.env.now)
+            then(self.env.due(left_ns, LAST), lambda _: self._lose_patience(trip))
+
+    def _round_trip_ns(self, trip: _Trip) -> int:
+        """Latency there and back."""
+        back = self._wiring.route(trip.tx.dst, trip.tx.src)
+        return trip.route.latency_ns + back.latency_ns
+
+    def _send_window(self, trip: _Trip) -> None:
+        """Send the next window; the last one goes on as a message that is sent in one."""
+        windows, route = trip.windows, trip.route
+        if trip.tx not in self._live or windows is None:
+            return
+        bits = windows.next_bits()
+        if windows.left_bits <= 0.0:
+            self._go_on(trip)
+            return
+        if not route.bottlenecks:
+            trip.sent_bits += bits
+            self.env.after(self._round_trip_ns(trip), self._send_window, trip)
+            return
+        path, trip.stage = route.bottlenecks, len(route.bottlenecks)
+        packet_bits = windows.segment_bits if self._payload_bits is not None else 0.0
+        trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _nothing)
+        flow.sent = lambda: self._window_sent(trip, flow)
+        self._service.carry(flow)
+
+    def _window_sent(self, trip: _Trip, flow: Flow) -> None:
+        """A window has left its sender: the next one waits for the first acknowledgement."""
+        if trip.tx not in self._live:
+            return
+        assert trip.windows is not None
+        assert flow.start_ns is not None
+        self._count_airtime(trip)
+        trip.sent_bits, trip.flow, trip.stage = trip.sent_bits + flow.bits, None, 0
+        segment_bits, now = trip.windows.segment_bits, self.env.now
+        rates = [self._wiring.capacity[key].at(now)[0] for key in flow.path]
+        segment_ns = sum(segment_bits / bps * NS_PER_S for bps in rates if bps > 0)
+        wait_ns = flow.start_ns + self._round_trip_ns(trip) + round(segment_ns) - now
+        if wait_ns <= 0:
+            trip.windows.fill_the_pipe()
+        self.env.after(max(0, wait_ns), self._send_window, trip)
 
     def _at(self, wait_ns: int, tx: Transmission, cause: str) -> None:
         then(self.env.due(wait_ns, LAST), lambda _: self._cut(tx, cause))
@@ -142,13 +210,15 @@ class SharedWiredLink(WiredLink):
         """Cross the next bottleneck, or all of them; behind the last one, arrive."""
         route, stage = trip.route, trip.stage
         bits = self._bits(trip)
+        if stage == 0:
+            bits -= trip.sent_bits
         if stage == len(route.bottlenecks) or bits <= 0:
-            trip.flow = None
+            trip.flow, trip.sent_bits = None, self._bits(trip)
             self.env.after(route.last_ns + trip.jitter_ns, self._arrive, trip)
             return
         end = stage + 1 if self._stored else len(route.bottlenecks)
         path, hop_ns = route.bottlenecks[stage:end], route.hop_ns[stage : end - 1]
-        packet_bits = bits / trip.attempts if self._payload_bits is not None else 0.0
+        packet_bits = self._bits(trip) / trip.attempts if self._payload_bits is not None else 0.0
         trip.stage = end
         trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
         self._service.carry(trip.flow)
@@ -162,7 +232,7 @@ class SharedWiredLink(WiredLink):
         if trip.tx not in self._live:
             return
         self._count_airtime(trip)
-        trip.flow = None
+        trip.flow, trip.sent_bits = None, self._bits(trip)
         wait_ns = trip.route.hop_ns[trip.stage - 1] if trip.stage <= len(trip.route.hop_ns) else 0
         self.env.after(wait_ns, self._arrived_at_next, trip)
 
@@ -197,14 +267,15 @@ class SharedWiredLink(WiredLink):
         trip = self._live.pop(tx, None)
         if trip is None:
             return
-        flow, share = trip.flow, 1.0
+        flow, bits = trip.flow, self._bits(trip)
+        share = trip.sent_bits / bits if bits else 1.0
         if flow is not None:
             if trip.stage == len(flow.path):  # else it has left its sender
-                share = self._service.served(flow)
+                share += self._service.served(flow) * (flow.bits / bits)
             self._count_airtime(trip)
             self._service.drop(flow)
         attempts = math.ceil(trip.attempts * share)
-        self._finish(trip, cause, attempts, None, self._bits(trip) * share)
+        self._finish(trip, cause, attempts, None, bits * share)
 
     def switched(self, node: int, on: bool) -> None:
         if not on:

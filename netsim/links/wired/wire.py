@@ -26,6 +26,7 @@ from netsim.links.link import (
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.latencies import LatencyMatrix
+from netsim.links.wired.slow_start import SlowStart
 from netsim.recording.recorder import Recorder
 from netsim.registry import Count, Fraction, Index, NonNegative, Positive, Table, choice
 from netsim.rng import Streams
@@ -50,6 +51,9 @@ class Wire(Table):
     lost, `bursts` loses them in bursts instead; `packet_payload_bytes` cuts messages into packets
     (absent: a message is one packet), each behind a header of `packet_header_bytes`; `arq` says
     what happens to lost packets.
+
+    With `slow_start` messages start slowly, as over TCP; without it they have their share of the
+    wires from the first bit, as over connections that are open and busy.
     """
 
     latency_s: NonNegative = 0.0
@@ -66,6 +70,7 @@ class Wire(Table):
     bursts: Bursts | None = None
     packet_payload_bytes: Count | None = None
     packet_header_bytes: Index = 0
+    slow_start: SlowStart | None = None
     ttl_s: Positive | None = None
     acknowledged: bool = True
     control_bits: Count = 256
@@ -75,6 +80,14 @@ class Wire(Table):
     def _one_rule_of_loss(self) -> Self:
         if self.loss and self.bursts is not None:
             raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
+        return self
+
+    @model_validator(mode="after")
+    def _windows_cross_all_bottlenecks(self) -> Self:
+        if self.slow_start is not None and self.forwarding == "stored":
+            raise ValueError(
+                'slow_start is of connections from end to end: it needs forwarding = "pipelined"'
+            )
         return self
 
 
