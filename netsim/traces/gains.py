@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from netsim.units import to_ns
 
+_ALIKE_DB = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class Gains:
@@ -43,7 +45,7 @@ class Gains:
         step_s: float | None = None,
         faded: bool = False,
     ) -> "Gains":
-        """Gains at times in seconds; a matrix that repeats the one before is left out.
+        """Gains at times in seconds; a matrix like the one before, to 1e-4 dB, is left out.
 
         Parameters
         ----------
@@ -59,8 +61,10 @@ class Gains:
         starts = [to_ns(t) for t in t_s.tolist()]
         period_ns = 2 * starts[-1] - starts[-2] if repeats and len(starts) > 1 else None
         if step_s is None and len(starts) > 1:
-            changes = np.any(gain_db[1:] != gain_db[:-1], axis=(1, 2))
-            kept = [0, *(np.flatnonzero(changes) + 1).tolist()]
+            kept = [0]
+            for k in range(1, len(starts)):
+                if not np.allclose(gain_db[k], gain_db[kept[-1]], rtol=0.0, atol=_ALIKE_DB):
+                    kept.append(k)
             starts, gain_db = [starts[k] for k in kept], gain_db[kept]
         step_ns = None if step_s is None or len(starts) == 1 else max(1, to_ns(step_s))
         return Gains(starts, gain_db, period_ns, step_ns, faded)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.io
 
-from netsim import world
+from netsim import engine, world
 from netsim.channels.path_loss.deepmimo import DeepMimoGains
+from netsim.channels.path_loss.free_space import FreeSpace
 from netsim.channels.path_loss.sionna_rt import RayTracedGains
 from netsim.errors import DataError, ScenarioError
-from netsim.scenario import from_dict
+from netsim.scenario import from_dict, load
 from netsim.traces.gains import power_gain
 
 CARRIER_HZ, BAND_HZ = 3.5e9, 20e6
@@ -189,3 +190,29 @@ def test_traced_fading_beside_fading_is_refused(write):
     tables = TABLES | {"radio": {"path_loss": loss, "carrier_hz": CARRIER_HZ}}
     with pytest.raises(ScenarioError, match=r'\[radio.fading\] kind = "rayleigh": path_loss "sio'):
         world.build(from_dict(tables))
+
+
+def test_the_shipped_scene_plays_and_is_the_same_both_ways():
+    """Ten devices in Sionna RT's street canyon: free space less 3 dB to more in sight."""
+    built = world.build(load("ray_traced", ["horizon_s=20"]))
+    means, places = built.budget.mean_snr, built.positions_m
+    assert means.pairs_left_out == 5
+    assert not means.moving
+    for i, j in ((0, 1), (0, 2), (0, 3)):  # in sight of each other
+        gain_db = 10 * math.log10(means.pair(i, j, 0)) - 5.0 + built.scenario.radio.noise_dbm
+        free_db = -FreeSpace().loss_db(math.dist(places[i], places[j]), CARRIER_HZ)
+        assert free_db - 1.0 < gain_db < free_db + 3.0
+        assert means.pair(j, i, 0) == pytest.approx(means.pair(i, j, 0), rel=0.01)
+    messages = engine.play(built, built.scenario.algorithm[0])["messages"]
+    assert 0 < messages["lost"] < messages["sent"]
+    assert messages["delivered"] > 0
+
+
+def test_the_shipped_scene_fades_as_it_was_traced():
+    sets = ["radio.path_loss.gain=faded", "radio.fading.kind=none", "radio.path_loss.after=loop"]
+    means = world.build(load("ray_traced", sets)).budget.mean_snr
+    assert means.moving
+    assert means.holds_until_ns(0, 1, 0) == 5_000_000
+    values = [means.pair(1, 2, k * 5_000_000) for k in range(40)]
+    assert len(set(values)) == 20
+    assert values[20:] == values[:20]
