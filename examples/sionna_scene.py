@@ -4,8 +4,10 @@
     python examples/sionna_scene.py --scene simple_street_canyon --nodes 8 --out canyon
 
 writes `canyon.npz` (paths of every pair, as `Paths.cir()` gives them) and `canyon_nodes.toml` (the
-devices' places, for the scenario's [nodes]). It needs Sionna RT 2.x, and on a machine without an
-NVIDIA GPU the library libLLVM, which Mitsuba compiles with; netsim itself needs neither.
+devices' places, for the scenario's [nodes]). It needs Sionna RT 2.x (run with 2.2.0), and on a
+machine without an NVIDIA GPU the library libLLVM, with which Dr.Jit compiles: a recent one, named
+by DRJIT_LIBLLVM_PATH (those of LLVM 14 and 15 end with "Cannot select: fmaximum", 22 works). netsim
+itself needs neither.
 
 Devices stand in the open, 1.5 m above ground, at places drawn by the seed within `--radius` of the
 scene's centre; they walk at `--speed` in directions drawn likewise. `--times` samples, `--interval`
