@@ -244,6 +244,31 @@ def compare(
         terminal.out().print(table(folders, csv, target))
 
 
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    wanted: Annotated[
+        str,
+        typer.Option("--as", metavar="FORMAT", help="gains, bonnmotion, ns2, sumo, per-table, ..."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What to write \\[NAME and an ending].")
+    ] = None,
+    step: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
+    ] = 1.0,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write where the nodes of a run were and what linked them, for other programs."""
+    with terminal.reported(debug):
+        from netsim.console import exporting
+
+        path = exporting.export(run, wanted, out, step, algorithms, data)
+        terminal.out().print(f"wrote {path}", markup=False)
+
+
 def _more(
     seed: int | None = None, device: str | None = None, data: Path | None = None
 ) -> list[str]:

@@ -52,10 +52,14 @@ def environment(world: World, learning: Learning, discovery: str) -> dict[str, A
 def _assumptions(world: World) -> list[str]:
     """What the models of the links assume that a reader of the results has to know."""
     radio = world.scenario.radio
-    if radio is None or world.budget is None or world.positions_m is None:
+    if radio is None or world.budget is None:
         return []
-    found = [] if radio.path_loss.assumes is None else [radio.path_loss.assumes]
-    if world.budget.mean_snr.pairs_left_out:
+    by_distance = world.positions_m is not None
+    found = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
+    left_out = world.budget.mean_snr.pairs_left_out
+    if left_out and world.budget.range_m is None:
+        found.append(f"{left_out} pairs never hear each other: path_loss states no gain for them")
+    elif left_out:
         found.append(
             f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
             "be decoded less than once in a million times"

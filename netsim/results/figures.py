@@ -5,7 +5,8 @@
 - `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread;
 - `weights.png`: the collaboration weights at the end, who listens to whom;
 - `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
-- `reached.png`: messages delivered, and delivered share of those sent, by pair.
+- `reached.png`: messages delivered, and delivered share of those sent, by pair;
+- `map.png`: where nodes are, and the links between them.
 
 `draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
 drawn.
@@ -21,7 +22,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from netsim.recording.parquet_parts import Rows, part_files, read
-from netsim.results import graph_figure, heatmaps, plot_style
+from netsim.results import graph_figure, heatmaps, node_map, plot_style
 from netsim.results import metrics as measured
 from netsim.results.summary import labels, load
 
@@ -103,10 +104,12 @@ def draw(folder: Path) -> list[Path]:
                     made.append(plot_style.save(figure, folder / "figures" / name))
         for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
             made.append(plot_style.save(figure, folder / "figures" / name))
-        figure = graph_figure.draw(folder, _title(run.summary))
-        if figure is not None:
-            name = "weights_by_shared_classes.png"
-            made.append(plot_style.save(figure, folder / "figures" / name))
+        for name, picture in (
+            ("weights_by_shared_classes.png", graph_figure.draw(folder, _title(run.summary))),
+            ("map.png", node_map.draw(folder, _title(run.summary))),
+        ):
+            if picture is not None:
+                made.append(plot_style.save(picture, folder / "figures" / name))
     return made
 
 

@@ -36,7 +36,8 @@ class Geometric(Topology):
             )
         if radius_m is None:
             raise ScenarioError(
-                '[topology] kind = "geometric": without a [radio] there is no range; set radius_m'
+                '[topology] kind = "geometric": without a [radio], or where path_loss '
+                "states every pair, there is no range; set radius_m"
             )
         if self.wrap_m is not None:
             places = places % self.wrap_m

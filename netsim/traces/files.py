@@ -9,6 +9,9 @@ from pathlib import Path
 from netsim.errors import DataError
 from netsim.registry import did_you_mean
 
+MOST_BYTES = 1 << 29
+"""A file may hold so much once it is unpacked; more is refused before it is read."""
+
 _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
 
 
@@ -56,23 +59,35 @@ def read_text(
     Raises
     ------
     DataError
-        If it isn't there, can't be unpacked, or is not text.
+        If it isn't there, can't be unpacked, is too large, or is not text.
     """
-    where = f'[{table}] {key} = "{path}"'
-    found = _locate(path, folder, where)
+    where, found = located(path, folder, table, key)
     try:
-        content = found.read_bytes()
         if found.suffix == ".gz":
-            content = gzip.decompress(content)
+            with gzip.open(found) as packed:
+                content = packed.read(MOST_BYTES + 1)
         elif found.suffix == ".zip":
             where, content = _from_zip(found, member, where, table)
-        elif member is not None:
+        else:
+            with found.open("rb") as plain:
+                content = plain.read(MOST_BYTES + 1)
+        require_fitting(where, len(content))
+        if member is not None and found.suffix != ".zip":
             raise DataError(f'[{table}] member = "{member}": {path} is not a .zip; leave it out')
         return Text(where, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise DataError(f"{where}: can't be read ({error}); fetch the file again") from error
+
+
+def require_fitting(where: str, size: int) -> None:
+    """Raise DataError if a file, whose errors begin with `where`, unpacks to too many bytes."""
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{where}: holds more than {MOST_BYTES >> 20} MiB; cut it down to the time and the "
+            "nodes that are played"
+        )
 
 
 def spelt_out(path: str) -> Path:
@@ -91,12 +106,34 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def _locate(path: str, folder: Path | None, where: str) -> Path:
-    given = spelt_out(path)
+def located(path: str, folder: Path | None, table: str, key: str = "path") -> tuple[str, Path]:
+    """Find a file named in a scenario.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the working folder, else to the data folder.
+    folder : Path or None
+        The data folder.
+    table, key : str
+        Where the scenario names it, for errors.
+
+    Returns
+    -------
+    where : str
+        `[table] key = "path"`: the beginning of errors about it.
+    found : Path
+
+    Raises
+    ------
+    DataError
+        If it isn't there.
+    """
+    where, given = f'[{table}] {key} = "{path}"', spelt_out(path)
     places = [given] if folder is None or given.is_absolute() else [given, folder / given]
     for place in places:
         if is_file(place):
-            return place
+            return where, place
     looked = ", ".join(str(place) for place in places)
     remedy = _HOW_TO_POINT if folder is None else "check the name"
     raise DataError(f"{where}: no such file; looked for {looked}; {remedy}")
@@ -121,6 +158,7 @@ def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[
                 f'[{table}] member = "{wanted}": {len(fitting)} of the {len(names)} files in '
                 f"{found.name} have this name{several}" + did_you_mean(wanted, [*short, *names])
             )
+        require_fitting(where, packed.getinfo(fitting[0]).file_size)
         return f"{where}, {fitting[0]}", packed.read(fitting[0])
 
 

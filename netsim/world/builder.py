@@ -135,7 +135,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
 
     # what links them
     wiring = wires(scenario, roles, streams, folder)
-    radio = radios(scenario, positions_m, streams, track)
+    radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
     site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers)

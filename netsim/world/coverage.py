@@ -78,9 +78,10 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
         rate_bps = rate.bits_per_s(snr, radio.bandwidth_hz)
         if rate_bps <= 0:
             return 0.0
+        of_rate = rule.at_rate(rate_bps)
         own = rate.needed_snr(rate_bps, radio.bandwidth_hz) if rule.per_rate else None
         combined = snr * (radio.arq.limit or 1) if radio.arq.combines else snr
-        return float(1.0 - rule.probability(combined, bits, threshold if own is None else own))
+        return float(1.0 - of_rate.probability(combined, bits, threshold if own is None else own))
 
     found = np.array([decoded(db_to_linear(snr_db)) for snr_db in _SNR_DB])
     found[linear_to_db(threshold) <= _SNR_DB] = 1.0

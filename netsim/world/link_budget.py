@@ -1,14 +1,18 @@
 """Transmit powers, the threshold and each link's mean SNR, calibrated if a scenario asks for it."""
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.given_snr import GivenMeanSnr
 from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
+from netsim.traces.gains import Gains
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 from netsim.world import calibration, coverage
 
@@ -19,6 +23,7 @@ def open_budget(
     given_dbm: tuple[float | None, ...],
     streams: Streams,
     track: Track | None,
+    folder: Path | None = None,
 ) -> tuple[LinkBudget, float, tuple[float, ...]]:
     """Link budget, calibrated if the scenario says how many nodes are to be reachable.
 
@@ -33,6 +38,8 @@ def open_budget(
     streams : Streams
     track : Track or None
         How nodes move.
+    folder : Path or None
+        The data folder, where gains may lie.
 
     Returns
     -------
@@ -41,10 +48,14 @@ def open_budget(
     Raises
     ------
     ScenarioError
-        If no radio makes so many nodes reachable, or shadowing lacks its decorrelation distance.
+        If no radio makes so many nodes reachable, shadowing lacks its decorrelation distance, or
+        a file of gains is not what it should be.
     """
     radio, nodes = scenario.radio, scenario.nodes
     assert radio is not None
+    gains = radio.path_loss.link_gains(nodes.count, radio.carrier_hz, radio.bandwidth_hz, folder)
+    if gains is not None:
+        _require_gains_alone(scenario, gains)
     threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
     if radio.reachable is not None:
         if not radio.reachable < nodes.count - 1:
@@ -67,12 +78,42 @@ def open_budget(
                 base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
     powers = tuple(base_dbm if p is None else p for p in given_dbm)
     watts, threshold = tuple(dbm_to_w(p) for p in powers), db_to_linear(threshold_db)
+    if gains is not None:
+        given = GivenMeanSnr(radio, powers, gains)
+        return LinkBudget(given, threshold, watts), threshold_db, powers
     if positions is None:
         alike = IidMeanSnr(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
         return LinkBudget(alike, threshold, watts), threshold_db, powers
     range_m = coverage.range_m(radio, max(powers), threshold)
     means = PlacedMeanSnr(radio, powers, positions, streams, range_m, track)
     return LinkBudget(means, threshold, watts, range_m), threshold_db, powers
+
+
+def _require_gains_alone(scenario: Scenario, gains: Gains) -> None:
+    """Raise ScenarioError for what would be counted twice beside gains of a file, or needs a law.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    radio = scenario.radio
+    assert radio is not None
+    told = f'path_loss "{radio.path_loss.kind}"'
+    if radio.reachable is not None:
+        raise ScenarioError(
+            f"[radio] reachable = {radio.reachable:g}: {told} states every link, so there is "
+            "nothing to calibrate by distance; set threshold_db or tx_power_dbm yourself"
+        )
+    if radio.shadowing.drawn:
+        raise ScenarioError(
+            f'[radio.shadowing] kind = "{radio.shadowing.kind}": {told} holds it '
+            'already; set "none"'
+        )
+    if gains.faded and radio.fading.kind != "none":
+        raise ScenarioError(
+            f'[radio.fading] kind = "{radio.fading.kind}": {told} with gain = "faded" holds it '
+            'already; set "none"'
+        )
 
 
 def _gap_db(scenario: Scenario) -> float:

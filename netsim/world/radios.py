@@ -1,5 +1,6 @@
 """The radios of a scenario: their link budget, and when they are awake."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -7,9 +8,11 @@ from numpy.typing import NDArray
 
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
+from netsim.units import db_to_linear
 from netsim.world.link_budget import open_budget
 
 
@@ -39,6 +42,7 @@ def radios(
     positions_m: NDArray[np.float64] | None,
     streams: Streams,
     track: Track | None,
+    folder: Path | None,
 ) -> Radios:
     """The radios of all nodes.
 
@@ -50,16 +54,33 @@ def radios(
     streams : Streams
     track : Track or None
         How nodes move.
+    folder : Path or None
+        The data folder, where files that the radio names may lie.
 
     Raises
     ------
     ScenarioError
-        If the radio needs places and nodes have none, or can't be calibrated as asked.
+        If the radio needs places and nodes have none, can't be calibrated as asked, or a file that
+        it names is not what it should be.
     """
     if scenario.radio is None:
         return Radios()
     if positions_m is None:
         scenario.radio.do_without_places()
+    scenario.radio.fading.open_file(folder)
+    scenario.radio.packet_error.open_file(folder)
+    _require_rates(scenario.radio)
     awake = rhythms(scenario.per_node("sleep"), streams)
     given_dbm = scenario.nodes.of_groups("tx_power_dbm")
-    return Radios(*open_budget(scenario, positions_m, given_dbm, streams, track), awake)
+    budget = open_budget(scenario, positions_m, given_dbm, streams, track, folder)
+    return Radios(*budget, awake)
+
+
+def _require_rates(radio: Radio) -> None:
+    """Raise DataError if the rate model uses a rate that a table of packet errors lacks."""
+    if not radio.packet_error.by_rate:
+        return
+    for snr_db in np.arange(-60.0, 80.0, 0.1).tolist():
+        rate_bps = radio.rate.bits_per_s(db_to_linear(snr_db), radio.bandwidth_hz)
+        if rate_bps > 0:
+            radio.packet_error.at_rate(rate_bps)

@@ -89,6 +89,8 @@ def test_gain_by_stream_is_reciprocal_and_independent_of_the_order_of_questions(
 
 def test_every_fading_model_can_be_held_for_an_exchange():
     for model in family("netsim.channels.fading").values():
+        if "path" in model.model_fields:  # a trace has a time of its own
+            continue
         fading = model(hold="exchange", coherence_s=0.02)
         assert (fading.hold, fading.coherence_s) == ("exchange", 0.02)
 

@@ -72,7 +72,7 @@ def test_packet_error_over_rayleigh_is_close_to_its_waterfall_form(mean_snr_db, 
     assert got == pytest.approx(1.0 - math.exp(-w0 / mean_snr), rel=1.2 * error)
 
 
-@pytest.mark.parametrize("name", sorted(family("netsim.channels.packet_error")))
+@pytest.mark.parametrize("name", sorted({*family("netsim.channels.packet_error")} - {"table"}))
 def test_every_rule_gives_a_probability_that_falls_with_snr(name):
     model = family("netsim.channels.packet_error")[name]
     rule = model(**({"loss": 0.1} if "loss" in model.model_fields else {}))

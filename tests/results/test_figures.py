@@ -106,3 +106,27 @@ def test_traffic_counts_pairs(tmp_path):
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="not the folder of a finished run"):
         figures.draw(tmp_path)
+
+
+def test_the_map_has_places_links_and_walls(tmp_path, written):
+    """Three nodes on a street; the file of the path loss knows one house."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from netsim.results import node_map
+
+    written(tmp_path / "a", nodes=3)
+    places = {"node": [0, 1, 2], "x_m": [0.0, 30.0, 60.0], "y_m": [0.0, 5.0, 0.0]}
+    pq.write_table(pa.table(places), tmp_path / "a" / "nodes.parquet")
+    assert node_map.outlines(tmp_path / "a") is None
+    house = [[10, 10], [20, 10], [20, 20], [np.nan, np.nan]]
+    np.savez(tmp_path / "scene.npz", outline_m=np.array(house))
+    (tmp_path / "a" / "scenario.toml").write_text(
+        f"[radio.path_loss]\npath = '{tmp_path / 'scene.npz'}'\n"
+    )
+    assert node_map.outlines(tmp_path / "a").shape == (4, 2)
+    figure = node_map.draw(tmp_path / "a", "street")
+    panel = figure.axes[0]
+    assert len(panel.patches) == 1
+    assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]
+    assert "map.png" in names(figures.draw(tmp_path / "a"))

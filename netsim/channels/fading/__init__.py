@@ -18,6 +18,7 @@ steps of 0.05 / fD.
 
 import math
 from abc import abstractmethod
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -90,6 +91,15 @@ class Fading(Component):
                 )
         return self
 
+    def open_file(self, folder: Path | None) -> None:
+        """Read the file that the model is made of, if it is; it lies there, or in `folder`."""
+        return
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the gain is `gain_at` of tones and time, not one draw a block."""
+        return self.process == "sum_of_sinusoids"
+
     def doppler(self, carrier_hz: float) -> float | None:
         """Largest Doppler shift fD [Hz]; None if the scenario states none."""
         if self.speed_m_per_s is not None:
@@ -130,16 +140,16 @@ class Fading(Component):
         return 2 * self.tones + 2
 
     def gain_at(
-        self, u: NDArray[np.float64], doppler_hz: float, times_s: NDArray[np.float64]
+        self, u: NDArray[np.float64], doppler_hz: float | None, times_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Power gain as a function of time: |h(t)|^2, see `amplitude_at`.
+        """Power gain as a function of time: |h(t)|^2, see `amplitude_at`; where `continuous`.
 
         Parameters
         ----------
         u : (pairs, tone_draws) array
             Uniform in [0, 1).
-        doppler_hz : float
-            fD [Hz].
+        doppler_hz : float or None
+            fD [Hz]; None where the scenario states none, for models that don't need it.
         times_s : (times,) array
             In s.
 
@@ -148,6 +158,7 @@ class Fading(Component):
         (pairs, times) array
             Of mean 1.
         """
+        assert doppler_hz is not None
         h = self.amplitude_at(u, doppler_hz, times_s)
         gain: NDArray[np.float64] = h.real**2 + h.imag**2
         return gain

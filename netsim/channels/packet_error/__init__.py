@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from pathlib import Path
 from typing import ClassVar
 
 from netsim.registry import Component
@@ -12,6 +13,17 @@ class PacketError(Component):
 
     per_rate: ClassVar[bool] = False
     """Whether the threshold that it is told is that of the rate in use."""
+
+    by_rate: ClassVar[bool] = False
+    """Whether it is another rule at another rate: then `at_rate` comes first."""
+
+    def open_file(self, folder: Path | None) -> None:
+        """Read the file that the rule is made of, if it is; it lies there, or in `folder`."""
+        return
+
+    def at_rate(self, rate_bps: float) -> "PacketError":
+        """The rule for attempts at one rate [bit/s]."""
+        return self
 
     @abstractmethod
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:

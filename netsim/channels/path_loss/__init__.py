@@ -1,10 +1,12 @@
 """One path_loss model a file; the file's name is its `kind` in a scenario."""
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from netsim.channels import Real
 from netsim.registry import Component
+from netsim.traces.gains import Gains
 
 NEAREST_M = 1.0
 """Shorter distances count as this one: the far-field formulas diverge at zero."""
@@ -40,6 +42,27 @@ class PathLoss(Component):
     @property
     def power_law(self) -> float | None:
         """Exponent n of a loss of 10 n log10(distance) + constant; None: of another form."""
+        return None
+
+    def link_gains(
+        self, nodes: int, carrier_hz: float, bandwidth_hz: float, folder: Path | None
+    ) -> Gains | None:
+        """The gain of each link where a file states it; None: the loss is one of distance.
+
+        Parameters
+        ----------
+        nodes : int
+            How many there are.
+        carrier_hz, bandwidth_hz : float
+            The radio's [Hz].
+        folder : Path or None
+            The data folder, where the file may lie.
+
+        Raises
+        ------
+        DataError
+            If the file is not there or not what it should be.
+        """
         return None
 
     @abstractmethod

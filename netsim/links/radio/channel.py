@@ -52,10 +52,10 @@ class RadioChannel:
         self._fades_in_time = not self._per_exchange and fading.kind != "none"
         self._constant = not (self._fades_in_time or budget.mean_snr.moving)
         self._doppler_hz = fading.doppler(radio.carrier_hz)
-        self._sinusoids = fading.process == "sum_of_sinusoids"
+        self._continuous = fading.continuous
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         # A pair talks several times while its fade lasts: request, reply, broadcast.
-        draw = self._sample if self._sinusoids else self._draw_gain
+        draw = self._sample if self._continuous else self._draw_gain
         self._gain = lru_cache(maxsize=4096)(draw)
         self._run = lru_cache(maxsize=512)(self._samples)
 
@@ -113,6 +113,8 @@ class RadioChannel:
         float
         """
         rule, threshold = self._radio.packet_error, self._budget.threshold
+        if rule.by_rate:
+            rule = rule.at_rate(self.rate_bps(snr) if rate_bps is None else rate_bps)
         if rule.per_rate and rate_bps is not None:
             own = self._radio.rate.needed_snr(rate_bps, self._radio.bandwidth_hz)
             threshold = threshold if own is None else own
@@ -279,7 +281,7 @@ class RadioChannel:
 
     def _fades(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
         low, high = np.minimum(src, others), np.maximum(src, others)
-        if self._sinusoids:
+        if self._continuous:
             return self._sums(low, high, np.array([time_ns // self._coherence_ns])).ravel()
         keys = np.array(self._fade_keys(src, others, time_ns))
         u = self._streams.uniform_array("fading", low, high, *keys.T)

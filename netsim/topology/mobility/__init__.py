@@ -7,7 +7,7 @@ for, it is the same.
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,14 @@ class Track(Protocol):
 
     def at(self, nodes: Sequence[int], time_ns: int) -> NDArray[np.float64]:
         """Positions [m] of some nodes at one instant; shape (len(nodes), 2)."""
+
+
+@runtime_checkable
+class StraightTrack(Track, Protocol):
+    """Trajectories that are made of straight legs, each at a constant speed."""
+
+    def knots(self, node: int, until_ns: int) -> list[tuple[int, float, float]]:
+        """Where a node turns: (time [ns], x [m], y [m]), the last at `until_ns`."""
 
 
 class Mobility(Component):

@@ -34,6 +34,14 @@ class Ways:
             found[row] = self._place(node, time_ns)
         return found
 
+    def knots(self, node: int, until_ns: int) -> list[Knot]:
+        """When a node is where, up to an instant: all its turns before, and where it is then."""
+        x, y = self._place(node, until_ns)
+        times, places = self._times[node], self._places[node]
+        before = bisect_right(times, until_ns - 1)
+        found = [(t, *place) for t, place in zip(times[:before], places, strict=False)]
+        return [*found, (until_ns, x, y)]
+
     def _place(self, node: int, time_ns: int) -> tuple[float, float]:
         times, places = self._times[node], self._places[node]
         while times[-1] <= time_ns:

@@ -1,0 +1,75 @@
+"""The command `netsim export`: what a run was played on, for other programs."""
+
+import os
+from pathlib import Path
+
+from netsim.engine.runner import DATA_VARIABLE
+from netsim.errors import ScenarioError
+from netsim.results import exports
+from netsim.results.summary import run_folders
+from netsim.rng import Streams
+from netsim.scenario import load
+from netsim.traces.files import spelt_out
+from netsim.units import to_ns
+from netsim.world.placement import placed
+from netsim.world.radios import radios
+
+
+def export(
+    run: Path,
+    wanted: str,
+    out: Path | None,
+    step_s: float,
+    algorithms: Path | None,
+    data: Path | None,
+) -> Path:
+    """Write where the nodes of a run were and what linked them.
+
+    Parameters
+    ----------
+    run : Path
+        A run folder, or that of several algorithms: they share one world.
+    wanted : str
+        The format.
+    out : Path or None
+        The file; None: the scenario's name and the format's ending, in the working folder.
+    step_s : float
+        Time between samples [s].
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    data : Path or None
+        The data folder; None: the scenario's, else `NETSIM_DATA`.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a run folder, there is no such format, or the run has not what it holds.
+    """
+    if not step_s >= 1e-9:
+        raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
+    folder = run_folders(run)[0]
+    scenario = load(str(folder / "scenario.toml"), (), algorithms)
+    elsewhere = os.environ.get(DATA_VARIABLE)
+    lies = data or scenario.data.path or elsewhere
+    data_folder = None if lies is None else spelt_out(str(lies))
+    streams = Streams(scenario.seed)
+    positions_m, track = placed(scenario, streams, data_folder)
+    on_air = radios(scenario, positions_m, streams, track, data_folder)
+    layout = exports.Layout(
+        name=scenario.name,
+        nodes=scenario.nodes.count,
+        horizon_ns=to_ns(scenario.horizon_s),
+        step_ns=to_ns(step_s),
+        positions_m=positions_m,
+        track=track,
+        radio=scenario.radio,
+        budget=on_air.budget,
+        tx_power_dbm=on_air.tx_power_dbm,
+        streams=streams,
+    )
+    return exports.write(layout, wanted, out)

@@ -1,0 +1,186 @@
+"""What a run was played on, in the formats of other programs; one format a file, by its name.
+
+A module states `SUFFIX`, the end of its files' names, and `write(layout, path)`. Each format is one
+that a scenario can name, too, so that what is written here can be played again.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.table import Radio
+from netsim.registry import did_you_mean
+from netsim.rng import Streams
+from netsim.topology.mobility import StraightTrack, Track
+
+_MOST_BYTES = 1 << 29
+"""A file of gains may hold so much: what a scenario reads."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Layout:
+    """Where the nodes of a run are, and what links them.
+
+    Attributes
+    ----------
+    name : str
+        Of the scenario.
+    nodes : int
+    horizon_ns : int
+        How long the run lasts.
+    step_ns : int
+        Time between samples, in formats that sample.
+    positions_m : (N, 2) float64 or None
+        At the start; None where nodes have no places.
+    track : Track or None
+        How they move; None: nobody does.
+    radio : Radio or None
+    budget : LinkBudget or None
+    tx_power_dbm : tuple of float
+        One a node; empty without a radio.
+    streams : Streams
+        The randomness of the run.
+    """
+
+    name: str
+    nodes: int
+    horizon_ns: int
+    step_ns: int
+    positions_m: NDArray[np.float64] | None
+    track: Track | None
+    radio: Radio | None
+    budget: LinkBudget | None
+    tx_power_dbm: tuple[float, ...]
+    streams: Streams
+
+    def samples_ns(self) -> range:
+        """Times at which formats that sample do so: 0, the step, twice the step, ..."""
+        return range(0, self.horizon_ns + 1, self.step_ns)
+
+    def knots(self) -> Iterator[list[tuple[int, float, float]]]:
+        """The way of each node up to the horizon, as (time [ns], x [m], y [m]).
+
+        It is exact where it is made of straight legs, else sampled.
+
+        Raises
+        ------
+        ScenarioError
+            If nodes have no places.
+        """
+        if self.positions_m is None:
+            raise ScenarioError(
+                f"{self.name}: nodes have no places, and this format is one of places"
+            )
+        for node in range(self.nodes):
+            if self.track is None:
+                x, y = self.positions_m[node].tolist()
+                yield [(0, x, y)]
+            elif isinstance(self.track, StraightTrack):
+                turns = self.track.knots(node, self.horizon_ns)
+                yield [(t, float(x), float(y)) for t, x, y in turns]
+            else:
+                places = [(t, self.track.at([node], t)[0]) for t in self.samples_ns()]
+                yield [(t, float(x), float(y)) for t, (x, y) in places]
+
+    def on_air(self) -> tuple[Radio, LinkBudget]:
+        """The radio and its link budget.
+
+        Raises
+        ------
+        ScenarioError
+            If the run has none.
+        """
+        if self.radio is None or self.budget is None:
+            raise ScenarioError(f"{self.name}: has no [radio], and this format is one of radios")
+        return self.radio, self.budget
+
+
+def formats() -> dict[str, ModuleType]:
+    """Every format by name, in alphabetical order."""
+    found = sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name[0] != "_")
+    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in found}
+
+
+def write(layout: Layout, wanted: str, path: Path | None) -> Path:
+    """Write one format.
+
+    Parameters
+    ----------
+    layout : Layout
+    wanted : str
+        The format's name.
+    path : Path or None
+        None: NAME and the format's ending, in the working folder.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such format, the run has not what it holds, or the file is there already.
+    """
+    known = formats()
+    module = known.get(wanted.replace("_", "-"))
+    if module is None:
+        raise ScenarioError(
+            f"--as {wanted}: no such format; there are {', '.join(known)}"
+            + did_you_mean(wanted, known)
+        )
+    path = Path(f"{layout.name}{module.SUFFIX}") if path is None else path
+    if path.exists():
+        raise ScenarioError(f"--out {path}: is there already; name another file")
+    try:
+        module.write(layout, path)
+    except OSError as error:
+        raise ScenarioError(f"--out {path}: can't be written: {error.strerror}") from error
+    return path
+
+
+def seconds(time_ns: int) -> str:
+    """A time in s that reads back as the same nanosecond."""
+    return repr(time_ns / 1e9)
+
+
+def sampled_gains(layout: Layout) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean gain of every link over time: path loss and shadowing, without fading.
+
+    Returns
+    -------
+    t_s : (T,) float64
+        0 alone where nothing changes.
+    gain_db : (T, N, N) float64
+        From the row's node to the column's; -inf where nothing is heard, and on the diagonal.
+
+    Raises
+    ------
+    ScenarioError
+        If the run has no radio, or there are too many samples.
+    """
+    radio, budget = layout.on_air()
+    times = list(layout.samples_ns()) if budget.mean_snr.moving else [0]
+    n = layout.nodes
+    if 8 * len(times) * n * n > _MOST_BYTES:
+        raise ScenarioError(
+            f"{layout.name}: {len(times)} matrices of {n} x {n} gains are more than "
+            f"{_MOST_BYTES >> 20} MiB; sample less often with --step"
+        )
+    gain_db = np.full((len(times), n, n), -np.inf)
+    for k, time_ns in enumerate(times):
+        for src in range(n):
+            others = [dst for dst in range(n) if dst != src]
+            snr = budget.mean_snr.snr(src, others, time_ns)
+            with np.errstate(divide="ignore"):
+                gain_db[k, src, others] = 10.0 * np.log10(snr)
+        gain_db[k] += radio.noise_dbm - np.array(layout.tx_power_dbm)[:, None]
+    return np.array(times) / 1e9, gain_db

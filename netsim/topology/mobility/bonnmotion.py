@@ -1,0 +1,79 @@
+"""Movement files of BonnMotion (`.movements`, packed or not).
+
+One line a node, `t x y t x y ...`, or with three dimensions `t x y z t x y z ...`: the node is at
+(x, y) at time t, and in between goes straight at a constant speed. Times in s, places in m.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import FilePath
+from netsim.rng import Streams
+from netsim.topology.mobility import Mobility, Track
+from netsim.topology.mobility._from_file import Leg, ways
+from netsim.traces.files import Text, is_comment, number, read_text
+
+
+class BonnMotion(Mobility):
+    """Nodes as BonnMotion moves them: line k of the file is node k - 1.
+
+    Before its first time a node is where that says, after its last it stays; nodes beyond the last
+    line stay where they are placed, lines beyond the last node are left aside.
+
+    Attributes
+    ----------
+    path : str
+        The file; `.gz` is unpacked, as BonnMotion writes it.
+    dimensions : {2, 3}
+        How many coordinates a place has. Of three the height is left out: places of nodes are on
+        the ground.
+    """
+
+    kind: Literal["bonnmotion"] = "bonnmotion"
+    path: FilePath
+    dimensions: Literal[2, 3] = 2
+
+    def track(
+        self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
+    ) -> Track | None:
+        text = read_text(self.path, folder, "mobility")
+        found: list[list[Leg]] = []
+        for at, line in enumerate(text.content.splitlines(), start=1):
+            if len(found) == len(start_m):
+                break
+            if not is_comment(line):
+                found.append(self._legs(text, line.split(), at))
+        if not found:
+            raise text.wrong("holds no movement")
+        return ways(found, start_m)
+
+    def _legs(self, text: Text, words: list[str], at: int) -> list[Leg]:
+        width = 1 + self.dimensions
+        if len(words) % width:
+            raise text.wrong(
+                f"has {len(words)} numbers, no multiple of {width} (t and {self.dimensions} "
+                f"coordinates); for places in {5 - self.dimensions} dimensions set dimensions = "
+                f"{5 - self.dimensions}",
+                at,
+            )
+        found: list[Leg] = []
+        for first in range(0, len(words), width):
+            values = [number(word) for word in words[first : first + width]]
+            for k, value in enumerate(values):
+                if value is None or not np.isfinite(value):
+                    raise text.wrong(
+                        f'number {first + k + 1} is "{words[first + k]}", not a finite number', at
+                    )
+            t, x, y = (float(value) for value in values[:3] if value is not None)
+            if t < 0 or (found and t < found[-1][0]):
+                raise text.wrong(
+                    f"number {first + 1} is the time {t:g} s"
+                    + (f" after {found[-1][0]:g} s" if found else "")
+                    + f"; times must be at least 0 and not fall (dimensions = {self.dimensions})",
+                    at,
+                )
+            found.append((t, x, y))
+        return found

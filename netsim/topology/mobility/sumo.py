@@ -1,0 +1,46 @@
+"""Floating car data of SUMO, an XML file written by `sumo --fcd-output`.
+
+    <fcd-export><timestep time="0.00"><vehicle id="a" x="8.2" y="4.1" .../></timestep>...
+
+Vehicles and persons become nodes 0, 1, ... in order of appearance. Between two time steps they go
+straight. Before it appears a vehicle stands where it will appear, and after it has left where it
+was last; `[churn] kind = "sumo"` with the same file switches its node off meanwhile. Places in m:
+write them without `--fcd-output.geo`.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.registry import FilePath, NonNegative
+from netsim.rng import Streams
+from netsim.topology.mobility import Mobility, Track
+from netsim.topology.mobility._from_file import ways
+from netsim.traces.sumo_fcd import read_fcd
+
+
+class Sumo(Mobility):
+    """Nodes as SUMO's vehicles and persons drive and walk.
+
+    Those beyond the last node are left aside; nodes beyond the last of them stay where they are
+    placed.
+
+    Attributes
+    ----------
+    path : str
+        The file; `.gz` is unpacked.
+    start_s : float
+        Time of the file at which the run starts; what is before is left aside.
+    """
+
+    kind: Literal["sumo"] = "sumo"
+    path: FilePath
+    start_s: NonNegative = 0.0
+
+    def track(
+        self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
+    ) -> Track | None:
+        found = read_fcd(self.path, folder, "mobility", len(start_m), self.start_s)
+        return ways([mover.legs for mover in found.movers], start_m)

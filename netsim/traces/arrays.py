@@ -1,0 +1,143 @@
+"""Arrays from users' npz and MATLAB files, whose stated sizes are checked before they are read."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+from numpy.typing import NDArray
+
+from netsim.errors import DataError
+from netsim.registry import did_you_mean
+from netsim.traces.files import MOST_BYTES, located, require_fitting
+from netsim.traces.mat_sizes import require_sound
+
+NUMBERS = "fiu"
+"""Kinds of NumPy types that are real numbers."""
+
+
+class Arrays:
+    """The named arrays of one file.
+
+    Parameters
+    ----------
+    table, path, folder
+        See `netsim.traces.files.located`.
+
+    Raises
+    ------
+    DataError
+        Here and in every method: what is wrong with which member, and what is allowed.
+    """
+
+    def __init__(self, table: str, path: str, folder: Path | None) -> None:
+        self.where, self._path = located(path, folder, table)
+        self.matlab = self._path.suffix.lower() == ".mat"
+        try:
+            self.names = self._mat_names() if self.matlab else self._npz_names()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise DataError(
+                f"{self.where}: is no npz file ({error}); write it with numpy.savez_compressed"
+            ) from None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def wrong(self, what: str, name: str | None = None) -> DataError:
+        """An error, to be raised, that something is wrong with the file or one member of it."""
+        return DataError(f"{self.where}: {'' if name is None else f'member {name}: '}{what}")
+
+    def get(self, name: str, kinds: str = NUMBERS, ndims: Sequence[int] = ()) -> NDArray[Any]:
+        """One member.
+
+        Parameters
+        ----------
+        name : str
+        kinds : str
+            Which kinds of NumPy types are allowed.
+        ndims : sequence of int
+            How many axes are allowed; none: any number.
+
+        Returns
+        -------
+        ndarray
+            Without NaN unless it is of floating point.
+        """
+        if name not in self.names:
+            raise self.wrong(
+                f"has no member {name}; it has {', '.join(sorted(self.names)) or 'none'}"
+                + did_you_mean(name, self.names)
+            )
+        found = self._from_mat(name) if self.matlab else self._from_npz(name)
+        if found.dtype.kind not in kinds:
+            wanted = "complex numbers" if "c" in kinds else "numbers"
+            raise self.wrong(f"holds {found.dtype}, not {wanted}", name)
+        if ndims and found.ndim not in ndims:
+            allowed = " or ".join(map(str, ndims))
+            raise self.wrong(
+                f"has {found.ndim} axes, shape {found.shape}; it must have {allowed}", name
+            )
+        return found
+
+    def _npz_names(self) -> set[str]:
+        with zipfile.ZipFile(self._path) as packed:
+            return {name.removesuffix(".npy") for name in packed.namelist()}
+
+    def _from_npz(self, name: str) -> NDArray[Any]:
+        try:
+            with zipfile.ZipFile(self._path) as packed:
+                info = packed.getinfo(f"{name}.npy")
+                require_fitting(f"{self.where}: member {name}", info.file_size)
+                with packed.open(info) as member:
+                    return self._npy(name, member, info.file_size)
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
+            raise self.wrong(f"can't be read ({error}); write the file again", name) from None
+
+    def _npy(self, name: str, member: Any, size: int) -> NDArray[Any]:
+        """The array of one npy stream of `size` bytes; its header must agree with that."""
+        try:
+            version = np.lib.format.read_magic(member)
+            read_header = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            shape, by_columns, dtype = read_header(member)
+        except (ValueError, KeyError, EOFError) as error:
+            raise self.wrong(f"is no array of NumPy ({error})", name) from None
+        if dtype.hasobject:
+            raise self.wrong("holds Python objects, which are never loaded; save numbers", name)
+        count = 1
+        for axis in shape:  # Python's integers: a header's product may exceed 64 bits
+            count *= int(axis)
+        held = size - member.tell()
+        if count * dtype.itemsize != held:
+            raise self.wrong(
+                f"says shape {tuple(shape)} of {dtype}, {count * dtype.itemsize} bytes, and holds "
+                f"{held}; write the file again",
+                name,
+            )
+        flat = np.frombuffer(member.read(held), dtype=dtype)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+
+    def _mat_names(self) -> set[str]:
+        require_fitting(self.where, self._path.stat().st_size)
+        self._mat_bytes = self._path.read_bytes()
+        if self._mat_bytes[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in self._mat_bytes[:116]:
+            raise self.wrong("is a MATLAB file of version 7.3; save it with the option '-v7'")
+        problem = require_sound(self._mat_bytes, MOST_BYTES)
+        if problem is not None:
+            raise self.wrong(f"is no MATLAB file of version 5 to 7 ({problem}); save it with '-v7'")
+        return {name for name, _, _ in self._parsed(scipy.io.whosmat)}
+
+    def _from_mat(self, name: str) -> NDArray[Any]:
+        return np.asarray(self._parsed(scipy.io.loadmat, variable_names=[name])[name])
+
+    def _parsed(self, read: Any, **options: Any) -> Any:
+        try:
+            return read(io.BytesIO(self._mat_bytes), **options)
+        except Exception as error:  # SciPy raises of many kinds on a broken file
+            raise self.wrong(f"can't be read ({error}); save it with '-v7'") from None
