@@ -32,6 +32,7 @@ def test_the_scenario_plays(scenario_file: Path):
         assert engine.play(built, entry)["messages"]["delivered"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schedule", [{"schedule": "rounds"}, {"schedule": "poisson", "rate_hz": 0.2}]
 )

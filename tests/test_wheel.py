@@ -122,6 +122,7 @@ def test_the_wheel_installs_one_package_with_all_that_ships(wheel: Path):
     assert {"netsim/console/app.py", "netsim/py.typed", "netsim/backends/routes.toml"} <= names
 
 
+@pytest.mark.slow
 def test_the_wheel_built_from_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path):
     source = unpacked(build("sdist", ROOT, tmp_path), tmp_path)
     assert not list(source.rglob("_kernel.*"))
@@ -142,6 +143,7 @@ def source(tmp_path: Path) -> Path:
     return unpacked(build("sdist", ROOT, tmp_path), tmp_path)
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_kernel_compiled_once(source: Path, tmp_path: Path):
     (tmp_path / "compiler.py").write_text(COMPILER)
     works = {"NETSIM_NATIVE": "1", "CXX": f"{sys.executable} {tmp_path / 'compiler.py'}"}
@@ -162,6 +164,7 @@ def test_the_wheel_has_the_kernel_compiled_once(source: Path, tmp_path: Path):
     assert "without its native kernel: no-such-compiler" in said
 
 
+@pytest.mark.slow
 def test_a_wheel_for_another_platform_has_its_library(source: Path, tmp_path: Path):
     (tmp_path / "compiler.py").write_text(COMPILER)
     compiler = f"{sys.executable} {tmp_path / 'compiler.py'}"

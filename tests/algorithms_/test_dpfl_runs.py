@@ -383,6 +383,7 @@ def test_subscriptions_are_repeated_until_acknowledged(run):
     assert (last_asked <= first_answer.reindex(last_asked.index)).all()
 
 
+@pytest.mark.slow
 def test_a_slower_node_is_waited_for(run):
     groups = [{"name": "slow", "count": 1, "speed": 0.01}]
     simulation, log = run(

@@ -94,6 +94,7 @@ def test_a_ring_gives_every_node_the_same_mean_bit_for_bit(play, tmp_path):
     assert pieces.bits.sum() == ROUNDS * 2 * (NODES - 1) * 32 * ENCODER
 
 
+@pytest.mark.slow
 def test_a_ring_of_100_is_19800_messages_a_round(play, tmp_path):
     many = {"nodes": {"count": 100}, "data": {"kind": "digits", "validation": 0.25}}
     run = play({"kind": "meta_l2c"}, **(WORLD | many | {"horizon_s": 0.5}))
@@ -132,7 +133,7 @@ def test_without_rounds_nodes_average_their_neighbours_encoders(play, tmp_path):
     assert np.ptp(encoders(run), axis=0).max() < 1.0
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize(("schedule", "absent"), [
     ({"schedule": "rounds", "interval_s": 60.0, "deadline_s": 90.0}, "self"),
@@ -170,6 +171,7 @@ def test_an_update_is_added_once_where_clocks_differ(play, mixed):
     assert sum(i == 0 and len(ids) == 2 for i, ids in mixed) > 2 * together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_updates_older_than_max_age_are_not_mixed(play, mixed, kind):
     """Over links of 50 s all updates are late."""
@@ -181,6 +183,7 @@ def test_updates_older_than_max_age_are_not_mixed(play, mixed, kind):
     assert {len(ids) for _, ids in mixed} > {1, 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_what_misses_its_deadline_counts_in_the_next_round(play, mixed, kind):
     late = {
@@ -222,6 +225,7 @@ def weight_on_own_group(run, rounds):
     return np.mean(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_nodes_with_the_same_classes_find_each_other(play, tmp_path, kind):
     """The small case of Fig. 4: 15 nodes in groups of three."""

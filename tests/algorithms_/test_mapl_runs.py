@@ -369,6 +369,7 @@ def test_it_plays_over_links_that_lose_and_without_rounds(play, models, absent, 
     assert all(torch.isfinite(row).all() for row in models(run))
 
 
+@pytest.mark.slow
 def test_a_deadline_that_cuts_rounds_short_leaves_late_messages_to_the_next(play):
     run = play(
         MAPL | {"absent": "last"},
@@ -386,6 +387,7 @@ def test_timing_only_plays_with_every_edge_active():
     assert summary["messages"]["sent"] == swaps * NODES * (NODES - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "switch",
     [{"contrast": False}, {"uniformity": False}, {"similarity": False}, {"confidence": False},

@@ -112,6 +112,7 @@ def test_every_field_is_a_sentence(kind):
         assert 5 < len(value) < 400, name
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", in_rounds())
 def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **WORLD)
@@ -130,6 +131,7 @@ def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
         assert found == evaluated(bits, run, i)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", [m.kind for m in METHODS.values() if m.knows_servers])
 def test_bits_of_a_round_with_a_server(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **SERVER)

@@ -95,6 +95,7 @@ def test_parts_cover_a_minibatch_and_are_never_empty(samples, count):
     assert sum(map(len, cut_in)) == max(samples, count * min(2, samples))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", META)
 @pytest.mark.parametrize("backend", ["sequential", "stacked"])
 def test_models_that_normalise_batches_learn_their_statistics(play, backend, variant):

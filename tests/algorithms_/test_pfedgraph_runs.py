@@ -186,6 +186,7 @@ def compare(run, expected):
 ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 @pytest.mark.parametrize(
     ("params", "reading"),
@@ -221,6 +222,7 @@ def test_a_run_is_algorithm_1_round_by_round(play, place, params, reading):
     compare(run, algorithm_1(run, **reading))
 
 
+@pytest.mark.slow
 def test_the_runs_above_meet_what_they_are_to_show(play):
     """Sizes differ, some weights are 0 and some are not, and every reading moves the models by
     far more than the tolerance."""
@@ -282,6 +284,7 @@ def test_an_attackers_model_counts_as_it_was_sent(play, place):
                 np.testing.assert_allclose(ref.tensor().numpy(), graphs[0][i], rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("takes_answers", [True, False])
 def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one(
     play, takes_answers

@@ -155,6 +155,7 @@ def honest_and_sent(simulation, seen):
             yield sender, simulation.parts[sender].publishing.published["trained"].ref, msg
 
 
+@pytest.mark.slow
 def test_malicious_nodes_send_forgeries_and_keep_buffers(talked):
     simulation, seen = talked(**attack("sign_flip"))
     bad = simulation.world.malicious

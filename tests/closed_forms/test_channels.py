@@ -91,6 +91,7 @@ def test_outage(fading, want):
     checks.check_mean_gain(fading)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fading", [Rayleigh(), Rician(k_factor_db=-200), Nakagami(shape=1)], ids=lambda f: f.kind
 )
@@ -123,10 +124,12 @@ def test_correlation_of_clarke(fading):
     checks.check_clarke(fading)
 
 
+@pytest.mark.slow
 def test_messages_meet_the_correlation_of_clarke():
     checks.check_clarke_of_power(RadioChannel, Rayleigh(**CLARKE))
 
 
+@pytest.mark.slow
 def test_level_crossings_and_mean_fade():
     checks.check_level_crossings(Rayleigh(**CLARKE))
 
@@ -163,6 +166,7 @@ def test_blocks_are_independent():
     checks.check_blocks_are_independent(RadioChannel, Rayleigh(doppler_hz=12.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("process", "periods", "want"),
     [("blocks", 3.0, 0.171), ("sum_of_sinusoids", 3.0, 0.164), ("blocks", 30.0, 0.054)],

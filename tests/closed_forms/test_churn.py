@@ -67,6 +67,7 @@ def test_exponential_churn(check):
     check(LAW)
 
 
+@pytest.mark.slow
 def test_messages_of_a_run_survive_as_often(tmp_path):
     """Over wires of 1.6 s, of those that are sent to a node that is on, 0.948064 arrive."""
     tables = {

@@ -112,7 +112,7 @@ def gauss_markov_stays_uniform(law):
             within((radii < r).mean(), r * r, math.sqrt(r * r * (1 - r * r) / NODES))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("check", [waypoint_speed, waypoint_density, waypoint_pauses])
 def test_random_waypoint(check):
     check(WALK)

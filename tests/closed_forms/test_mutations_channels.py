@@ -273,7 +273,7 @@ def name_of(case):
     return "-".join([check.__name__, *(w.__name__ for w in words if w not in (float, int))])
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN, ids=name_of)
 def test_a_broken_model_fails(case):
     check, *models = case

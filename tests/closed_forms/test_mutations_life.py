@@ -95,7 +95,7 @@ class OneEnd(Exponential):
 WAYPOINT = {"min_m_per_s": 1.0, "max_m_per_s": 19.0}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "check"),
     [

@@ -79,6 +79,7 @@ def test_propagation_that_blocks_the_next_message(monkeypatch, caught):
         checks.check_propagation_does_not_block({"rate_bps": 1e6})
 
 
+@pytest.mark.slow
 def test_a_queue_that_forgets_who_is_before(monkeypatch, caught):
     """Every message has the wire to itself."""
     fate = WiredLink._fate
@@ -104,6 +105,7 @@ def test_equal_split_in_place_of_max_min(monkeypatch, caught):
         checks.check_max_min()
 
 
+@pytest.mark.slow
 def test_an_uplink_that_nobody_shares(monkeypatch, caught):
     def unshared(paths, capacity):
         return {f: min(capacity[r] for r in path) for f, path in paths.items()}

@@ -57,7 +57,7 @@ HARD = [
 ]
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("placement", "radio"),
     [("disc", radio) for radio in HARD] + [("iid_links", radio) for radio in HARD[1:4]],

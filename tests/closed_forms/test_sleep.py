@@ -129,11 +129,13 @@ def idle_power(law):
 CHECKS = [short_messages, repeated_messages, strobed_messages, idle_power]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda f: f.__name__)
 def test_a_duty_cycle_passes(check):
     check(LAW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS[:3], ids=lambda f: f.__name__)
 def test_so_does_one_whose_attempts_are_all_played(check):
     check(LAW, "packet")
@@ -187,6 +189,7 @@ class NeverCountsSleep(Broken):
         return _NeverCountsSleep(*right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "check"),
     [

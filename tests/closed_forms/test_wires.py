@@ -13,7 +13,7 @@ from .wire_checks import BPS, exponential_sizes, same_sizes, two_sizes
 pytestmark = pytest.mark.closed_forms
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wire", "sizes", "mean_s"),
     [
@@ -31,6 +31,7 @@ def test_mean_time_in_the_system(wire, sizes, mean_s):
     checks.check_mean_sojourn(wire, sizes(), mean_s)
 
 
+@pytest.mark.slow
 def test_m_m_1_sojourns_are_exponential():
     """P(T > t) = exp(-t (1 - rho) / S)."""
     times = checks.sojourns_s({"rate_bps": BPS}, exponential_sizes())
@@ -70,6 +71,7 @@ def test_bursts_of_loss():
     checks.check_bursts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bursts", "packets"),
     [

@@ -65,6 +65,7 @@ def on_air(log, radio):
     return intervals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_no_radio_is_ever_in_two_transmissions_and_none_that_could_start_waits(play_source, seed):
     radio = STILL | {

@@ -52,6 +52,7 @@ def hashes(summary):
     return summary["event_log_sha256"], summary["parameters_sha256"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 def test_other_peoples_random_draws_change_nothing(play_source, schedule):
     quiet = play_source(NOISY.format(noise="pass"), schedule, **FADING)

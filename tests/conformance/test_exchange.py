@@ -119,6 +119,7 @@ def on_wakeup(node):
     assert received == others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_node_that_only_listens_hears_what_is_sent_by_exchange(play_source, schedule):
     source = (

@@ -84,6 +84,7 @@ def on_start(node):
 """
 
 
+@pytest.mark.slow
 def test_compute_time_is_time_on(play_source, life):
     """A second of training from 0.5 s, a second of looking; off from 1 to 3 and 3.2 to 4 s."""
     churn = life((1, 0, 1.0), (1, 3.0, 3.2), (1, 4.0, None), (2, 0, 1.0))
@@ -204,6 +205,7 @@ def on_wakeup(node):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schedule",
     [

@@ -67,6 +67,7 @@ def test_patho_draws_every_set_of_classes_alike():
     assert np.abs(holders - 20).max() < 5 * 4.24
 
 
+@pytest.mark.slow
 def test_patho_proportions_have_the_expected_spread():
     """One class a node, 20 nodes: the share of one of K holders is Beta(a, (K-1) a).
 

@@ -64,6 +64,7 @@ def test_a_stride_of_300_gives_every_node_its_own_rows():
     assert len(np.unique(every)) == len(every) == 12 * 7 * 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [3, 4])
 def test_scenarios_3_and_4_draw_100_to_299_samples_for_each_node_and_class(scenario):
     counts = [

@@ -209,6 +209,7 @@ def test_more_rows_than_the_files_have_are_refused(tmp_path, write_images, grey)
         Mnist(test_rows=4).load(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("kind", "shape", "train", "test"),
@@ -234,6 +235,7 @@ def test_real_images_have_their_published_sizes(data_root, kind, shape, train, t
         FAMILY[kind](test_rows=10**6).load(data_root)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_emnist_leaves_a_hundred_test_rows_of_each_class(data_root):
     samples = Emnist().load(data_root)

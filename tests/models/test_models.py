@@ -46,6 +46,7 @@ def test_the_base_of_lenet_is_what_fedrep_sends():
     assert size(LeNet().build(CIFAR, 10).features) == 61_156
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_a_network_is_its_head_on_its_features(kind):
     assert issubclass(FAMILY[kind], ModelKind)
@@ -62,7 +63,7 @@ def test_the_whole_state_is_real(kind):
     assert all(v.is_floating_point() for v in FAMILY[kind]().build(MNIST, 7).state_dict().values())
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 @pytest.mark.parametrize("training", [False, True])
 def test_stacked_models_give_what_each_gives_alone(kind, training):

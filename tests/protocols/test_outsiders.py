@@ -109,6 +109,7 @@ METHODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_of_the_users_own_plays(name, tmp_path):
     code, bases, exchange, kinds = METHODS[name]

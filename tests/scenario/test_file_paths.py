@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from netsim.registry import FilePath, FolderPath, Table
 from netsim.scenario import load
 from netsim.scenario.algorithm_files import RESERVED_PARAMS
@@ -138,6 +140,7 @@ print(json.dumps([
 """
 
 
+@pytest.mark.slow
 def test_an_added_component_with_a_file_path_is_resolved(write, base, tmp_path):
     """In a process of its own: kinds are collected when netsim is imported."""
     added = tmp_path / "added"

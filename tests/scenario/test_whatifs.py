@@ -25,7 +25,7 @@ def test_a_what_if_asks_one_question_and_says_how_to_run_it(name):
     assert f"netsim run {name}" in second
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_what_if_is_valid_at_every_point_and_its_first_plays(name, tmp_path):
     modules = algorithm_files.algorithms()

@@ -68,6 +68,7 @@ def test_barabasi_albert_is_connected_and_has_hubs():
         BarabasiAlbert(links=5).neighbours(site(5))
 
 
+@pytest.mark.slow
 def test_blocks_are_linked_within_and_across_as_told():
     found = StochasticBlock(blocks=2, within=0.3, between=0.02).neighbours(site(400))
     block = [i // 200 for i in range(400)]

@@ -52,7 +52,7 @@ def channel(radio, positions, track=None, range_m=None, nodes=None):
     return RadioChannel(radio, budget, lambda node, time_ns: (0, 0), STREAMS)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("moving", [False, True])
 @pytest.mark.parametrize("shadowing", [{"kind": "none"}, SHADOWED])
 def test_who_is_near_is_found_without_looking_at_everybody(moving, shadowing):

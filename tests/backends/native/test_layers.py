@@ -160,6 +160,7 @@ def test_layers_of_images(case, variant, name, batch):
     assert_trains_alike(case(IMAGES[name], (2, 6, 6), 3, B=batch), variant)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", DENSE)
 def test_dense_layers(case, variant, name):
     assert_trains_alike(case(DENSE[name], (5,), 3, B=19), variant)

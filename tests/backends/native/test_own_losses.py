@@ -147,6 +147,7 @@ def test_own_losses(optimizer, program, module, build, play, assert_equal_values
     assert_equal_values(alone, native, tolerance(optimizer))
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", [default, plain, terms, features, learning])
 def test_dropout(optimizer, program, build, play, assert_equal_values):
@@ -157,7 +158,7 @@ def test_dropout(optimizer, program, build, play, assert_equal_values):
     assert_equal_values(alone, native, tolerance(optimizer))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("program", [default, *PROGRAMS])
 def test_bits_depend_neither_on_grouping_nor_on_threads(

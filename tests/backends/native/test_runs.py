@@ -59,6 +59,7 @@ def program(node, keep):
     keep("selection", left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [None, Convolutions])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_jobs_are_those_of_one_node_after_another(
@@ -73,6 +74,7 @@ def test_jobs_are_those_of_one_node_after_another(
     assert_equal_values(alone, native, 1e-8 if optimizer == "adam" else 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("module", [None, Convolutions])
 def test_bits_depend_neither_on_grouping_nor_on_threads(

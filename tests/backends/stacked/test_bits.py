@@ -129,6 +129,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype", "threads"), CASES)
 def test_bits_do_not_depend_on_what_runs_together(
     name, dtype, threads, build, assert_bits_are_equal
@@ -151,6 +152,7 @@ OWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype"), OWN)
 def test_bits_of_training_by_a_loss_of_ones_own(name, dtype, build, assert_bits_are_equal):
     module = MODULES[name]() if name in MODULES else None
@@ -163,7 +165,7 @@ def test_bits_of_training_by_a_loss_of_ones_own(name, dtype, build, assert_bits_
     assert_bits_are_equal(built, gossip(plain_loss))
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*MODELS, *MODULES])
 def test_bits_of_predictions(name, dtype, build, play):

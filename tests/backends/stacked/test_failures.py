@@ -100,6 +100,7 @@ def only_up_to(most, width_of):
     return limited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play, monkeypatch):
     """Half way through, too: what was stored before it broke off takes no second slot."""

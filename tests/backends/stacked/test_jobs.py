@@ -114,6 +114,7 @@ class Dropping(nn.Module):
         return self.head(self.dropout(self.features(x)))
 
 
+@pytest.mark.slow
 def test_what_layers_drop_does_not_depend_on_the_company(both, assert_equal_values):
     def program(node, keep):
         a = yield node.train(node.initial(), steps=3 + node.id)
@@ -146,6 +147,7 @@ def test_anchors_may_be_models_or_parameters_or_values(kinds, both, assert_equal
     assert not stacked.backend.one_by_one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [None, plain_loss], ids=["default", "given"])
 def test_in_float32_the_median_node_stays_within_a_millionth(loss, both):
     """Ten SGD steps. A ReLU whose input is 0 but for rounding may flip: such nodes are counted."""

@@ -123,7 +123,7 @@ def by_size():
         yield pytest.param(kind, id=name, marks=[pytest.mark.slow] if large else [])
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(by_size()))
 def test_every_model_of_the_family_has_a_form_that_is_the_model(kind):
     module, shape = small(kind)

@@ -26,7 +26,7 @@ def binomial_sd(p, n):
 # -- transfers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_chase_combining_in_new_fades_has_the_incomplete_gamma_outage(ether, fidelity):
     """P(3, 1) = .0803014: L = 3, threshold = mean SNR; a fade lasts as long as an attempt."""
@@ -48,7 +48,7 @@ def test_chase_combining_in_new_fades_has_the_incomplete_gamma_outage(ether, fid
 # -- interference ------------------------------------------------------------------------------
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_two_interferers_leave_the_share_of_the_formula(ether, fidelity):
     """exp(-t N/S) / ((1 + t I1/S)(1 + t I2/S)) = .663479: S=20, N=1, I=3 and .5, t=3 dB."""
@@ -132,6 +132,7 @@ def mean_and_error(values, batches=25):
 RATE, MEAN_S, N = 0.4375, 1.6, 12_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sizes", "expected_s"), [("exponential", 5.3333), ("constant", 3.4667)])
 def test_a_radio_is_an_m_m_1_and_an_m_d_1_queue(ether, sizes, expected_s):
     rng = np.random.default_rng(2)
@@ -177,6 +178,7 @@ def test_a_radio_with_room_for_six_is_an_m_m_1_7_queue(ether):
     assert all(x.attempts == 0 for x in ended if x.outcome == "busy")
 
 
+@pytest.mark.slow
 def test_the_age_of_what_an_m_m_1_queue_delivers(ether):
     """(1 + 1/rho + rho^2 / (1 - rho)) / mu = 3.5 / mu at rho = .5 (Kaul, Yates, Gruteser 2012)."""
     rng = np.random.default_rng(8)
@@ -438,6 +440,7 @@ def test_senders_that_do_not_hear_each_other_collide(ether, fidelity):
     assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity, **soft) == ["delivered"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_a_hidden_sender_leaves_the_share_of_the_formula(ether, fidelity):
     """exp(-t N/S) / (1 + t I/S) over Rayleigh fading: S = 20, I = 3, t = 3 dB: .69657."""

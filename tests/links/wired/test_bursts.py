@@ -43,6 +43,7 @@ def test_attempts_are_told_by_segment_of_the_link():
     assert found.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arq", [NoArq(), Hole(max_attempts=3), Unlimited()], ids=lambda a: a.kind)
 def test_a_message_fares_as_attempt_by_attempt(arq):
     """Two samples of attempts and losses, 4,000 messages each: means within 4 standard errors."""

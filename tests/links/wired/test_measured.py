@@ -271,6 +271,7 @@ def test_what_is_wrong_with_a_backbone_is_said(write, text, fields, says):
 # -- real files ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not (DATA / "traces").is_dir(), reason="NETSIM_DATA holds no traces")
 def test_real_traces(wires):

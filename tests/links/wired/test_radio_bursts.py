@@ -11,6 +11,7 @@ from netsim.links.radio.table import Radio
 from netsim.scenario import from_dict
 
 
+@pytest.mark.slow
 def test_losses_of_a_message_vary_as_bursts_do(tmp_path):
     """Packets of 20 bytes, sent once: 62 or 63 a model, an eighth of them lost in bursts of 4."""
     bursts = {"p_good_to_bad": 1 / 28, "p_bad_to_good": 0.25}
