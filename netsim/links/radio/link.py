@@ -109,7 +109,7 @@ class RadioLink(PhysicalLink):
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
         self._interference: Interference | None = None
         if mac.interferes or mac.contends:
-            self._interference = Interference(mac, channel, nodes, distance_m)
+            self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
         sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
@@ -232,7 +232,7 @@ class RadioLink(PhysicalLink):
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         if self._interference is not None:
-            self._change(self._interference.leave(flight, self._flights))
+            self._change(self._interference.leave(flight, self._flights, self.env.now))
         flight.leg += 1
         for report in (*reports, *flight.missed):
             self._deliver(report, bits)

@@ -21,7 +21,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, transmit_share
+from netsim.links.radio.flight import Flight, Reception, interferers_at, transmit_share
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -150,8 +150,10 @@ class PacketLevelSampler:
                 flight.rate_bps,
                 medium=reception.medium,
                 began_ns=flight.begins_ns,
+                interferers=interferers_at(flight, reception),
             )
         )
+        reception.sampled_medium = reception.medium
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
             block.per = block.erasure = 1.0
