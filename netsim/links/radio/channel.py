@@ -16,7 +16,7 @@ from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
 
-ALIKE = 1e-6
+ALIKE = 1e-4
 """Difference of error probabilities up to which two SNRs are alike to a packet."""
 
 
@@ -183,6 +183,7 @@ class RadioChannel:
         medium: Medium = ALONE,
         began_ns: int | None = None,
         interferers: Sequence[Interferer] = (),
+        noise_rise: float = 1.0,
     ) -> Iterator[ChannelBlock]:
         """The channel that a message meets, block by block.
 
@@ -205,6 +206,8 @@ class RadioChannel:
             `time_ns`.
         interferers : sequence of Interferer
             Senders whose power is noise at `dst`.
+        noise_rise : float
+            Interference and noise over noise, linear, if that is known: without `interferers`.
 
         Returns
         -------
@@ -215,7 +218,7 @@ class RadioChannel:
         background = None
         if interferers:
             background = Background(self._mean_snr, self._fading, dst, interferers)
-        rise = 1.0
+        rise = noise_rise
         while True:
             fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
@@ -226,8 +229,8 @@ class RadioChannel:
                 known = snr
                 if self._csi_delay_ns:
                     known = self.measured_snr(src, dst, time_ns)
-                    if background is not None:
-                        known /= background.rise(max(0, time_ns - self._csi_delay_ns))
+                    seen_ns = max(0, time_ns - self._csi_delay_ns)
+                    known /= rise if background is None else background.rise(seen_ns)
                 rate = self.rate_bps(known)
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)

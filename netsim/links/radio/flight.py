@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,13 +66,16 @@ class Reception:
         when the leg was sampled.
     interferers : dict of Flight to float
         Interference over noise of each flight that is heard, linear, without fading that changes
-        in time; kept by `Interference`, as are the next three.
+        in time; kept by `Interference`, as are the next four.
     rise : float
         Interference and noise over noise from these, each for its share of the time.
-    acted_rise : float
+    told_rise : float
         `rise` when the flight was last told that it had changed.
     alike : (float, float)
-        Least and largest `rise` that are known to make no difference to `acted_rise`.
+        Least and largest `rise` that are known to make no difference to `told_rise`.
+    shifts : dict of int to float
+        By how much each sender is heard more than when the flight was told: in power over noise,
+        or where nodes move in shares of the time.
     leg_start, sending : Sending or None
         The message where its leg began (None: nothing has been sent), and at the end of what has
         been sampled.
@@ -105,7 +108,7 @@ class Reception:
     first_snr: float | None = None
     medium = ALONE
     sampled_medium = ALONE
-    rise = acted_rise = 1.0
+    rise = told_rise = 1.0
     alike = (1.0, 1.0)
     # When the leg was sampled, and with which rise; the rise that counts for the mean SNR, since
     # when, and the integral of 1 / rise up to then [ns].
@@ -131,6 +134,7 @@ class Reception:
         self.unreachable = unreachable
         self.predetermined = predetermined
         self.interferers: dict[Flight, float] = {}
+        self.shifts: dict[int, float] = {}
         self.blocks: list[ChannelBlock] = []
         self.block_attempts: list[int] = []
 
@@ -285,9 +289,14 @@ class Flight:
     attempt_ns : float
         Time of one attempt, of a broadcast or of an attempt that is an event of its own.
     contenders : dict of Flight to None
-        Flights that it contends with, as an ordered set; kept by `Interference`.
+        Flights that it contends with, as an ordered set; kept by `Interference`, as are the next
+        three.
     medium_share : float
-        Share of the time for which its contenders let it send; kept by `Interference`.
+        Share of the time for which its contenders let it send.
+    told_medium : Medium
+        `medium` when it was told last.
+    order : int
+        Its place in the order in which flights begin.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
     turns : Turns or None
@@ -300,7 +309,9 @@ class Flight:
 
     contenders: dict[Flight, None]
     medium_share = 1.0
+    order = 0
     medium = ALONE
+    told_medium = ALONE
     sampled_medium = ALONE
     attempt_ns = 0.0
     transmit_share = 1.0
@@ -333,6 +344,32 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+
+
+def blocks_met(
+    flight: Flight, reception: Reception, channel: RadioChannel, time_ns: int
+) -> Iterator[ChannelBlock]:
+    """The channel that attempts meet from an instant on, with interference as things are.
+
+    Parameters
+    ----------
+    flight : Flight
+    reception : Reception
+        One of the flight's.
+    channel : RadioChannel
+    time_ns : int
+    """
+    return channel.blocks(
+        flight.src,
+        reception.tx.dst,
+        time_ns,
+        flight.packet_bits,
+        flight.rate_bps,
+        medium=reception.medium,
+        began_ns=flight.begins_ns,
+        interferers=() if channel.constant else interferers_at(flight, reception),
+        noise_rise=reception.rise if channel.constant else 1.0,
+    )
 
 
 def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:

@@ -1,8 +1,8 @@
 """What simultaneous flights do to each other: interference, and contention for the medium.
 
-A flight is told when what it meets changes because another one begins or ends, and is then sampled
-anew from there on. Between these moments `background` follows the powers of its interferers as they
-fade and move. Not every flight is told of every other one:
+A flight is told when what it meets changes because others begin or end, and is then sampled anew
+from there on. Between these moments `background` follows the powers of its interferers as they fade
+and move. Few flights are told:
 
 - A sender is not heard at a receiver where its mean power is below `NEGLIGIBLE` times the noise
   (mean over fading; where gains are held for an exchange, the gain counts). Each one that is left
@@ -10,14 +10,17 @@ fade and move. Not every flight is told of every other one:
   come near.
 - Where no link changes in time, a flight is not told of interference that leaves its rate alone and
   its packet error rate within `channel.ALIKE`. The mean SNR that is logged follows it all the same.
-- Where links fade, it is not told until the mean interference and noise has changed by
-  `NEGLIGIBLE`, relative to that with which it was sampled.
+- Where links fade, it is not told until mean powers have changed by `NEGLIGIBLE` in all, relative
+  to the interference and noise.
+- What begins and ends in the same instant is looked at together (`settle`): a sender whose next
+  message follows its last one changes nothing for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from netsim.channels.mac import Mac
@@ -30,6 +33,10 @@ as none."""
 
 PAIRS = 1 << 16
 """For so many pairs of nodes it is kept whether they are in carrier-sense range."""
+
+_ROUNDING = 1e-9
+
+_in_order = attrgetter("order")
 
 
 class Interference:
@@ -62,22 +69,21 @@ class Interference:
         self._least = 0.0 if channel.moving else NEGLIGIBLE
         self._by_error = channel.constant and not combines
         self._near = lru_cache(maxsize=PAIRS)(self._in_range)
+        self._touched: dict[Flight, None] = {}  # those that may have to be told
+        self._joined = 0
 
-    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> Changed:
+    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Add a flight that begins.
 
         Parameters
         ----------
         flight : Flight
         others : iterable of Flight
-            Those that are on the air, in the order in which they began.
+            Those that are on the air.
         now_ns : int
-
-        Returns
-        -------
-        Changed
-            Which of the others meet other conditions from now on.
         """
+        self._joined += 1
+        flight.order = self._joined
         others = list(others)
         flight.contenders = {}
         apart = others
@@ -90,15 +96,11 @@ class Interference:
                 else:
                     apart.append(other)
             self._set_contention((flight, *flight.contenders), others)
-        touched: dict[Flight, None] = {}
         if self._mac.interferes and apart:
-            touched = self._add_interferers(flight, apart, now_ns)
-        for reception in flight.receptions:
-            reception.acted_rise = reception.rise
-            reception.alike = (reception.rise, reception.rise)
-        return self._changed(others, flight.contenders, touched, now_ns)
+            self._add_interferers(flight, apart, now_ns)
+        self._told(flight)
 
-    def leave(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> Changed:
+    def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
         """Remove a flight that has ended.
 
         Parameters
@@ -106,29 +108,35 @@ class Interference:
         flight : Flight
         others : iterable of Flight
             Those that are on the air.
-        now_ns : int
-
-        Returns
-        -------
-        Changed
-            Which of the others meet other conditions from now on.
         """
-        others = list(others)
-        touched: dict[Flight, None] = {}
+        self._touched.pop(flight, None)
         if self._mac.interferes:
             for other in others:
                 for reception in other.receptions:
                     inr = reception.interferers.pop(flight, None)
                     if inr is not None:
-                        touched[other] = None
-                        rise = reception.rise - inr * flight.medium_share
-                        # What is left of no interferers is rounding.
-                        reception.rise = rise if reception.interferers else 1.0
+                        self._shift(other, reception, flight.src, inr, -flight.medium_share)
+                        if not reception.interferers:
+                            reception.rise = 1.0  # exactly, whatever was added and taken away
         if self._mac.contends:
             for other in flight.contenders:
                 del other.contenders[flight]
             self._set_contention(flight.contenders, others)
-        return self._changed(others, flight.contenders, touched, now_ns, joined=False)
+
+    def settle(self, now_ns: int) -> Changed:
+        """Which flights meet other conditions from now on than they were told of last."""
+        changed = Changed([], [])
+        if not self._touched:
+            return changed
+        touched, self._touched = self._touched, {}
+        for flight in sorted(touched, key=_in_order) if len(touched) > 1 else touched:
+            rises = self._rises(flight, now_ns)
+            if flight.medium != flight.told_medium or rises > 0:
+                changed.at_once.append(flight)
+            elif rises < 0:
+                changed.after.append(flight)
+            flight.told_medium = flight.medium
+        return changed
 
     # -- contention ------------------------------------------------------------------------------
 
@@ -137,124 +145,112 @@ class Interference:
         assert self._mac.range_m is not None
         return self._distance_m(src, other, time_ns) <= self._mac.range_m
 
-    def _set_contention(self, flights: Iterable[Flight], everybody: Sequence[Flight]) -> None:
+    def _set_contention(self, flights: Iterable[Flight], everybody: Iterable[Flight]) -> None:
         """Set the medium of some flights by how many others each contends with."""
         for flight in flights:
             contenders = 1 + len(flight.contenders)
             flight.medium = self._mac.medium(contenders, self._nodes)
             for reception in flight.receptions:
                 reception.medium = flight.medium
-            self._set_share(flight, 1.0 / contenders, everybody)
-
-    def _set_share(self, flight: Flight, share: float, everybody: Sequence[Flight]) -> None:
-        """Set the share of the time for which a flight sends, and so interferes."""
-        more, flight.medium_share = share - flight.medium_share, share
-        if more == 0.0 or not self._mac.interferes:
-            return
-        for other in everybody:
-            for reception in other.receptions:
-                inr = reception.interferers.get(flight)
-                if inr is not None:
-                    reception.rise += inr * more
+            self._touched[flight] = None
+            more = 1.0 / contenders - flight.medium_share
+            flight.medium_share += more
+            if more == 0.0 or not self._mac.interferes:
+                continue
+            for other in everybody:
+                for reception in other.receptions:
+                    inr = reception.interferers.get(flight)
+                    if inr is not None:
+                        self._shift(other, reception, flight.src, inr, more)
 
     # -- interference ----------------------------------------------------------------------------
 
-    def _add_interferers(
-        self, flight: Flight, apart: Sequence[Flight], now_ns: int
-    ) -> dict[Flight, None]:
-        """Let a flight and others interfere at each other's receivers; which others it is heard at.
+    def _add_interferers(self, flight: Flight, apart: Sequence[Flight], now_ns: int) -> None:
+        """Let a flight and those that do not contend with it interfere at each other's receivers.
 
         Parameters
         ----------
         flight : Flight
         apart : sequence of Flight
-            Those that do not contend with it.
         now_ns : int
         """
-        senders = [other.src for other in apart]
+        src, senders = flight.src, [other.src for other in apart]
         for reception in flight.receptions:
             dst = reception.tx.dst
             loudness = self._channel.loudness_at(dst, senders, now_ns)
             for other, inr in zip(apart, loudness, strict=True):
                 if inr >= self._least and other.src != dst:
-                    _add(reception, other, inr)
-        touched: dict[Flight, None] = {}
-        src = flight.src
+                    reception.interferers[other] = inr
+                    reception.rise += inr * other.medium_share
         hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
         receivers = [reception.tx.dst for _, reception in hearing]
         loudness = self._channel.loudness_of(src, receivers, now_ns)
         for (other, reception), inr in zip(hearing, loudness, strict=True):
             if inr >= self._least:
-                _add(reception, flight, inr)
-                touched[other] = None
-        return touched
+                reception.interferers[flight] = inr
+                self._shift(other, reception, src, inr, flight.medium_share)
 
-    def _changed(
-        self,
-        others: Iterable[Flight],
-        contending: dict[Flight, None],
-        touched: dict[Flight, None],
-        now_ns: int,
-        joined: bool = True,
-    ) -> Changed:
-        """Which flights have to be told.
+    def _shift(
+        self, flight: Flight, reception: Reception, src: int, inr: float, share: float
+    ) -> None:
+        """Let an interferer be heard for a larger or smaller share of the time.
 
         Parameters
         ----------
-        others : iterable of Flight
-            In the order in which they are told.
-        contending : dict of Flight to None
-            Those that contend with another number of flights now.
-        touched : dict of Flight to None
-            Those of which a reception has one interferer more, or less.
-        now_ns : int
-        joined : bool
-            Whether it is one more.
+        flight : Flight
+        reception : Reception
+            One of the flight's.
+        src : int
+            The interferer.
+        inr : float
+            Its power over noise, linear.
+        share : float
+            How much larger the share is.
         """
-        changed = Changed([], [])
-        if not contending and not touched:
-            return changed
-        for other in others:
-            rises = 0
-            if other in touched and self._channel.moving:
-                rises = self._told(other, 1 if joined else -1)
-            elif contending or other in touched:  # contenders share: any flight may hear them less
-                rises = self._rises(other, now_ns)
-            if other in contending or rises > 0:
-                changed.at_once.append(other)
-            elif rises < 0:
-                changed.after.append(other)
-        return changed
+        reception.rise += inr * share
+        self._touched[flight] = None
+        if not self._by_error:
+            weight = share if self._channel.moving else inr * share
+            reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
 
-    def _told(self, flight: Flight, rises: int) -> int:
+    def _told(self, flight: Flight) -> None:
+        """Note that a flight knows what it meets."""
+        self._touched.pop(flight, None)
+        flight.told_medium = flight.medium
         for reception in flight.receptions:
-            reception.acted_rise = reception.rise
-        return rises
+            reception.told_rise = reception.rise
+            reception.alike = (reception.rise, reception.rise)
 
     def _rises(self, flight: Flight, now_ns: int) -> int:
         """1 if interference has grown at some receiver, else -1 if fallen at some; 0: no matter."""
         found = 0
         for reception in flight.receptions:
-            rise, acted = reception.rise, reception.acted_rise
+            rise, told = reception.rise, reception.told_rise
             if self._by_error:
-                if self._no_matter(flight, reception):
+                if self._makes_no_difference(flight, reception):
                     reception.follow(now_ns)
                     continue
-            elif abs(rise - acted) <= NEGLIGIBLE * rise:
-                continue
-            found = 1 if rise > acted or found > 0 else -1
-            reception.acted_rise = rise
+                grows = rise > told
+            else:
+                shifts = reception.shifts.values()
+                least = _ROUNDING if self._channel.moving else NEGLIGIBLE * rise
+                if sum(map(abs, shifts)) <= least:
+                    continue
+                grows = sum(shifts) > 0.0
+                reception.shifts = {}
+            found = 1 if grows or found > 0 else -1
+            reception.told_rise = rise
             reception.alike = (rise, rise)
         return found
 
-    def _no_matter(self, flight: Flight, reception: Reception) -> bool:
+    def _makes_no_difference(self, flight: Flight, reception: Reception) -> bool:
         """Whether attempts fare as they did when the flight was told last."""
         rise = reception.rise
         low, high = reception.alike
         if low <= rise <= high:
             return True
         signal = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
-        told, now = signal / reception.acted_rise, signal / rise
+        told, now = signal / reception.told_rise, signal / rise
         if not self._channel.alike(told, now, flight.packet_bits, flight.rate_bps):
             return False
         reception.alike = min(low, rise), max(high, rise)
@@ -262,7 +258,7 @@ class Interference:
 
 
 class Changed(NamedTuple):
-    """Flights whose conditions have changed.
+    """Flights whose conditions have changed, in the order in which they began.
 
     Attributes
     ----------
@@ -274,9 +270,3 @@ class Changed(NamedTuple):
 
     at_once: list[Flight]
     after: list[Flight]
-
-
-def _add(reception: Reception, flight: Flight, inr: float) -> None:
-    """Add a flight to the interferers of a reception."""
-    reception.interferers[flight] = inr
-    reception.rise += inr * flight.medium_share

@@ -205,7 +205,6 @@ class PlacedMeanSnr(MeanSnr):
             )
             self._epoch_ns = steps * self._step_ns
         self._row = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._of_all)
-        self._column = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._to_one)
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
         self._tree = lru_cache(maxsize=2)(self._tree_at)
         self._around = lru_cache(maxsize=1 << 14)(self._nodes_around)
@@ -222,11 +221,9 @@ class PlacedMeanSnr(MeanSnr):
         return self._of_some(src, np.asarray(others), self._step(time_ns))
 
     def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        if self._track is None and not self._many:
-            found: NDArray[np.float64] = self._column(dst)[list(senders)]
-            return found
-        from_dst = self._of_some(dst, np.asarray(senders), self._step(time_ns))
-        return from_dst * self._louder(senders, dst)
+        # Links are alike both ways but for the transmit power.
+        over_db = self._dbm[list(senders)] - self._powers_dbm[dst]
+        return self.snr(dst, senders, time_ns) * 10.0 ** (over_db / 10.0)
 
     def pair(self, src: int, dst: int, time_ns: int) -> float:
         if self._track is None and not self._many:
@@ -266,14 +263,6 @@ class PlacedMeanSnr(MeanSnr):
 
     def _of_all(self, src: int) -> NDArray[np.float64]:
         return self._of_some(src, np.arange(len(self._positions_m)), 0)
-
-    def _to_one(self, dst: int) -> NDArray[np.float64]:
-        return self._row(dst) * self._louder(range(len(self._positions_m)), dst)
-
-    def _louder(self, nodes: Sequence[int], node: int) -> NDArray[np.float64]:
-        """Transmit powers over that of one node, linear: links are alike both ways otherwise."""
-        over_db = self._dbm[list(nodes)] - self._powers_dbm[node]
-        return np.asarray(10.0 ** (over_db / 10.0))
 
     def _of_pair(self, src: int, dst: int, step: int) -> float:
         return float(self._of_some(src, np.array([dst]), step)[0])

@@ -27,7 +27,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, interferers_at, transmit_share
+from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
 from netsim.links.radio.receivers import lost_while_asleep
 from netsim.links.radio.table import Radio
@@ -218,35 +218,24 @@ class MessageLevelSampler:
                 continue
             sending = reception.sending = self._at_leg_start(flight, reception)
             rng = reception.rng = self._leg_rng(flight, reception)
-            for block in self._blocks(flight, reception, rate_bps):
+            for block in self._blocks(flight, reception):
                 reception.blocks.append(block)
                 reception.block_attempts.append(_attempt(sending, rng, block))
                 if sending.over:
                     break
         return round(flight.packets_left * flight.attempt_ns)
 
-    def _blocks(
-        self, flight: Flight, reception: Reception, rate_bps: float | None = None
-    ) -> Iterator[ChannelBlock]:
+    def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
-        src, dst = flight.src, reception.tx.dst
         begins_ns = max(0, flight.leg_begins_ns)
-        found = self._channel.blocks(
-            src,
-            dst,
-            begins_ns,
-            flight.packet_bits,
-            rate_bps,
-            medium=reception.medium,
-            began_ns=flight.begins_ns,
-            interferers=interferers_at(flight, reception),
-        )
+        found = blocks_met(flight, reception, self._channel, begins_ns)
         if reception.wakes_ns > flight.leg_begins_ns:
             found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts
         if bursts is None:
             return found
-        rng = self._streams.generator("bursts", src, dst, reception.serial)
+        tx = reception.tx
+        rng = self._streams.generator("bursts", tx.src, tx.dst, reception.serial)
         return bursts.within(found, rng, reception.attempts)
 
     def _at_leg_start(self, flight: Flight, reception: Reception) -> Sending:

@@ -21,7 +21,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, interferers_at, transmit_share
+from netsim.links.radio.flight import Flight, Reception, blocks_met, transmit_share
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -141,18 +141,7 @@ class PacketLevelSampler:
 
     def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
         """The channel block at a receiver when the attempt under way began."""
-        block = next(
-            self._channel.blocks(
-                flight.src,
-                reception.tx.dst,
-                flight.leg_begins_ns,
-                flight.packet_bits,
-                flight.rate_bps,
-                medium=reception.medium,
-                began_ns=flight.begins_ns,
-                interferers=interferers_at(flight, reception),
-            )
-        )
+        block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns))
         reception.sampled_medium = reception.medium
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
