@@ -88,10 +88,11 @@ class Interference:
         flight.contenders = {}
         apart = others
         if self._mac.contends:
-            when_ns = now_ns if self._channel.moving else 0
+            src, when_ns = flight.src, now_ns if self._channel.moving else 0
             apart = []
             for other in others:
-                if self._distance_m is None or self._near(flight.src, other.src, when_ns):
+                pair = (src, other.src) if src < other.src else (other.src, src)
+                if self._distance_m is None or self._near(*pair, when_ns):
                     flight.contenders[other] = other.contenders[flight] = None
                 else:
                     apart.append(other)

@@ -142,7 +142,6 @@ class PacketLevelSampler:
     def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
         """The channel block at a receiver when the attempt under way began."""
         block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns))
-        reception.sampled_medium = reception.medium
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
             block.per = block.erasure = 1.0
