@@ -98,7 +98,7 @@ class Interference:
                     apart.append(other)
             self._set_contention((flight, *flight.contenders), others)
         if self._mac.interferes and apart:
-            self._add_interferers(flight, apart, now_ns)
+            self.add(flight, apart, now_ns)
         self._told(flight)
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
@@ -110,15 +110,9 @@ class Interference:
         others : iterable of Flight
             Those that are on the air.
         """
-        self._touched.pop(flight, None)
         if self._mac.interferes:
-            for other in others:
-                for reception in other.receptions:
-                    inr = reception.interferers.pop(flight, None)
-                    if inr is not None:
-                        self._shift(other, reception, flight.src, inr, -flight.medium_share)
-                        if not reception.interferers:
-                            reception.rise = 1.0  # exactly, whatever was added and taken away
+            self.remove(flight, others)
+        self._touched.pop(flight, None)
         if self._mac.contends:
             for other in flight.contenders:
                 del other.contenders[flight]
@@ -154,19 +148,11 @@ class Interference:
             for reception in flight.receptions:
                 reception.medium = flight.medium
             self._touched[flight] = None
-            more = 1.0 / contenders - flight.medium_share
-            flight.medium_share += more
-            if more == 0.0 or not self._mac.interferes:
-                continue
-            for other in everybody:
-                for reception in other.receptions:
-                    inr = reception.interferers.get(flight)
-                    if inr is not None:
-                        self._shift(other, reception, flight.src, inr, more)
+            self.set_share(flight, 1.0 / contenders, everybody)
 
     # -- interference ----------------------------------------------------------------------------
 
-    def _add_interferers(self, flight: Flight, apart: Sequence[Flight], now_ns: int) -> None:
+    def add(self, flight: Flight, apart: Sequence[Flight], now_ns: int) -> None:
         """Let a flight and those that do not contend with it interfere at each other's receivers.
 
         Parameters
@@ -190,6 +176,43 @@ class Interference:
             if inr >= self._least:
                 reception.interferers[flight] = inr
                 self._shift(other, reception, src, inr, flight.medium_share)
+
+    def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
+        """Let a flight that has ended no longer interfere with others.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that are on the air.
+        """
+        for other in others:
+            for reception in other.receptions:
+                inr = reception.interferers.pop(flight, None)
+                if inr is not None:
+                    self._shift(other, reception, flight.src, inr, -flight.medium_share)
+                    if not reception.interferers:
+                        reception.rise = 1.0  # exactly, whatever was added and taken away
+
+    def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
+        """Set the share of the time for which a flight is on the air.
+
+        Parameters
+        ----------
+        flight : Flight
+        share : float
+            In (0, 1].
+        others : iterable of Flight
+            Those that may hear it.
+        """
+        more, flight.medium_share = share - flight.medium_share, share
+        if more == 0.0 or not self._mac.interferes:
+            return
+        for other in others:
+            for reception in other.receptions:
+                inr = reception.interferers.get(flight)
+                if inr is not None:
+                    self._shift(other, reception, flight.src, inr, more)
 
     def _shift(
         self, flight: Flight, reception: Reception, src: int, inr: float, share: float

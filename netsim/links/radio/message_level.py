@@ -1,14 +1,14 @@
 """Flights sampled as a whole: a draw for each block of constant channel, one event at the end.
 
-When other flights come or go, conditions change. What was sampled up to that moment stands, exactly
-as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is sampled anew. An
-attempt belongs to the channel block in which it begins. Which conditions the attempt under way
-meets:
+A block ends where the gain of the link, or of an interferer's link to the receiver, may change; an
+attempt belongs to the block in which it begins. When other flights come or go, conditions change.
+What was sampled up to that moment stands, exactly as if every attempt had been drawn in turn
+(`Sending.rewind`), and the rest is sampled anew. Which conditions the attempt under way meets:
 
-- Interference grows: the new ones. Interference falls: the old ones. So each attempt meets the
-  worst of its time. Two exceptions: after a fall, a later rise during the same attempt has no
-  effect on it unless the attempt is the last; and that attempt counts as made, should the time to
-  live end first.
+- Interference grows: the new ones, with the gains of the block in which it began. Interference
+  falls: the old ones. So each attempt meets the worst of its time. Two exceptions: after a fall, a
+  later rise during the same attempt has no effect on it unless the attempt is the last; and that
+  attempt counts as made, should the time to live end first.
 - More or fewer senders contend, so that attempts take another time: the part of the attempt that
   has been sent stays sent, the rest takes the new time.
 """

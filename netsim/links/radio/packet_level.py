@@ -3,7 +3,8 @@
 This is the literal model that `message_level` samples, and is there to be compared with it. Time on
 the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
 time that it has under the conditions at its beginning, and fails with the probability of the worst
-that it meets. The two differ in the attempt under way where other senders slow it down, or where
+that it meets, with the gains that the link and those of interferers have at its beginning. The two
+differ in the attempt under way where other senders slow it down, or where
 interference grows and the rate follows it: `message_level` sends it anew, in the time that it takes
 then.
 """

@@ -281,6 +281,45 @@ def test_a_flight_is_told_of_interference_that_makes_a_difference(ether, inr, er
     assert calls == [(2 * MS, True), (5 * MS, False)][:told]
 
 
+@pytest.mark.parametrize(
+    "radio",
+    [
+        {"mac": {"kind": "shared"}},
+        {"mac": {"kind": "shared"}, "fading": {"kind": "rayleigh"}},
+        {"mac": {"kind": "aloha", "attempt_rate": 0.5}},
+    ],
+    ids=["shared", "fading", "aloha"],
+)
+def test_a_sender_whose_messages_follow_each_other_changes_nothing_in_between(ether, radio):
+    snr = np.full((4, 4), 100.0)
+    snr[0, 3] = 0.0
+    e = ether({"packet_error": {"kind": "outage"}, "threshold_db": 10.0} | radio, snr, nodes=4)
+    calls = told_of(e, 0)
+    e.send(0, 1, 200 * PACKET)
+    for _ in range(5):
+        e.send(2, 3, PACKET, at_ns=2_500_000)
+    ended = e.run()
+    last_ns = max(x.at_ns for x in ended if x.src == 2)
+    falls = radio["mac"]["kind"] == "aloha"  # then fewer contend: that holds at once
+    assert calls == [(2_500_000, True), (last_ns, falls)]
+
+
+def test_who_is_far_away_costs_nothing(ether):
+    """Pairs in a row of which each hears its own partner alone: an event a message."""
+    pairs = 100
+    snr = np.full((2 * pairs, 2 * pairs), 1e-4)
+    for k in range(pairs):
+        snr[2 * k, 2 * k + 1] = 100.0
+    radio = {"mac": {"kind": "shared"}, "fading": {"kind": "rayleigh"}}
+    e = ether(radio | {"packet_error": {"kind": "outage"}}, snr, nodes=2 * pairs)
+    told, right = [], e.air._sampler.change
+    e.air._sampler.change = lambda flight, worse: (told.append(flight), right(flight, worse))
+    for k in range(pairs):
+        e.send(2 * k, 2 * k + 1, 10 * PACKET, at_ns=k * 50_000)
+    assert len(e.run()) == pairs
+    assert told == []
+
+
 @FIDELITIES
 @pytest.mark.parametrize("arq", ["none", "hole"])
 def test_the_mean_snr_counts_interference_that_makes_no_difference(ether, fidelity, arq):
