@@ -23,6 +23,8 @@ class ChannelBlock:
         Part of `per`: probability that an attempt fails whatever the SNR (collisions, bursts).
     asleep : bool
         Whether the receiver's radio sleeps, so that its decoder gets no signal.
+    noise_rise : float
+        Interference and noise over noise, linear: so much more the SNR would be without others.
     """
 
     attempts: int | None
@@ -32,3 +34,4 @@ class ChannelBlock:
     length_ns: int | None = None
     erasure: float = 0.0
     asleep: bool = False
+    noise_rise: float = 1.0

@@ -78,7 +78,7 @@ def gains(fading: Any, mean_snr_db: float = 10.0) -> np.ndarray:
     """SNRs of many pairs of node 0 as a run meets them."""
     channel = alike(radio_of({"fading": fading}), MANY + 1, mean_snr_db)
     others = range(1, MANY + 1)
-    return channel._mean_snr.snr(0, others, 0) * channel._fades(0, others, 0)
+    return channel._mean_snr.snr(0, others, 0) * channel._fading.around(0, others, 0)
 
 
 def near(got: float, want: float, tolerance: float, what: str) -> None:
@@ -144,7 +144,7 @@ DOPPLER_HZ = 12.0
 def histories(propagation: Any, fading: Any, steps: int, pairs: int = 4000) -> np.ndarray:
     """Gains of many pairs at the starts of the first steps; (pairs, steps), mean SNR 0 dB."""
     channel = alike(radio_of({"fading": fading}), pairs + 1, 0.0, propagation=propagation)
-    step_ns = channel._coherence_ns
+    step_ns = channel._fading._coherence_ns
     return np.array(
         [[channel.snr(0, j, k * step_ns) for k in range(steps)] for j in range(1, pairs + 1)]
     )

@@ -161,11 +161,8 @@ class OneFade(RadioChannel):
 
 
 class OneWay(RadioChannel):
-    def _draw_gain(self, low, high, *key):
-        return super()._draw_gain(low, high, *key)
-
     def _fade(self, src, dst, time_ns):
-        return self._gain(src, dst, *self._fade_key(src, dst, time_ns))
+        return self._fading._gain(src, dst, *self._fading._key(src, dst, time_ns))
 
 
 class Shared(RadioChannel):

@@ -10,6 +10,7 @@ import pytest
 
 from netsim.channels.mac import Medium
 from netsim.errors import ScenarioError
+from netsim.links.radio.background import Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.mean_snr import EVERY_PAIR_UP_TO, IidMeanSnr, PlacedMeanSnr
@@ -307,7 +308,8 @@ def test_other_senders_raise_the_noise_of_choice_and_of_decoding():
     means = IidMeanSnr(radio, (10.0, 10.0), STREAMS)
     here = RadioChannel(radio, LinkBudget(means, 1.0, (0.1, 0.1)), lambda i, t: (0, 0), STREAMS)
     (alone,) = here.blocks(0, 1, 0, 20_000)
-    (loud,) = here.blocks(0, 1, 0, 20_000, medium=Medium(10.0, 2.0, 5.0, 0.25))
+    nine_noises = [Interferer(0, 0.9, 0)]
+    (loud,) = here.blocks(0, 1, 0, 20_000, None, Medium(2.0, 5.0, 0.25), None, nine_noises)
     assert loud.snr == pytest.approx(1.0)
     assert (alone.per, loud.per) == (0.0, 0.25)
     assert loud.attempt_ns == pytest.approx(2.0 * 1e6 + 5.0)  # 1 bit/s/Hz

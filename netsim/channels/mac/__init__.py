@@ -2,7 +2,8 @@
 
 A rule says what other senders do to an attempt at a packet. Messages are sampled as a whole, so it
 gives means: a factor on the attempt's time, a wait added to it, a probability that it is lost in a
-collision. They hold until a sender starts or stops.
+collision. They hold until a sender starts or stops. Where `interferes` is set, their power is noise
+as well: `netsim.links.radio.background` has it as a function of time.
 """
 
 import math
@@ -13,12 +14,10 @@ from netsim.registry import Component
 
 
 class Medium(NamedTuple):
-    """Effect of the other senders on an attempt.
+    """Effect of the other senders on an attempt, but for their power as noise.
 
     Attributes
     ----------
-    noise_rise : float
-        Interference and noise over noise, linear: the SNR is divided by it.
     slowdown : float
         Factor on an attempt's time, because others have a share of the medium.
     wait_ns : float
@@ -29,7 +28,6 @@ class Medium(NamedTuple):
         How often a packet is sent in what counts as one attempt, for the sender's airtime.
     """
 
-    noise_rise: float = 1.0
     slowdown: float = 1.0
     wait_ns: float = 0.0
     collision: float = 0.0

@@ -1,9 +1,10 @@
 """One channel, no coordination: the power of all who send at the same time is interference.
 
-SINR = S / (N + sum of I), re-evaluated whenever somebody starts or stops to send; an attempt is
-decoded at the lowest SINR that it meets. An interferer's fading is that of the moment at which
-it, or the message that it disturbs, started. Where it leaves a message no rate at all and nothing
-fades, the message fails at once: it does not wait for an interferer to stop.
+SINR(t) = S(t) / (1 + sum over k of I_k(t)), S and I_k received powers over noise: those of all who
+send, as they move and fade. An attempt that begins at t is decoded at the lowest SINR that those
+leave who send together at any time while it lasts, each at its power at t.
+Where that leaves a message no rate at all and nothing fades or moves, the message fails at once: it
+does not wait for an interferer to stop.
 """
 
 from typing import ClassVar, Literal
@@ -19,5 +20,5 @@ class Shared(Mac):
     interferes: ClassVar[bool] = True
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """No effect but interference, which `netsim.links.radio.interference` adds."""
+        """No effect but interference, which `netsim.links.radio.interference` keeps."""
         return ALONE

@@ -1,26 +1,23 @@
 """The radio channel as a function of time: instantaneous SNR, reach, channel blocks.
 
-Nothing here has a state that advances. The fading of a pair at an instant is a draw keyed by the
-pair and by the coherence block of that instant (or a sum of sinusoids keyed by the pair), so it is
-the same however often and in whatever order it is asked for.
+Nothing here has a state that advances: `mean_snr`, `fading_gains` and `background` (interference)
+are functions of time, the same however often and in whatever order they are asked for.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, Medium
+from netsim.links.radio.background import FEW, Background, Interferer
 from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.fading_gains import FadingGains
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
 
-SAMPLES = 64
-"""A sum of sinusoids is evaluated for so many coherence blocks at once."""
+ALIKE = 1e-4
+"""Difference of error probabilities up to which two SNRs are alike to a packet."""
 
 
 class RadioChannel:
@@ -34,6 +31,13 @@ class RadioChannel:
         (node, time in ns) -> (time in ns, number) of its last wake-up: under `hold = "exchange"`
         a pair's fading lasts from the last wake-up of either end to the next.
     streams : Streams
+
+    Attributes
+    ----------
+    moving : bool
+        Whether mean SNRs change.
+    constant : bool
+        Whether no link ever changes while a message lasts.
     """
 
     def __init__(
@@ -45,19 +49,10 @@ class RadioChannel:
     ) -> None:
         self._radio, self._budget, self._streams = radio, budget, streams
         self._mean_snr = budget.mean_snr
-        self._last_wakeup = last_wakeup
-        fading = radio.fading
-        self._coherence_ns = max(1, to_ns(fading.constant_s(radio.carrier_hz)))
-        self._per_exchange = fading.hold == "exchange"
-        self._fades_in_time = not self._per_exchange and fading.kind != "none"
-        self._constant = not (self._fades_in_time or budget.mean_snr.moving)
-        self._doppler_hz = fading.doppler(radio.carrier_hz)
-        self._continuous = fading.continuous
+        self._fading = FadingGains(radio, last_wakeup, streams)
+        self.moving = budget.mean_snr.moving
+        self.constant = not (self._fading.in_time or self.moving)
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
-        # A pair talks several times while its fade lasts: request, reply, broadcast.
-        draw = self._sample if self._continuous else self._draw_gain
-        self._gain = lru_cache(maxsize=4096)(draw)
-        self._run = lru_cache(maxsize=512)(self._samples)
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -140,6 +135,44 @@ class RadioChannel:
         alone_ns = self._radio.attempt_overhead_s * NS_PER_S + packet_bits / rate_bps * NS_PER_S
         return alone_ns * medium.slowdown + medium.wait_ns
 
+    def noise_rise(self, dst: int, interferers: Sequence[Interferer], time_ns: int) -> float:
+        """Interference and noise over noise at a receiver.
+
+        Parameters
+        ----------
+        dst : int
+        interferers : sequence of Interferer
+        time_ns : int
+
+        Returns
+        -------
+        float
+            Linear.
+        """
+        if not interferers:
+            return 1.0
+        return Background(self._mean_snr, self._fading, dst, interferers).rise(time_ns)
+
+    def alike(self, one: float, other: float, packet_bits: int, rate_bps: float | None) -> bool:
+        """Whether attempts at two SNRs have the same rate and all but the same chance to fail.
+
+        Parameters
+        ----------
+        one, other : float
+            Linear.
+        packet_bits : int
+            Header included.
+        rate_bps : float or None
+            Fixed rate; None: chosen by the SNR.
+        """
+        rate = self.rate_bps(one) if rate_bps is None else rate_bps
+        if rate_bps is None and rate != self.rate_bps(other):
+            return False
+        if rate <= 0.0:
+            return True
+        errors = self.error(one, packet_bits, rate), self.error(other, packet_bits, rate)
+        return abs(errors[0] - errors[1]) <= ALIKE
+
     def blocks(
         self,
         src: int,
@@ -149,8 +182,13 @@ class RadioChannel:
         rate_bps: float | None = None,
         medium: Medium = ALONE,
         began_ns: int | None = None,
+        interferers: Sequence[Interferer] = (),
+        noise_rise: float = 1.0,
     ) -> Iterator[ChannelBlock]:
         """The channel that a message meets, block by block.
+
+        A block ends where the link or that of any interferer to the receiver may change; an attempt
+        belongs to the block in which it begins.
 
         Parameters
         ----------
@@ -162,10 +200,14 @@ class RadioChannel:
         rate_bps : float or None
             Fixed rate; None: each block's own, chosen by its SNR.
         medium : Medium
-            What other senders do to each attempt.
+            What other senders do to each attempt, but for their power.
         began_ns : int or None
             When the message began, whose fading lasts under `hold = "exchange"`; None: at
             `time_ns`.
+        interferers : sequence of Interferer
+            Senders whose power is noise at `dst`.
+        noise_rise : float
+            Interference and noise over noise, linear, if that is known: without `interferers`.
 
         Returns
         -------
@@ -173,20 +215,30 @@ class RadioChannel:
             Without end where the channel changes in time; else of one block without end.
         """
         began_ns = time_ns if began_ns is None else began_ns
+        background = None
+        if interferers:
+            background = Background(self._mean_snr, self._fading, dst, interferers)
+        rise = noise_rise
         while True:
-            fade = self._fade(src, dst, began_ns if self._per_exchange else time_ns)
-            snr = self._mean_snr.pair(src, dst, time_ns) * fade / medium.noise_rise
+            fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
+            if background is not None:
+                rise = background.rise(time_ns)
+            snr = self._mean_snr.pair(src, dst, time_ns) * fade / rise
             rate = rate_bps
             if rate is None:
                 known = snr
                 if self._csi_delay_ns:
-                    known = self.measured_snr(src, dst, time_ns) / medium.noise_rise
+                    known = self.measured_snr(src, dst, time_ns)
+                    seen_ns = max(0, time_ns - self._csi_delay_ns)
+                    known /= rise if background is None else background.rise(seen_ns)
                 rate = self.rate_bps(known)
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium)
-            until_ns = None if self._constant else self._holds_until_ns(src, dst, time_ns)
+            until_ns = None
+            if not self.constant:
+                until_ns = self._holds_until_ns(src, dst, time_ns, background)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
             if until_ns is not None:
@@ -194,69 +246,104 @@ class RadioChannel:
                 if rate > 0:  # an attempt belongs to the block in which it begins
                     attempts = math.ceil(length_ns / attempt_ns)
                     length_ns = math.ceil(attempts * attempt_ns)
-            yield ChannelBlock(attempts, per, snr, attempt_ns, length_ns, medium.collision)
+            yield ChannelBlock(
+                attempts, per, snr, attempt_ns, length_ns, medium.collision, noise_rise=rise
+            )
             if length_ns is None:
                 return
             time_ns += length_ns
 
-    def _holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        """When SNR or rate of a pair may next change; None: never."""
-        until_ns = self._snr_holds_until_ns(src, dst, time_ns)
+    def _holds_until_ns(
+        self, src: int, dst: int, time_ns: int, background: Background | None = None
+    ) -> int | None:
+        """When SINR or rate of a pair may next change; None: never."""
+        until_ns = self._sinr_holds_until_ns(src, dst, time_ns, background)
         if until_ns is None or not self._csi_delay_ns:
             return until_ns
-        # The rate is chosen by the SNR of a while ago: a change then is a change now.
+        # The rate is chosen by the SINR of a while ago: a change then is a change now.
         seen_ns = time_ns - self._csi_delay_ns
-        seen_until_ns = self._snr_holds_until_ns(src, dst, max(0, seen_ns))
+        seen_until_ns = self._sinr_holds_until_ns(src, dst, max(0, seen_ns), background)
         if seen_until_ns is not None:
             until_ns = min(until_ns, seen_until_ns + self._csi_delay_ns)
         return until_ns
 
-    def _snr_holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        """When the SNR of a pair may next change; None: never."""
-        mean_ns = None
-        if self._mean_snr.moving:
-            mean_ns = self._mean_snr.holds_until_ns(src, dst, time_ns)
-        if not self._fades_in_time or self._mean_snr.pair(src, dst, time_ns) == 0.0:
-            return mean_ns  # a pair that is left out has no fading
-        block_ns = time_ns - time_ns % self._coherence_ns + self._coherence_ns
-        return block_ns if mean_ns is None else min(block_ns, mean_ns)
+    def _sinr_holds_until_ns(
+        self, src: int, dst: int, time_ns: int, background: Background | None = None
+    ) -> int | None:
+        """When the SINR of a pair may next change; None: never."""
+        until_ns = None
+        if self.moving:
+            until_ns = self._mean_snr.holds_until_ns(src, dst, time_ns)
+        if self._mean_snr.pair(src, dst, time_ns) == 0.0:
+            return until_ns  # a pair that is left out has neither fading nor interference
+        if self._fading.in_time:
+            block_ns = self._fading.holds_until_ns(time_ns)
+            until_ns = block_ns if until_ns is None else min(block_ns, until_ns)
+        if background is not None:
+            others_ns = background.holds_until_ns(time_ns)
+            if others_ns is not None:
+                until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
+        return until_ns
 
     def _fade(self, src: int, dst: int, time_ns: int) -> float:
         """Power gain of a pair, the same both ways."""
-        low, high = (src, dst) if src < dst else (dst, src)
-        return self._gain(low, high, *self._fade_key(low, high, time_ns))
+        return self._fading.pair(src, dst, time_ns)
 
-    def _fade_key(self, low: int, high: int, time_ns: int) -> tuple[int, ...]:
-        """Key of the fading draw that holds for a pair at an instant."""
-        if not self._per_exchange:
-            return (time_ns // self._coherence_ns,)
-        return _wakeup_key(
-            low, self._last_wakeup(low, time_ns), high, self._last_wakeup(high, time_ns)
-        )
+    # -- many pairs of a node --------------------------------------------------------------------
 
-    def _draw_gain(self, low: int, high: int, *key: int) -> float:
-        u = self._streams.uniform("fading", low, high, *key)
-        return float(self._radio.fading.power_gain(u))
+    def loudness_at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
+        """How loud senders are at a receiver: SNR over noise, without fading that changes in time.
 
-    def _sample(self, low: int, high: int, *key: int) -> float:
-        return float(self._run(low, high, key[0] // SAMPLES)[key[0] % SAMPLES])
+        Parameters
+        ----------
+        dst : int
+            The receiver.
+        senders : sequence of int
+        time_ns : int
+            At which gains that are held for an exchange are taken.
 
-    def _samples(self, low: int, high: int, run: int) -> NDArray[np.float64]:
-        """Power gains of `SAMPLES` coherence blocks in a row: (SAMPLES,)."""
-        steps = run * SAMPLES + np.arange(SAMPLES)
-        return self._sums(np.array([low]), np.array([high]), steps).ravel()
+        Returns
+        -------
+        list of float
+            Linear, one a sender.
+        """
+        if len(senders) <= FEW:
+            found = [self._mean_snr.pair(i, dst, time_ns) for i in senders]
+        else:
+            found = self._mean_snr.towards(dst, senders, time_ns).tolist()
+        return self._with_held_gains(dst, senders, time_ns, found)
 
-    def _sums(
-        self, low: NDArray[np.int64], high: NDArray[np.int64], steps: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        fading = self._radio.fading
-        counters = np.arange(fading.tone_draws)
-        u = self._streams.uniform_table("fading tones", low, high, counters=counters)
-        times_s = steps * (self._coherence_ns / NS_PER_S)
-        gains: NDArray[np.float64] = fading.gain_at(u, self._doppler_hz, times_s)
-        return gains
+    def loudness_of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
+        """How loud a sender is at receivers; the counterpart of `loudness_at`.
 
-    # -- all pairs of a node ---------------------------------------------------------------------
+        Parameters
+        ----------
+        src : int
+            The sender.
+        receivers : sequence of int
+        time_ns : int
+            At which gains that are held for an exchange are taken.
+
+        Returns
+        -------
+        list of float
+            Linear, one a receiver.
+        """
+        if len(receivers) <= FEW:
+            found = [self._mean_snr.pair(src, j, time_ns) for j in receivers]
+        else:
+            found = self._mean_snr.snr(src, receivers, time_ns).tolist()
+        return self._with_held_gains(src, receivers, time_ns, found)
+
+    def _with_held_gains(
+        self, node: int, others: Sequence[int], time_ns: int, means: list[float]
+    ) -> list[float]:
+        if not self._fading.per_exchange:
+            return means
+        return [
+            mean * self._fading.pair(node, j, time_ns)
+            for j, mean in zip(others, means, strict=True)
+        ]
 
     def in_reach(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         """Whom a node reaches: those whose instantaneous SNR is at least the threshold.
@@ -276,27 +363,5 @@ class RadioChannel:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
-        snr = self._mean_snr.snr(src, near, time_ns) * self._fades(src, near, time_ns)
+        snr = self._mean_snr.snr(src, near, time_ns) * self._fading.around(src, near, time_ns)
         return [j for j, ok in zip(near, snr >= self._budget.threshold, strict=True) if ok]
-
-    def _fades(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        low, high = np.minimum(src, others), np.maximum(src, others)
-        if self._continuous:
-            return self._sums(low, high, np.array([time_ns // self._coherence_ns])).ravel()
-        keys = np.array(self._fade_keys(src, others, time_ns))
-        u = self._streams.uniform_array("fading", low, high, *keys.T)
-        return np.asarray(self._radio.fading.power_gain(u))
-
-    def _fade_keys(self, src: int, others: Sequence[int], time_ns: int) -> list[tuple[int, ...]]:
-        """Keys of the fading draws that hold for the pairs of one node."""
-        if not self._per_exchange:
-            return [(time_ns // self._coherence_ns,)] * len(others)
-        mine, last_wakeup = self._last_wakeup(src, time_ns), self._last_wakeup
-        return [_wakeup_key(src, mine, j, last_wakeup(j, time_ns)) for j in others]
-
-
-def _wakeup_key(i: int, of_i: tuple[int, int], j: int, of_j: tuple[int, int]) -> tuple[int, ...]:
-    """Key of a fade that lasts since the last wake-up of either end: that node and its number."""
-    (i_ns, i_number), (j_ns, j_number) = of_i, of_j
-    # Both at one instant, or neither yet: the lower id counts.
-    return (i, i_number) if i_ns > j_ns or (i_ns == j_ns and i < j) else (j, j_number)

@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +26,7 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
+from netsim.links.radio.background import Interferer
 from netsim.links.radio.channel import RadioChannel
 from netsim.units import linear_to_db
 
@@ -61,9 +62,20 @@ class Reception:
     wakes_ns : int
         The receiver's radio sleeps until then, and attempts that begin earlier are lost.
     medium, sampled_medium : Medium
-        What other senders do to each attempt now, and what they did when the leg was sampled.
+        What other senders do to each attempt now, but for their power as noise, and what they did
+        when the leg was sampled.
     interferers : dict of Flight to float
-        Interference over noise of each flight that is heard, linear; kept by `Interference`.
+        Interference over noise of each flight that is heard, linear, without fading that changes
+        in time; kept by `Interference`, as are the next four.
+    rise : float
+        Interference and noise over noise from these, each for its share of the time.
+    told_rise : float
+        `rise` when the flight was last told that it had changed.
+    alike : (float, float)
+        Least and largest `rise` that are known to make no difference to `told_rise`.
+    shifts : dict of int to float
+        By how much each sender is heard more than when the flight was told: in power over noise,
+        or where nodes move in shares of the time.
     leg_start, sending : Sending or None
         The message where its leg began (None: nothing has been sent), and at the end of what has
         been sampled.
@@ -89,7 +101,6 @@ class Reception:
     """
 
     # Defaults of what few flights ever set are kept with the class: one is made for every message.
-    interferers: dict[Flight, float]
     leg_start: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
@@ -97,6 +108,13 @@ class Reception:
     first_snr: float | None = None
     medium = ALONE
     sampled_medium = ALONE
+    rise = told_rise = 1.0
+    alike = (1.0, 1.0)
+    # When the leg was sampled, and with which rise; the rise that counts for the mean SNR, since
+    # when, and the integral of 1 / rise up to then [ns].
+    _sampled_ns = _followed_ns = 0
+    _sampled_rise = _followed_rise = 1.0
+    _clear_ns = 0.0
     wakes_ns = 0
     attempts = 0
     attempts_asleep = 0
@@ -115,11 +133,37 @@ class Reception:
         self.serial = serial
         self.unreachable = unreachable
         self.predetermined = predetermined
+        self.interferers: dict[Flight, float] = {}
+        self.shifts: dict[int, float] = {}
         self.blocks: list[ChannelBlock] = []
         self.block_attempts: list[int] = []
 
-    def close_leg(self) -> None:
-        """Add the leg to the sums over earlier legs, and forget its blocks."""
+    def sampled(self, now_ns: int) -> None:
+        """Note that a leg has been sampled with `rise`."""
+        self._sampled_ns = self._followed_ns = now_ns
+        self._sampled_rise = self._followed_rise = self.rise
+        self._clear_ns = 0.0
+
+    def follow(self, now_ns: int) -> None:
+        """Let `rise` count for the mean SNR from now on: it makes no difference to any attempt."""
+        if self.rise == self._followed_rise:
+            return
+        self._clear_ns += (now_ns - self._followed_ns) / self._followed_rise
+        self._followed_ns, self._followed_rise = now_ns, self.rise
+
+    def clearer(self, now_ns: int) -> float:
+        """Mean SNR since the leg was sampled over that with which it was."""
+        lasted_ns = now_ns - self._sampled_ns
+        if self._followed_ns == self._sampled_ns or lasted_ns == 0:
+            return 1.0
+        clear_ns = self._clear_ns + (now_ns - self._followed_ns) / self._followed_rise
+        return clear_ns * self._sampled_rise / lasted_ns
+
+    def close_leg(self, clearer: float = 1.0) -> None:
+        """Add the leg to the sums over earlier legs, and forget its blocks.
+
+        `clearer`: the mean SNR over that of the blocks.
+        """
         if not self.blocks:
             return
         if self.first_snr is None:
@@ -127,7 +171,7 @@ class Reception:
         before = self.attempts
         for block, n in zip(self.blocks, self.block_attempts, strict=False):
             self.attempts += n
-            self.weighted_snr += block.snr * n
+            self.weighted_snr += block.snr * n * clearer
             if block.per < 1.0:
                 self.hopeless = False
             elif block.asleep:
@@ -184,11 +228,14 @@ class Reception:
         return tx, outcome, attempts, progress.lost, self._mean_snr_db(), mask
 
     def _lost_to_others(self, flight: Flight, channel: RadioChannel) -> bool:
-        """Whether other senders were the larger part of why the last attempts failed."""
-        medium, last = self.medium, self.last_block
-        if last is None or (medium.noise_rise == 1.0 and medium.collision == 0.0):
+        """Whether other senders were the larger part of why the last attempts failed.
+
+        What counts is what these attempts met, also if the others have stopped by now.
+        """
+        last = self.last_block
+        if last is None or (last.noise_rise == 1.0 and self.sampled_medium.collision == 0.0):
             return False
-        snr, rate_bps = last.snr * medium.noise_rise, flight.rate_bps
+        snr, rate_bps = last.snr * last.noise_rise, flight.rate_bps
         if rate_bps is None:
             rate_bps = channel.rate_bps(snr)
         alone = channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
@@ -235,14 +282,21 @@ class Flight:
         Packets of a broadcast that are still to be sent where the leg begins.
     expired : bool
         Whether the end of its time to live is what ends it.
+    met_worse : bool
+        Whether its last attempt, under way, keeps interference that has fallen since.
     medium, sampled_medium : Medium
         What other senders do to its attempts now, and what they did when the leg was sampled.
     attempt_ns : float
         Time of one attempt, of a broadcast or of an attempt that is an event of its own.
     contenders : dict of Flight to None
-        Flights that it contends with, as an ordered set; kept by `Interference`.
+        Flights that it contends with, as an ordered set; kept by `Interference`, as are the next
+        three.
     medium_share : float
-        Share of the time for which its contenders let it send; kept by `Interference`.
+        Share of the time for which its contenders let it send.
+    told_medium : Medium
+        `medium` when it was told last.
+    order : int
+        Its place in the order in which flights begin.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
     turns : Turns or None
@@ -255,12 +309,14 @@ class Flight:
 
     contenders: dict[Flight, None]
     medium_share = 1.0
+    order = 0
     medium = ALONE
+    told_medium = ALONE
     sampled_medium = ALONE
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
-    expired = False
+    expired = met_worse = False
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
@@ -288,6 +344,43 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+
+
+def blocks_met(
+    flight: Flight, reception: Reception, channel: RadioChannel, time_ns: int
+) -> Iterator[ChannelBlock]:
+    """The channel that attempts meet from an instant on, with interference as things are.
+
+    Parameters
+    ----------
+    flight : Flight
+    reception : Reception
+        One of the flight's.
+    channel : RadioChannel
+    time_ns : int
+    """
+    return channel.blocks(
+        flight.src,
+        reception.tx.dst,
+        time_ns,
+        flight.packet_bits,
+        flight.rate_bps,
+        medium=reception.medium,
+        began_ns=flight.begins_ns,
+        interferers=() if channel.constant else interferers_at(flight, reception),
+        noise_rise=reception.rise if channel.constant else 1.0,
+    )
+
+
+def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:
+    """Whose power is noise to a reception of a flight, as things are."""
+    if not reception.interferers:
+        return ()
+    begins_ns = flight.begins_ns
+    return [
+        Interferer(other.src, other.medium_share, max(begins_ns, other.begins_ns))
+        for other in reception.interferers
+    ]
 
 
 def transmit_share(medium: Medium, attempt_ns: float) -> float:

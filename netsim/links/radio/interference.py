@@ -1,20 +1,46 @@
-"""What simultaneous flights do to each other: interference, and contention for the medium."""
+"""What simultaneous flights do to each other: interference, and contention for the medium.
+
+A flight is told when what it meets changes because others begin or end, and is then sampled anew
+from there on. Between these moments `background` follows the powers of its interferers as they fade
+and move. Few flights are told:
+
+- A sender is not heard at a receiver where its mean power is below `NEGLIGIBLE` times the noise
+  (mean over fading; where gains are held for an exchange, the gain counts). Each one that is left
+  out changes the SINR by .004 dB at most, in the mean. Where nodes move all count, since they may
+  come near.
+- Where no link changes in time, a flight is not told of interference that leaves its rate alone and
+  its packet error rate within `channel.ALIKE`. The mean SNR that is logged follows it all the same.
+- Where links fade, it is not told until mean powers have changed by `NEGLIGIBLE` in all, relative
+  to the interference and noise.
+- What begins and ends in the same instant is looked at together (`settle`): a sender whose next
+  message follows its last one changes nothing for the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from netsim.channels.mac import Mac
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight
+from netsim.links.radio.flight import Flight, Reception
 
-NEGLIGIBLE = 1e-6
-"""Relative change of interference plus noise up to which no flight is interrupted."""
+NEGLIGIBLE = 1e-3
+"""Interference over noise below which a sender is not heard; relative change of both that counts
+as none."""
+
+PAIRS = 1 << 16
+"""For so many pairs of nodes it is kept whether they are in carrier-sense range."""
+
+_ROUNDING = 1e-9
+
+_in_order = attrgetter("order")
 
 
 class Interference:
-    """Keeps the `medium` of each flight and reception up to date.
+    """Keeps the `medium` of each flight and the interferers of each reception up to date.
 
     Parameters
     ----------
@@ -26,6 +52,8 @@ class Interference:
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    combines : bool
+        Whether attempts at a packet are combined, so that the SNR of each counts.
     """
 
     def __init__(
@@ -34,11 +62,17 @@ class Interference:
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
+        combines: bool = False,
     ) -> None:
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._distance_m = distance_m if mac.range_m is not None else None
+        self._least = 0.0 if channel.moving else NEGLIGIBLE
+        self._by_error = channel.constant and not combines
+        self._near = lru_cache(maxsize=PAIRS)(self._in_range)
+        self._touched: dict[Flight, None] = {}  # those that may have to be told
+        self._joined = 0
 
-    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> Changed:
+    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Add a flight that begins.
 
         Parameters
@@ -47,66 +81,208 @@ class Interference:
         others : iterable of Flight
             Those that are on the air.
         now_ns : int
-
-        Returns
-        -------
-        Changed
-            Which of the others meet other conditions from now on.
         """
+        self._joined += 1
+        flight.order = self._joined
+        others = list(others)
         flight.contenders = {}
-        for reception in flight.receptions:
-            reception.interferers = {}
-        others = list(others)
-        for other in others:
-            if self._mac.contends and self._in_range(flight, other, now_ns):
-                flight.contenders[other] = other.contenders[flight] = None
-            elif self._mac.interferes:
-                self._add_interferer(flight, other, now_ns)
-                self._add_interferer(other, flight, now_ns)
-        self._set_contention((flight, *flight.contenders))
-        _set_noise_rise(flight)
-        return _changed(others, flight.contenders)
+        apart = others
+        if self._mac.contends:
+            src, when_ns = flight.src, now_ns if self._channel.moving else 0
+            apart = []
+            for other in others:
+                pair = (src, other.src) if src < other.src else (other.src, src)
+                if self._distance_m is None or self._near(*pair, when_ns):
+                    flight.contenders[other] = other.contenders[flight] = None
+                else:
+                    apart.append(other)
+            self._set_contention((flight, *flight.contenders), others)
+        if self._mac.interferes and apart:
+            self.add(flight, apart, now_ns)
+        self._told(flight)
 
-    def leave(self, flight: Flight, others: Iterable[Flight]) -> Changed:
-        """Remove a flight that has ended; which of the others meet other conditions from now on."""
-        others = list(others)
+    def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
+        """Remove a flight that has ended.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that are on the air.
+        """
+        if self._mac.interferes:
+            self.remove(flight, others)
+        self._touched.pop(flight, None)
         if self._mac.contends:
             for other in flight.contenders:
                 del other.contenders[flight]
-            self._set_contention(flight.contenders)
-        for other in others:
-            for reception in other.receptions:
-                reception.interferers.pop(flight, None)
-        return _changed(others, flight.contenders)
+            self._set_contention(flight.contenders, others)
 
-    def _add_interferer(self, at: Flight, flight: Flight, now_ns: int) -> None:
-        """Add a flight to the interferers at the receivers of another, `at`."""
-        for reception in at.receptions:
-            if reception.tx.dst != flight.src:
-                inr = self._channel.snr(flight.src, reception.tx.dst, now_ns)
-                reception.interferers[flight] = inr
+    def settle(self, now_ns: int) -> Changed:
+        """Which flights meet other conditions from now on than they were told of last."""
+        changed = Changed([], [])
+        if not self._touched:
+            return changed
+        touched, self._touched = self._touched, {}
+        for flight in sorted(touched, key=_in_order) if len(touched) > 1 else touched:
+            rises = self._rises(flight, now_ns)
+            if flight.medium != flight.told_medium or rises > 0:
+                changed.at_once.append(flight)
+            elif rises < 0:
+                changed.after.append(flight)
+            flight.told_medium = flight.medium
+        return changed
 
-    def _in_range(self, one: Flight, other: Flight, now_ns: int) -> bool:
-        if self._distance_m is None:
-            return True
+    # -- contention ------------------------------------------------------------------------------
+
+    def _in_range(self, src: int, other: int, time_ns: int) -> bool:
+        assert self._distance_m is not None
         assert self._mac.range_m is not None
-        return self._distance_m(one.src, other.src, now_ns) <= self._mac.range_m
+        return self._distance_m(src, other, time_ns) <= self._mac.range_m
 
-    def _set_contention(self, flights: Iterable[Flight]) -> None:
+    def _set_contention(self, flights: Iterable[Flight], everybody: Iterable[Flight]) -> None:
         """Set the medium of some flights by how many others each contends with."""
-        if not self._mac.contends:
-            return
         for flight in flights:
             contenders = 1 + len(flight.contenders)
             flight.medium = self._mac.medium(contenders, self._nodes)
-            flight.medium_share = 1.0 / contenders
             for reception in flight.receptions:
-                rise = reception.medium.noise_rise
-                reception.medium = flight.medium._replace(noise_rise=rise)
+                reception.medium = flight.medium
+            self._touched[flight] = None
+            self.set_share(flight, 1.0 / contenders, everybody)
+
+    # -- interference ----------------------------------------------------------------------------
+
+    def add(self, flight: Flight, apart: Sequence[Flight], now_ns: int) -> None:
+        """Let a flight and those that do not contend with it interfere at each other's receivers.
+
+        Parameters
+        ----------
+        flight : Flight
+        apart : sequence of Flight
+        now_ns : int
+        """
+        src, senders = flight.src, [other.src for other in apart]
+        for reception in flight.receptions:
+            dst = reception.tx.dst
+            loudness = self._channel.loudness_at(dst, senders, now_ns)
+            for other, inr in zip(apart, loudness, strict=True):
+                if inr >= self._least and other.src != dst:
+                    reception.interferers[other] = inr
+                    reception.rise += inr * other.medium_share
+        hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
+        receivers = [reception.tx.dst for _, reception in hearing]
+        loudness = self._channel.loudness_of(src, receivers, now_ns)
+        for (other, reception), inr in zip(hearing, loudness, strict=True):
+            if inr >= self._least:
+                reception.interferers[flight] = inr
+                self._shift(other, reception, src, inr, flight.medium_share)
+
+    def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
+        """Let a flight that has ended no longer interfere with others.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that are on the air.
+        """
+        for other in others:
+            for reception in other.receptions:
+                inr = reception.interferers.pop(flight, None)
+                if inr is not None:
+                    self._shift(other, reception, flight.src, inr, -flight.medium_share)
+                    if not reception.interferers:
+                        reception.rise = 1.0  # exactly, whatever was added and taken away
+
+    def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
+        """Set the share of the time for which a flight is on the air.
+
+        Parameters
+        ----------
+        flight : Flight
+        share : float
+            In (0, 1].
+        others : iterable of Flight
+            Those that may hear it.
+        """
+        more, flight.medium_share = share - flight.medium_share, share
+        if more == 0.0 or not self._mac.interferes:
+            return
+        for other in others:
+            for reception in other.receptions:
+                inr = reception.interferers.get(flight)
+                if inr is not None:
+                    self._shift(other, reception, flight.src, inr, more)
+
+    def _shift(
+        self, flight: Flight, reception: Reception, src: int, inr: float, share: float
+    ) -> None:
+        """Let an interferer be heard for a larger or smaller share of the time.
+
+        Parameters
+        ----------
+        flight : Flight
+        reception : Reception
+            One of the flight's.
+        src : int
+            The interferer.
+        inr : float
+            Its power over noise, linear.
+        share : float
+            How much larger the share is.
+        """
+        reception.rise += inr * share
+        self._touched[flight] = None
+        if not self._by_error:
+            weight = share if self._channel.moving else inr * share
+            reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
+
+    def _told(self, flight: Flight) -> None:
+        """Note that a flight knows what it meets."""
+        self._touched.pop(flight, None)
+        flight.told_medium = flight.medium
+        for reception in flight.receptions:
+            reception.told_rise = reception.rise
+            reception.alike = (reception.rise, reception.rise)
+
+    def _rises(self, flight: Flight, now_ns: int) -> int:
+        """1 if interference has grown at some receiver, else -1 if fallen at some; 0: no matter."""
+        found = 0
+        for reception in flight.receptions:
+            rise, told = reception.rise, reception.told_rise
+            if self._by_error:
+                if self._makes_no_difference(flight, reception):
+                    reception.follow(now_ns)
+                    continue
+                grows = rise > told
+            else:
+                shifts = reception.shifts.values()
+                least = _ROUNDING if self._channel.moving else NEGLIGIBLE * rise
+                if sum(map(abs, shifts)) <= least:
+                    continue
+                grows = sum(shifts) > 0.0
+                reception.shifts = {}
+            found = 1 if grows or found > 0 else -1
+            reception.told_rise = rise
+            reception.alike = (rise, rise)
+        return found
+
+    def _makes_no_difference(self, flight: Flight, reception: Reception) -> bool:
+        """Whether attempts fare as they did when the flight was told last."""
+        rise = reception.rise
+        low, high = reception.alike
+        if low <= rise <= high:
+            return True
+        signal = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
+        told, now = signal / reception.told_rise, signal / rise
+        if not self._channel.alike(told, now, flight.packet_bits, flight.rate_bps):
+            return False
+        reception.alike = min(low, rise), max(high, rise)
+        return True
 
 
 class Changed(NamedTuple):
-    """Flights whose conditions have changed.
+    """Flights whose conditions have changed, in the order in which they began.
 
     Attributes
     ----------
@@ -118,30 +294,3 @@ class Changed(NamedTuple):
 
     at_once: list[Flight]
     after: list[Flight]
-
-
-def _changed(others: Iterable[Flight], contending: Container[Flight]) -> Changed:
-    """Set the noise rises anew; which flights have another one now, or other contenders."""
-    changed = Changed([], [])
-    for other in others:
-        rises = _set_noise_rise(other)
-        if other in contending or rises > 0:
-            changed.at_once.append(other)
-        elif rises < 0:
-            changed.after.append(other)
-    return changed
-
-
-def _set_noise_rise(flight: Flight) -> int:
-    """Set the noise rise at each receiver of a flight from its interferers.
-
-    Returns 1 if it has grown at some receiver, else -1 if it has fallen at some, else 0.
-    """
-    changes = 0
-    for reception in flight.receptions:
-        rise = 1.0 + sum(inr * other.medium_share for other, inr in reception.interferers.items())
-        before = reception.medium.noise_rise
-        if abs(rise - before) > NEGLIGIBLE * rise:
-            reception.medium = reception.medium._replace(noise_rise=rise)
-            changes = 1 if rise > before or changes > 0 else -1
-    return changes

@@ -9,7 +9,7 @@ The life of a message, in the order of `RadioLink`'s methods:
 2. Flight (`_start`). `receivers.Receivers` says who listens from when on,
    `interference.Interference` what it and the other flights do to each other.
 3. Attempts. `message_level` or `packet_level` samples them, and calls `_end` when the flight is
-   over. Where other flights come or go meanwhile, it goes on under other conditions (`_change`).
+   over. Where other flights come or go meanwhile, it goes on under other conditions (`_settle`).
 4. Outcome (`_end`): a `Report` for each receiver; its radios are free, and what waits starts.
 5. Accounting: airtime and bits, by `energy_accounting.EnergyAccounting`, whenever they are known.
 6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
@@ -42,7 +42,7 @@ from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.receivers import Receivers
@@ -109,13 +109,14 @@ class RadioLink(PhysicalLink):
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
         self._interference: Interference | None = None
         if mac.interferes or mac.contends:
-            self._interference = Interference(mac, channel, nodes, distance_m)
+            self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
         sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
         self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._distance_m = distance_m if radio.propagation_delay else None
+        self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
@@ -191,9 +192,8 @@ class RadioLink(PhysicalLink):
         )
         for radio in radios:
             self._queue.free[radio] = False
-        changed: Changed | None = None
         if self._interference is not None:
-            changed = self._interference.join(flight, self._flights, now)
+            self._interference.join(flight, self._flights, now)
         elif not self._alone:
             flight.medium = self._medium
             for reception in receptions:
@@ -202,8 +202,8 @@ class RadioLink(PhysicalLink):
         self._flights[flight] = None
         self._sampler.begin(flight)
         self._accounting.airtime(flight, flight.ends_ns)
-        if changed is not None:
-            self._change(changed)
+        if self._interference is not None and not self._ending:
+            self._settle(self._interference)
         if self.meetings is not None:
             for reception in receptions:
                 # Last of its instant: what arrives at that very moment has arrived.
@@ -212,8 +212,9 @@ class RadioLink(PhysicalLink):
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
-    def _change(self, changed: Changed) -> None:
+    def _settle(self, interference: Interference) -> None:
         """Let flights go on under the conditions that they meet from now on."""
+        changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):
             for flight in flights:
                 self._accounting.airtime(flight, self.env.now)
@@ -231,13 +232,18 @@ class RadioLink(PhysicalLink):
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
-        if self._interference is not None:
-            self._change(self._interference.leave(flight, self._flights))
+        interference = self._interference
+        if interference is not None:
+            interference.leave(flight, self._flights)
         flight.leg += 1
+        self._ending += 1
         for report in (*reports, *flight.missed):
             self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
+        self._ending -= 1
+        if interference is not None and not self._ending:  # with what has begun meanwhile
+            self._settle(interference)
 
     def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         return reception.predetermined or self._sampler.report(flight, reception, cut)

@@ -60,6 +60,22 @@ class MeanSnr(ABC):
             Linear; 0 for a pair that is left out.
         """
 
+    def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        """Mean SNR from some nodes to one.
+
+        Parameters
+        ----------
+        dst : int
+        senders : sequence of int
+        time_ns : int
+
+        Returns
+        -------
+        (len(senders),) float64
+            Linear; 0 for a pair that is left out.
+        """
+        return np.array([self.pair(i, dst, time_ns) for i in senders])
+
     @abstractmethod
     def pair(self, src: int, dst: int, time_ns: int) -> float:
         """Mean SNR of one link.
@@ -147,7 +163,8 @@ class PlacedMeanSnr(MeanSnr):
         Where they start [m].
     streams : Streams
     range_m : float
-        With more than `EVERY_PAIR_UP_TO` nodes, pairs farther apart than this are left out.
+        With more than `EVERY_PAIR_UP_TO` nodes, `near` looks no farther than this, and pairs
+        farther apart are left out; not so where senders interfere, which they do at any distance.
     track : Track or None
         How they move; None: none does.
 
@@ -167,9 +184,12 @@ class PlacedMeanSnr(MeanSnr):
         track: Track | None = None,
     ) -> None:
         self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
+        self._dbm = np.array(powers_dbm)
         self._positions_m = positions_m
         self._range_m = range_m
-        self._cut = len(positions_m) > EVERY_PAIR_UP_TO and math.isfinite(range_m)
+        self._many = len(positions_m) > EVERY_PAIR_UP_TO
+        self._searches = self._many and math.isfinite(range_m)
+        self._cut = self._searches and not radio.mac.interferes
         self.moving = track is not None and track.fastest_m_per_s > 0
         self._track = track if self.moving else None
         self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
@@ -179,7 +199,9 @@ class PlacedMeanSnr(MeanSnr):
             self._step_ns = max(1, to_ns(step_s))
             # Two nodes that move towards each other approach at twice the speed.
             steps = (
-                max(1, int(_SLACK * range_m / (2.0 * longest_step_m(radio)))) if self._cut else 1
+                max(1, int(_SLACK * range_m / (2.0 * longest_step_m(radio))))
+                if self._searches
+                else 1
             )
             self._epoch_ns = steps * self._step_ns
         self._row = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._of_all)
@@ -193,18 +215,23 @@ class PlacedMeanSnr(MeanSnr):
             self.pairs_left_out = nodes * (nodes - 1) // 2 - within
 
     def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        if self._track is None and len(self._positions_m) <= EVERY_PAIR_UP_TO:
+        if self._track is None and not self._many:
             found: NDArray[np.float64] = self._row(src)[list(others)]
             return found
         return self._of_some(src, np.asarray(others), self._step(time_ns))
 
+    def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        # Links are alike both ways but for the transmit power.
+        over_db = self._dbm[list(senders)] - self._powers_dbm[dst]
+        return self.snr(dst, senders, time_ns) * 10.0 ** (over_db / 10.0)
+
     def pair(self, src: int, dst: int, time_ns: int) -> float:
-        if self._track is None and len(self._positions_m) <= EVERY_PAIR_UP_TO:
+        if self._track is None and not self._many:
             return float(self._row(src)[dst])
         return self._pair(src, dst, self._step(time_ns))
 
     def near(self, src: int, others: Sequence[int], time_ns: int) -> Sequence[int]:
-        if not self._cut:
+        if not self._searches:
             return others
         asked = self._asked.get(src)
         if asked is None or asked[0] is not others:  # most calls are about the same peers

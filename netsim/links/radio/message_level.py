@@ -1,14 +1,14 @@
 """Flights sampled as a whole: a draw for each block of constant channel, one event at the end.
 
-When other flights come or go, conditions change. What was sampled up to that moment stands, exactly
-as if every attempt had been drawn in turn (`Sending.rewind`), and the rest is sampled anew. An
-attempt belongs to the channel block in which it begins. Which conditions the attempt under way
-meets:
+A block ends where the gain of the link, or of an interferer's link to the receiver, may change; an
+attempt belongs to the block in which it begins. When other flights come or go, conditions change.
+What was sampled up to that moment stands, exactly as if every attempt had been drawn in turn
+(`Sending.rewind`), and the rest is sampled anew. Which conditions the attempt under way meets:
 
-- Interference grows: the new ones. Interference falls: the old ones. So each attempt meets the
-  worst of its time. Two exceptions: after a fall, a later rise during the same attempt has no
-  effect on it unless the attempt is the last; and that attempt counts as made, should the time to
-  live end first.
+- Interference grows: the new ones, with the gains of the block in which it began. Interference
+  falls: the old ones. So each attempt meets the worst of its time. Two exceptions: after a fall, a
+  later rise during the same attempt has no effect on it unless the attempt is the last; and that
+  attempt counts as made, should the time to live end first.
 - More or fewer senders contend, so that attempts take another time: the part of the attempt that
   has been sent stays sent, the rest takes the new time.
 """
@@ -27,7 +27,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, transmit_share
+from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
 from netsim.links.radio.receivers import lost_while_asleep
 from netsim.links.radio.table import Radio
@@ -66,13 +66,18 @@ class MessageLevelSampler:
         ended: Callable[[Flight, int], None],
     ) -> None:
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
+        self._follows = radio.mac.interferes and channel.constant
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
         """Sample a leg, from `flight.leg_begins_ns` on, and plan its end."""
         flight.sampled_medium = flight.medium
+        flight.met_worse = False
+        now = self._env.now
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
+            if self._follows:
+                reception.sampled(now)
         if flight.rate_bps is not None:
             duration_ns = self._sample_broadcast(flight, flight.rate_bps)
         else:
@@ -83,14 +88,13 @@ class MessageLevelSampler:
         if flight.deadline_ns is not None and (flight.expired or ends_ns > flight.deadline_ns):
             flight.expired = True
             ends_ns = flight.deadline_ns
-        now = self._env.now
         flight.ends_ns = ends_ns if ends_ns > now else now
         self._env.after(flight.ends_ns - now, self._ended, flight, flight.leg)
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Go on under other conditions; `worse`: the attempt under way meets them, too."""
         now = self._env.now
-        if now >= flight.ends_ns or (worse and _met_worse(flight)):
+        if now >= flight.ends_ns or (worse and flight.met_worse and self._met_worse(flight)):
             return
         if now > flight.leg_begins_ns:
             position = position_at(flight, now)
@@ -99,6 +103,7 @@ class MessageLevelSampler:
                     done=position.done + 1, fraction=position.fraction - 1.0
                 )
             if has_made_its_last_attempt(flight, position):
+                flight.met_worse = True
                 return
             for reception in flight.receptions:
                 self._keep_up_to(flight, reception, position)
@@ -139,13 +144,28 @@ class MessageLevelSampler:
             else:
                 reception.blocks, reception.block_attempts = [], []
                 reception.sending = self._at_leg_start(flight, reception)
-        reception.close_leg()
+        reception.close_leg(reception.clearer(self._env.now))
         sending = reception.sending
         assert sending is not None
         assert reception.rng is not None
         if reception.tx.envelope.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
+
+    def _met_worse(self, flight: Flight) -> bool:
+        """Whether the attempt under way, the last one, met more noise at every receiver than now.
+
+        Both with the gains that hold where it began.
+        """
+        for reception in flight.receptions:
+            if reception.medium != reception.sampled_medium or not reception.blocks:
+                return False
+            met = reception.blocks[-1]
+            began_ns = max(0, flight.ends_ns - round(met.attempt_ns))
+            others = interferers_at(flight, reception)
+            if self._channel.noise_rise(reception.tx.dst, others, began_ns) >= met.noise_rise:
+                return False
+        return bool(flight.receptions)
 
     # -- sampling ----------------------------------------------------------------------------------
 
@@ -198,34 +218,24 @@ class MessageLevelSampler:
                 continue
             sending = reception.sending = self._at_leg_start(flight, reception)
             rng = reception.rng = self._leg_rng(flight, reception)
-            for block in self._blocks(flight, reception, rate_bps):
+            for block in self._blocks(flight, reception):
                 reception.blocks.append(block)
                 reception.block_attempts.append(_attempt(sending, rng, block))
                 if sending.over:
                     break
         return round(flight.packets_left * flight.attempt_ns)
 
-    def _blocks(
-        self, flight: Flight, reception: Reception, rate_bps: float | None = None
-    ) -> Iterator[ChannelBlock]:
+    def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
-        src, dst = flight.src, reception.tx.dst
         begins_ns = max(0, flight.leg_begins_ns)
-        found = self._channel.blocks(
-            src,
-            dst,
-            begins_ns,
-            flight.packet_bits,
-            rate_bps,
-            medium=reception.medium,
-            began_ns=flight.begins_ns,
-        )
+        found = blocks_met(flight, reception, self._channel, begins_ns)
         if reception.wakes_ns > flight.leg_begins_ns:
             found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts
         if bursts is None:
             return found
-        rng = self._streams.generator("bursts", src, dst, reception.serial)
+        tx = reception.tx
+        rng = self._streams.generator("bursts", tx.src, tx.dst, reception.serial)
         return bursts.within(found, rng, reception.attempts)
 
     def _at_leg_start(self, flight: Flight, reception: Reception) -> Sending:
@@ -264,16 +274,7 @@ class MessageLevelSampler:
         reception.block_attempts = [*attempts[:at], done]
         reception.leg_start = reception.sending = sending
         reception.rng = rng
-        reception.close_leg()
-
-
-def _met_worse(flight: Flight) -> bool:
-    """Whether the attempt under way, the last one, met more noise at every receiver than now."""
-    media = [(r.medium, r.sampled_medium) for r in flight.receptions]
-    return bool(media) and all(
-        now.noise_rise < met.noise_rise and now == met._replace(noise_rise=now.noise_rise)
-        for now, met in media
-    )
+        reception.close_leg(reception.clearer(self._env.now))
 
 
 def _true_ns(flight: Flight, passed_ns: int) -> int:

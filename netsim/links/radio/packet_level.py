@@ -3,7 +3,8 @@
 This is the literal model that `message_level` samples, and is there to be compared with it. Time on
 the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
 time that it has under the conditions at its beginning, and fails with the probability of the worst
-that it meets. The two differ in the attempt under way where other senders slow it down, or where
+that it meets, with the gains that the link and those of interferers have at its beginning. The two
+differ in the attempt under way where other senders slow it down, or where
 interference grows and the rate follows it: `message_level` sends it anew, in the time that it takes
 then.
 """
@@ -21,7 +22,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, transmit_share
+from netsim.links.radio.flight import Flight, Reception, blocks_met, transmit_share
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -141,17 +142,7 @@ class PacketLevelSampler:
 
     def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
         """The channel block at a receiver when the attempt under way began."""
-        block = next(
-            self._channel.blocks(
-                flight.src,
-                reception.tx.dst,
-                flight.leg_begins_ns,
-                flight.packet_bits,
-                flight.rate_bps,
-                medium=reception.medium,
-                began_ns=flight.begins_ns,
-            )
-        )
+        block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns))
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
             block.per = block.erasure = 1.0

@@ -148,7 +148,7 @@ class Spent:
 
 @pytest.fixture
 def ether():
-    """Make an Ether: `ether({radio keys}, mean_snr=matrix or number, nodes=..., seed=...)`."""
+    """Make an Ether: `ether({radio keys}, mean_snr=number, matrix or MeanSnr, nodes=...)`."""
 
     def make(
         radio=None,
@@ -167,9 +167,11 @@ def ether():
             "packet_error": {"kind": "fixed", "loss": 0.0},
         } | (radio or {})
         radio = Radio.model_validate(keys)
-        snr = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
+        if not isinstance(mean_snr, MeanSnr):
+            matrix = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
+            mean_snr = Given(matrix)
         threshold = 10 ** (radio.threshold_db / 10)
-        budget = LinkBudget(Given(snr), threshold, (1.0,) * nodes)
+        budget = LinkBudget(mean_snr, threshold, (1.0,) * nodes)
         env, recorder = Clock(), LastRow()
 
         def last_wakeup(node, time_ns):

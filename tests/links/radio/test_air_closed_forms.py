@@ -9,8 +9,13 @@ from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac.aloha import Aloha
 from netsim.channels.mac.csma import Csma
 from netsim.channels.mac.shared import Shared
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.flight import Flight, Reception, interferers_at
 from netsim.links.radio.interference import Interference
+from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.table import Radio
+from netsim.rng import Streams
 
 pytestmark = pytest.mark.closed_forms
 
@@ -78,14 +83,17 @@ def test_two_interferers_leave_the_share_of_the_formula(ether, fidelity):
     assert abs(outage - 0.0949) < 4 * binomial_sd(0.0949, n)
 
 
-class _Places:
-    """A channel without noise: path loss d^-4, Rayleigh fading, 1e9 times the noise at 20 m."""
+class _Places(MeanSnr):
+    """Path loss d^-4, 1e9 times the noise at 20 m; node 0 is wanted at the last one."""
 
-    def __init__(self, rng, distances_m):
-        self.rng, self.distances_m = rng, distances_m
+    def __init__(self, distances_m):
+        self.at_dst = 1e9 * (20.0 / np.asarray(distances_m)) ** 4
 
-    def snr(self, src, dst, time_ns):
-        return 1e9 * self.rng.exponential() * (20.0 / self.distances_m[src]) ** 4
+    def snr(self, src, others, time_ns):
+        return np.full(len(others), self.at_dst[src])
+
+    def pair(self, src, dst, time_ns):
+        return float(self.at_dst[src])
 
 
 def test_poisson_interferers_leave_the_share_of_the_formula():
@@ -94,15 +102,18 @@ def test_poisson_interferers_leave_the_share_of_the_formula():
     Those further away than 400 m are left out: 1e-3 of relative error.
     """
     rng, n, radius_m, got = np.random.default_rng(1), 3_000, 400.0, 0
-    for _ in range(n):
+    radio = Radio(fading={"kind": "rayleigh"}, packet_error={"kind": "outage"})
+    for seed in range(n):
         count = rng.poisson(1e-4 * math.pi * radius_m**2)
-        channel = _Places(rng, [20.0, *(radius_m * np.sqrt(rng.random(count)))])
+        means = _Places([20.0, *(radius_m * np.sqrt(rng.random(count)))])
+        budget = LinkBudget(means, 1.0, (1.0,) * (count + 2))
+        channel = RadioChannel(radio, budget, lambda i, t: (0, 0), Streams(seed))
         others = [Flight(k, [], [], 1, 1, 0, None) for k in range(1, count + 1)]
-        tx = type("Tx", (), {"dst": -1})()
+        tx = type("Tx", (), {"dst": count + 1})()
         wanted = Flight(0, [], [Reception(tx, 1)], 1, 1, 0, None)
-        Interference(Shared(), channel, count + 1, None).join(wanted, others, 0)
-        sinr = channel.snr(0, -1, 0) / wanted.receptions[0].medium.noise_rise
-        got += sinr >= 10**0.5
+        Interference(Shared(), channel, count + 2, None).join(wanted, others, 0)
+        heard = interferers_at(wanted, wanted.receptions[0])
+        got += next(channel.blocks(0, count + 1, 0, 1, interferers=heard)).snr >= 10**0.5
     assert abs(got / n - 0.703971) < 4 * binomial_sd(0.704, n) + 1e-3
 
 
@@ -470,14 +481,14 @@ def test_hidden_senders_that_contend_count_with_their_mean_power(ether):
     at_m = [0.0, 75.0, 150.0, 160.0, 170.0, 180.0]
     snr = np.full((6, 6), 100.0)
     snr[2, 1], snr[4, 1] = 3.0, 5.0
-    keys = {"mac": HIDDEN, "ttl_s": 60.0}
+    keys = {"mac": HIDDEN, "packet_error": {"kind": "exponential_snr", "m": 1.0}, "ttl_s": 60.0}
     e = ether(keys, snr, nodes=6, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
     rises, right = [], e.air._sampler.change
 
     def change(flight, worse):
         right(flight, worse)
         if flight.src == 0:
-            rises.append((flight.receptions[0].medium.noise_rise, worse))
+            rises.append((flight.receptions[0].rise, worse))
 
     e.air._sampler.change = change
     e.send(0, 1, 100 * PACKET)
