@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -45,4 +44,4 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
         test = shards.split(parts.id, "test")
         found["features"] = torch.cat([model.features(x) for x in test.x.split(AT_ONCE)])
         found["labels"] = test.y
-    return {name: np.array(values.detach().cpu()) for name, values in found.items()}
+    return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}

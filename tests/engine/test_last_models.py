@@ -1,10 +1,17 @@
 """What a run keeps of the models that were published last."""
 
 import numpy as np
+import pytest
 import torch
 
 from netsim import engine, world
+from netsim.engine import last_models
 from netsim.scenario import from_dict
+
+
+@pytest.fixture(autouse=True)
+def small_passes(monkeypatch):
+    monkeypatch.setattr(last_models, "AT_ONCE", 64)
 
 
 def kept(folder, keep, algorithm="local", timing_only=False, **tables):
@@ -14,7 +21,7 @@ def kept(folder, keep, algorithm="local", timing_only=False, **tables):
         "exchange": {"schedule": "rounds", "interval_s": 1.0},
         "data": {
             "kind": "digits",
-            "partition": {"kind": "iid", "train_samples": 20, "test_samples": 300},
+            "partition": {"kind": "iid", "train_samples": 20, "test_samples": 150},
         },
         "model": {"kind": "mlp", "hidden": [8]},
         "compute": {"kind": "fixed", "step_s": 0.1},
@@ -39,7 +46,7 @@ def test_features_are_what_the_head_takes_of_the_nodes_own_test_samples(tmp_path
         row = node.publishing.last_published().ref
         model = row.architecture.bind(row.tensor())
         of = {key: torch.from_numpy(file[name]) for key, file in files.items()}
-        assert of["features"].shape == (300, 8)
+        assert of["features"].shape == (150, 8)
         assert torch.equal(of["labels"], test.y)
         with torch.no_grad():
             logits = of["features"] @ of["head.weight"].T + of["head.bias"]
@@ -65,5 +72,5 @@ def test_without_tensor_work_there_is_nothing_to_keep(tmp_path):
 def test_features_of_a_model_with_a_projection(tmp_path):
     model = {"kind": "mapl", "projection": 4, "backbone": {"kind": "mlp", "hidden": [6]}}
     _, files = kept(tmp_path, ["features"], model=model)
-    assert files["features"]["node_0"].shape == (300, 6)
+    assert files["features"]["node_0"].shape == (150, 6)
     assert (files["features"]["node_0"] >= 0).all()
