@@ -74,9 +74,9 @@ def played(job: Job) -> dict[str, Any]:
             stage: mean_at(found, "accuracy_validation", stage) for stage in stages_of(found)
         },
         "steps": found["local_steps"] / NODES,
-        "megabytes": found["messages"]["bits_sent"] / BITS_PER_MEGABYTE,
+        "megabytes": found["messages"]["bits_offered"] / BITS_PER_MEGABYTE,
+        "transmitted_megabytes": found["messages"]["bits_transmitted"] / BITS_PER_MEGABYTE,
         "airtime_s": found["messages"]["airtime_s"],
-        "on_air_megabytes": on_air_megabytes(found),
         "diverged": len(found["diverged"]),
         "cpu_s": time.process_time() - start,
     }
@@ -109,12 +109,6 @@ def mean_at(summary: Mapping[str, Any], metric: str, stage: str) -> float:
     """The mean over nodes of a stage's metric at the end."""
     block = summary[metric]
     return float(block.get("stages", {}).get(stage, block)["mean"])
-
-
-def on_air_megabytes(summary: Mapping[str, Any]) -> float | None:
-    """What went on the air, with headers and every attempt; None over wires."""
-    bits = summary["messages"].get("bits_on_air")
-    return None if bits is None else bits / BITS_PER_MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -215,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 HEAD = (
-    "| Method | rate | model | steps | accuracy | sent [MB] | steps | accuracy | sent [MB] "
+    "| Method | rate | model | steps | accuracy | offered [MB] | steps | accuracy | offered [MB] "
     "| on the air [MB] | airtime [s] |"
 )
 
@@ -250,7 +244,7 @@ def page_lines(
             ]
             if world == "radio":
                 cells += [
-                    number([r["on_air_megabytes"] for r in mine]),
+                    number([r["transmitted_megabytes"] for r in mine]),
                     number([r["airtime_s"] for r in mine]),
                 ]
         found.append((order, "| " + " | ".join(cells) + " |"))
