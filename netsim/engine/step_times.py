@@ -30,8 +30,10 @@ from netsim.scenario.file import without_none
 from netsim.scenario.tables import Scenario, Training
 from netsim.world import builder
 
-NODES = 2
-"""Nodes that take part in a timing."""
+NODES, NODES_IN_SLOTS = 2, 8
+"""Nodes that take part in a timing; more where they exchange in turn."""
+MINIBATCHES, MOST_MINIBATCHES, ROUND_S = 2, 16, 0.05
+"""Of a node; where a method is played, as many as its steps take `ROUND_S`, or the most."""
 TESTED = 20
 """Samples of each that outputs are timed on."""
 LONG_S = 0.2
@@ -70,7 +72,7 @@ def timed(
     played : mapping or None
         The entry of the algorithm whose steps to time, as a file would hold it; None: plain steps.
     """
-    small = _small(scenario, training, model, played or {"kind": "local"})
+    small = _small(scenario, training, model, None, MINIBATCHES)
     torch.set_num_threads(1)  # as a run does
     world = builder.build(small)
     learning = open_learning(world, small.algorithm[0], False, lambda: 0)
@@ -98,26 +100,33 @@ def timed(
     on_gpu = learning.shards.x.device.type == "cuda"
     backend.predictions(asked)
     looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
-    if played is not None:
-        return Times(_played_step_s(small, on_gpu), looking)
     train(1)  # compiles, traces, fills caches
     steps, lasted = 1, lasting(lambda: train(1), on_gpu)
     while lasted < LONG_S and steps < MOST_STEPS:
         steps *= 4
         lasted = lasting(functools.partial(train, steps), on_gpu)
-    return Times(lasted / steps / NODES, looking)
+    step_s = lasted / steps / NODES
+    if played is not None:
+        batches = int(min(max(ROUND_S / step_s, MINIBATCHES), MOST_MINIBATCHES))
+        step_s = _played_step_s(_small(scenario, training, model, played, batches), on_gpu)
+    return Times(step_s, looking)
 
 
 def _small(
-    scenario: Scenario, training: Training, model: ModelKind, entry: Mapping[str, Any]
+    scenario: Scenario,
+    training: Training,
+    model: ModelKind,
+    played: Mapping[str, Any] | None,
+    batches: int,
 ) -> Scenario:
-    """Two nodes with random inputs; where nodes work in slots they do so, else in rounds."""
-    in_slots = hasattr(scenario.exchange, "slots_per_exchange")
+    """Few nodes with random inputs; what is played works in slots where the scenario does."""
+    in_slots = played is not None and hasattr(scenario.exchange, "slots_per_exchange")
+    nodes = NODES_IN_SLOTS if in_slots else NODES
     exchange = scenario.exchange.model_dump(mode="json") if in_slots else ROUNDS
     small = from_dict(
         {
             "horizon_s": 1.0,
-            "nodes": {"count": NODES},
+            "nodes": {"count": nodes},
             "exchange": without_none(exchange),
             "data": {"kind": "digits"},
             "model": model.model_dump(mode="json"),
@@ -125,10 +134,10 @@ def _small(
             "compute": {"kind": "fixed", "step_s": 1e-4},
             "metrics": {"common_test_samples": 1, "weights": False},
             "run": scenario.run.model_dump(mode="json"),
-            "algorithm": dict(entry),
+            "algorithm": dict(played or {"kind": "local"}),
         }
     )
-    data = Random(scenario.data.outline(), training.batch_size)
+    data = Random(scenario.data.outline(), training.batch_size, nodes, batches)
     return small.model_copy(update={"data": data})
 
 
@@ -165,19 +174,21 @@ class Random:
     ----------
     outline : Outline
     batch_size : int
-        A node has two minibatches for training.
+    nodes : int
+    batches : int
+        Minibatches of each node, for training.
     """
 
     path, validation = None, 0.0
 
-    def __init__(self, outline: Outline, batch_size: int) -> None:
-        self._outline, self._each = outline, 2 * batch_size
+    def __init__(self, outline: Outline, batch_size: int, nodes: int, batches: int) -> None:
+        self._outline, self._nodes, self._each = outline, nodes, batches * batch_size
         self.partition = self
 
     def load(self, folder: object) -> Samples:
         """As a data set does."""
         of, rng = self._outline, np.random.Generator(np.random.Philox(0))
-        count = NODES * (self._each + TESTED)
+        count = self._nodes * (self._each + TESTED)
         if of.input_limit is None:
             x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
         else:
@@ -185,7 +196,8 @@ class Random:
         y = rng.integers(0, of.num_classes, count)
         rows = np.arange(count)
         names = tuple(map(str, range(of.num_classes)))
-        train, test = rows[: NODES * self._each], rows[NODES * self._each :]
+        cut = self._nodes * self._each
+        train, test = rows[:cut], rows[cut:]
         return Samples(x, y, train, test, of.num_classes, names, "random", "")
 
     def split(
