@@ -42,6 +42,6 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
         found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
     if "features" in keep:
         test = shards.split(parts.id, "test")
-        found["features"] = torch.cat([model.features(x) for x in test.x.split(AT_ONCE)])
+        found["features"] = torch.cat([model.features(x) for x in torch.split(test.x, AT_ONCE)])
         found["labels"] = test.y
     return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}
