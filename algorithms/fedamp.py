@@ -56,7 +56,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     @api.model_validator(mode="after")
     def _of_its_variant(self) -> Self:
         others = {"alpha"} if self.heuristic else {"own_weight", "compare"}
-        for key in sorted(others & self.model_fields_set):
+        for key in self.changed(others):
             raise ValueError(f"{key} has no meaning with heuristic = {str(self.heuristic).lower()}")
         return self
 

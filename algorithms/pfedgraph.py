@@ -84,9 +84,9 @@ class Params(api.AbsenceParams):
     @api.model_validator(mode="after")
     def _is_used(self) -> Self:
         unused = {"alpha", "sizes"} if self.graph == "similarity" else set[str]()
-        for key in sorted(unused & self.model_fields_set):
+        for key in self.changed(unused):
             raise ValueError(f'{key} has no meaning with graph = "similarity"')
-        if self.regulariser != "cosine" and "direction" in self.model_fields_set:
+        if self.regulariser != "cosine" and self.changed(["direction"]):
             raise ValueError('direction is for regulariser = "cosine"')
         return self
 

@@ -70,7 +70,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     def _of_its_graph(self) -> Self:
         learned = {"learned_part", "nearest", "embedding", "graph_iterations", "graph_rate"}
         unused = {"given": learned, "learned": set(), "similarity": {*learned, "edges"}}
-        for key in sorted(unused[self.graph] & self.model_fields_set):
+        for key in self.changed(unused[self.graph]):
             raise ValueError(f'{key} has no meaning with graph = "{self.graph}"')
         return self
 

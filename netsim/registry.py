@@ -57,6 +57,19 @@ class Table(BaseModel):
         frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True
     )
 
+    def changed(self, keys: Iterable[str]) -> list[str]:
+        """Those of some keys that do not have their default, in alphabetical order.
+
+        A validator refuses by it what has no meaning; a key with its default, as the resolved
+        scenario of a run states it, is none of these.
+        """
+        known = type(self).model_fields
+        return sorted(
+            key
+            for key in keys
+            if getattr(self, key) != known[key].get_default(call_default_factory=True)
+        )
+
 
 class Component(Table):
     """A table that is chosen by its tag; a subclass states `kind: Literal["its_file_name"]`."""

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from netsim.backends.native.library import load, why_missing
+from netsim.scenario import from_dict
+from netsim.scenario.algorithm_files import algorithms
 
 NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
 """How nodes train here unless told otherwise."""
@@ -244,3 +246,15 @@ def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, 
     assert large["events/delivery"] > 1
     assert small["delay s"] > 0.16  # 3.2 Mbit at 20 Mbit/s
     assert found["exponents"].keys() == {"still", "fading"}
+
+
+def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    methods = importlib.import_module("_methods")
+    assert {case.kind for case in methods.CASES} == set(algorithms())
+    labels = [case.label for case in methods.CASES]
+    assert len(set(labels)) == len(labels)
+    for case in methods.CASES:
+        for where in methods.WORLDS:
+            one = from_dict(methods.tables(case, where, 0.1, 0, case.rounds(9)))
+            assert one.horizon_s > 0

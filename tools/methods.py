@@ -52,6 +52,8 @@ acknowledgements of a radio come on top.
 What a peer means whose message is late or lost is for each method's `absent` to say: its weight
 is shared by the others (`renormalise`), stays with the node (`self`), or its last message stands in
 (`last`), unless that is older than `max_age_s`.
+
+How all of them do on one small setting, in rounds and over radio: `docs/methods_table.md`.
 """
 
 

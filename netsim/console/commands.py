@@ -251,9 +251,12 @@ def list_papers(measure: bool) -> None:
     entries = papers.entries(algorithm_files.algorithms(None), timer)
     console = terminal.out()
     console.print(papers.as_table(entries))
+    console.print(Text("Not played: " + "; ".join(papers.left_out())))
     console.print(
-        Text("Hours: local steps (plain cross-entropy) and evaluations as timed here; ")
-        + Text("methods' own losses take up to five times as long. Times kept in ")
+        Text(
+            "Hours: local steps and evaluations as timed here, of the methods that have losses of "
+        )
+        + Text("their own as they play between two nodes. Times kept in ")
         + Text(str(path))
     )
 

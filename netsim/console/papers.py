@@ -2,17 +2,17 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netsim.data.sets import Outline
 from netsim.engine import estimate
 from netsim.engine import sweep as sweeps
 from netsim.engine.estimate import Timer
@@ -22,6 +22,20 @@ from netsim.models import ModelKind
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.tables import Training
+
+NOT_PLAYED = {
+    "DPFL": {"G.4": "no figure and no number; its asymmetry per round is in every graph/"},
+    "KD-PDFL": {"Fig. 1": "a drawing", "Fig. 2": "a drawing"},
+    "MAPL": {
+        "Table 8": "settings, without values in the text",
+        "Fig. 1": "a drawing",
+        "Fig. 2": "a drawing",
+        "Fig. 5": "not mentioned in the text",
+    },
+    "pFedGraph": {"Fig. 1": "a drawing", "Fig. 5": "a drawing"},
+    "L2C": {"Table 1": "settings", "Fig. 1": "a drawing", "Fig. 2": "a drawing"},
+}
+"""Tables and figures of the papers that no scenario plays, and why."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +100,15 @@ def as_table(entries: Sequence[Entry]) -> Table:
     return table
 
 
+def left_out() -> list[str]:
+    """A line a paper: what of it no scenario plays, and why."""
+    found = []
+    for paper, reasons in NOT_PLAYED.items():
+        told = [f"{what} ({why})" for what, why in reasons.items()]
+        found.append(f"{paper}: {', '.join(told)}")
+    return found
+
+
 def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Iterator[Scenario]:
     """Every point of the sweep of a scenario, with its first seed."""
     if whole.sweep is None:
@@ -125,20 +148,30 @@ class KeptTimes:
             except (ValueError, TypeError, AttributeError) as error:
                 raise ScenarioError(f"{path}: is no table of times; delete it") from error
 
-    def __call__(self, scenario: Scenario, training: Training, model: ModelKind) -> Times:
-        """The times of a model in an algorithm's minibatches."""
-        key = _key(scenario.data.outline(), training, model)
+    def __call__(
+        self,
+        scenario: Scenario,
+        training: Training,
+        model: ModelKind,
+        played: Mapping[str, Any] | None,
+    ) -> Times:
+        """The times of a model in an algorithm's minibatches; see `timed`."""
+        key = _key(scenario, training, model, played)
         if key not in self._known:
-            self._known[key] = timed(scenario, training, model)
+            self._known[key] = timed(scenario, training, model, played)
             self._path.parent.mkdir(parents=True, exist_ok=True)
             kept = {key: asdict(times) for key, times in sorted(self._known.items())}
             self._path.write_text(json.dumps(kept, indent=1), encoding="utf-8")
         return self._known[key]
 
 
-def _key(outline: Outline, training: Training, model: ModelKind) -> str:
+def _key(
+    scenario: Scenario, training: Training, model: ModelKind, played: Mapping[str, Any] | None
+) -> str:
+    outline = scenario.data.outline()
     form = [outline.input_shape, outline.num_classes, training.batch_size, training.optimizer]
-    return json.dumps([model.model_dump(mode="json"), *form])
+    slots = getattr(scenario.exchange, "slots_per_exchange", None)
+    return json.dumps([model.model_dump(mode="json"), *form, played, slots])
 
 
 def kept_times() -> Path:

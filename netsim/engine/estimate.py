@@ -3,19 +3,20 @@
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
 counted from its Params and the partition's sizes; what a local step and an evaluation cost is timed
 on random inputs of the data set's shape, with the backend that a run would take. Times are those of
-one core, whatever else the machine does (on a GPU: as they pass). Sending messages and mixing
-models are left out, and steps are timed with plain cross-entropy: low by up to a factor of five
-where images are cropped and losses are a method's own.
+one core, whatever else the machine does (on a GPU: as they pass). Plain steps are timed alone: what
+the messages and means of many nodes cost is left out. Steps of a method with a loss of its own, and
+steps that nodes take one a slot, are timed by playing the method between two nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from netsim.engine.step_times import Times
 from netsim.models import ModelKind
+from netsim.scenario.file import without_none
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import AlgorithmEntry, Scenario, Training
 
@@ -27,7 +28,7 @@ class Work:
     Attributes
     ----------
     steps : float
-        Local steps, forward and backward.
+        Local steps, as the engine counts them.
     samples : float
         Samples that models are evaluated on, measurements apart.
     """
@@ -36,8 +37,16 @@ class Work:
     samples: float = 0.0
 
 
-Timer = Callable[[Scenario, Training, ModelKind], Times]
+Timer = Callable[[Scenario, Training, ModelKind, Mapping[str, Any] | None], Times]
 """Times a model in an algorithm's minibatches, as `timed` does."""
+
+OWN_STEPS = frozenset(
+    (
+        *("apfl", "ditto", "fedamp", "fedclassavg", "fedprox", "fedproto", "fedrep", "fedrod"),
+        *("mapl", "per_fedavg", "pfedgraph", "pfedme"),
+    )
+)
+"""Methods whose local steps are not plain cross-entropy on the whole model."""
 
 
 def seconds(scenario: Scenario, timer: Timer) -> float:
@@ -60,7 +69,8 @@ def seconds(scenario: Scenario, timer: Timer) -> float:
         training = scenario.training_of(entry)
         work = round_work(scenario, entry, train, validation, training.batch_size, learners)
         stages = max(1, len(scenario.stages_of(entry)))
-        times = [timer(scenario, training, model) for model in scenario.model]
+        played = played_for(scenario, entry)
+        times = [timer(scenario, training, model, played) for model in scenario.model]
         step_s = sum(t.step_s for t in times) / len(times)
         sample_s = sum(t.sample_s for t in times) / len(times)
         samples = rounds(scenario) * work.samples + looks * stages
@@ -112,10 +122,10 @@ def round_work(
     part = getattr(params, "sampled", None) or 1.0
     peers = learners - 1
     match entry.kind:
-        case "ditto" | "apfl":  # two models
+        case "ditto":  # two models
             return Work(2 * once * part)
-        case "mapl" | "fedclassavg":  # two views of a sample
-            return Work(2 * once)
+        case "apfl":  # and one of the weight
+            return Work(once + params.adaptive)
         case "pfedme":
             return Work(once * params.inner_steps)
         case "fedrep":
@@ -138,6 +148,23 @@ def round_work(
             return Work(once + params.mixing_steps * validation / batch_size)
         case _:
             return Work(once * part)
+
+
+def played_for(scenario: Scenario, entry: AlgorithmEntry) -> dict[str, Any] | None:
+    """The entry to play in order to time a method's steps; None: they are plain steps.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    entry : AlgorithmEntry
+    """
+    if entry.kind in OWN_STEPS or hasattr(scenario.exchange, "slots_per_exchange"):
+        said = entry.params.model_dump(mode="json")
+        said.pop("sampled", None)  # steps of those who train
+        return {"kind": entry.kind, **without_none(said)}
+    if getattr(entry.params, "augment", False):
+        return {"kind": "local", "augment": True}
+    return None
 
 
 def amount_of(params: Any) -> dict[str, int]:

@@ -17,6 +17,7 @@ from netsim.devices.energy import Energy
 from netsim.engine import deadlock
 from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
 from netsim.engine.evaluation import Evaluator, parameters_sha256
+from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.provenance import backend_name, environment, graph_summary, node_table
@@ -245,7 +246,11 @@ class Simulation:
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties)
         if not self.learning.timing_only:
-            kept = {parts.id: parts.publishing.kept_values() for parts in self.parts}
+            keep, shards = self.world.scenario.metrics.keep, self.learning.shards
+            kept = {
+                parts.id: parts.publishing.kept_values() | kept_of(parts, shards, keep)
+                for parts in self.parts
+            }
             artifacts.write(folder / "kept", kept)
         return summary.write(folder, found, ties)
 

@@ -1,11 +1,17 @@
-"""What local steps and evaluations of a model cost on this machine, on random inputs."""
+"""What local steps and evaluations of a model cost on this machine, on random inputs.
+
+A plain step is timed as a job of the backend alone. A step of a method with a loss of its own, or
+with so little in it that the simulator's part counts, is timed by playing that method between two
+nodes.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +20,7 @@ from netsim.backends.job_types.train import Train
 from netsim.data.partitions import Rows, Shard
 from netsim.data.sets import Outline, Samples
 from netsim.engine.assembly import open_learning
+from netsim.engine.simulation import Simulation
 from netsim.learning.jobs import Batches
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
@@ -23,13 +30,16 @@ from netsim.scenario.file import without_none
 from netsim.scenario.tables import Scenario, Training
 from netsim.world import builder
 
-NODES = 2
-"""Nodes that take part in a timing."""
+NODES, NODES_IN_SLOTS = 2, 8
+"""Nodes that take part in a timing; more where they exchange in turn."""
+MINIBATCHES, MOST_MINIBATCHES, ROUND_S = 2, 16, 0.05
+"""Of a node; where a method is played, as many as its steps take `ROUND_S`, or the most."""
 TESTED = 20
 """Samples of each that outputs are timed on."""
 LONG_S = 0.2
 """A timing that takes so long is long enough; shorter ones are repeated with more steps."""
 MOST_STEPS = 64
+ROUNDS = {"schedule": "rounds", "interval_s": 1.0}
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,9 @@ class Times:
     sample_s: float
 
 
-def timed(scenario: Scenario, training: Training, model: ModelKind) -> Times:
+def timed(
+    scenario: Scenario, training: Training, model: ModelKind, played: Mapping[str, Any] | None
+) -> Times:
     """Time a model in the minibatches of an algorithm, on random inputs.
 
     Parameters
@@ -57,22 +69,12 @@ def timed(scenario: Scenario, training: Training, model: ModelKind) -> Times:
         Says the shape of the inputs and where to compute.
     training : Training
     model : ModelKind
+    played : mapping or None
+        The entry of the algorithm whose steps to time, as a file would hold it; None: plain steps.
     """
-    small = from_dict(
-        {
-            "horizon_s": 1.0,
-            "nodes": {"count": NODES},
-            "exchange": {"schedule": "rounds", "interval_s": 1.0},
-            "data": {"kind": "digits"},
-            "model": model.model_dump(mode="json"),
-            "training": without_none(training.model_dump(mode="json")),
-            "run": scenario.run.model_dump(mode="json"),
-            "algorithm": {"kind": "local"},
-        }
-    )
+    small = _small(scenario, training, model, None, MINIBATCHES)
     torch.set_num_threads(1)  # as a run does
-    data = Random(scenario.data.outline(), training.batch_size)
-    world = builder.build(small.model_copy(update={"data": data}))
+    world = builder.build(small)
     learning = open_learning(world, small.algorithm[0], False, lambda: 0)
     backend = learning.scheduler.backend
     assert backend is not None
@@ -96,14 +98,73 @@ def timed(scenario: Scenario, training: Training, model: ModelKind) -> Times:
         for i, cell in enumerate(learning.initial)
     ]
     on_gpu = learning.shards.x.device.type == "cuda"
+    backend.predictions(asked)
+    looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
     train(1)  # compiles, traces, fills caches
     steps, lasted = 1, lasting(lambda: train(1), on_gpu)
     while lasted < LONG_S and steps < MOST_STEPS:
         steps *= 4
         lasted = lasting(functools.partial(train, steps), on_gpu)
-    backend.predictions(asked)
-    looking = lasting(lambda: backend.predictions(asked), on_gpu)
-    return Times(lasted / steps / NODES, looking / NODES / TESTED)
+    step_s = lasted / steps / NODES
+    if played is not None:
+        batches = int(min(max(ROUND_S / step_s, MINIBATCHES), MOST_MINIBATCHES))
+        step_s = _played_step_s(_small(scenario, training, model, played, batches), on_gpu)
+    return Times(step_s, looking)
+
+
+def _small(
+    scenario: Scenario,
+    training: Training,
+    model: ModelKind,
+    played: Mapping[str, Any] | None,
+    batches: int,
+) -> Scenario:
+    """Few nodes with random inputs; what is played works in slots where the scenario does."""
+    in_slots = played is not None and hasattr(scenario.exchange, "slots_per_exchange")
+    nodes = NODES_IN_SLOTS if in_slots else NODES
+    exchange = scenario.exchange.model_dump(mode="json") if in_slots else ROUNDS
+    small = from_dict(
+        {
+            "horizon_s": 1.0,
+            "nodes": {"count": nodes},
+            "exchange": without_none(exchange),
+            "data": {"kind": "digits"},
+            "model": model.model_dump(mode="json"),
+            "training": without_none(training.model_dump(mode="json")),
+            "compute": {"kind": "fixed", "step_s": 1e-4},
+            "metrics": {"common_test_samples": 1, "weights": False},
+            "run": scenario.run.model_dump(mode="json"),
+            "algorithm": dict(played or {"kind": "local"}),
+        }
+    )
+    data = Random(scenario.data.outline(), training.batch_size, nodes, batches)
+    return small.model_copy(update={"data": data})
+
+
+def _played_step_s(small: Scenario, on_gpu: bool) -> float:
+    """Seconds of a local step of the scenario's algorithm, with what else it does in a round.
+
+    Of runs of different length, so that what a run costs once drops out.
+    """
+
+    def play(rounds: int) -> tuple[float, int]:
+        horizon_s = (rounds + 0.5) * exchange.interval_s
+        metrics = small.metrics.model_copy(update={"every_s": horizon_s})
+        one = small.model_copy(update={"horizon_s": horizon_s, "metrics": metrics})
+        run = Simulation(builder.build(one), one.algorithm[0], None, False, None)
+        lasted = lasting(run.to_horizon, on_gpu)
+        return lasted, sum(parts.processor.local_steps for parts in run.parts)
+
+    exchange: Any = small.exchange
+    play(1)  # compiles, traces, fills caches
+    (first_s, first), rounds = play(1), 1
+    lasted_s, steps = first_s, first
+    while lasted_s < LONG_S + first_s and rounds < MOST_STEPS:
+        rounds *= 4
+        lasted_s, steps = play(rounds)
+    if steps == first:
+        return lasted_s / max(1, steps)
+    return (lasted_s - first_s) / (steps - first)
 
 
 class Random:
@@ -113,19 +174,21 @@ class Random:
     ----------
     outline : Outline
     batch_size : int
-        A node has two minibatches for training.
+    nodes : int
+    batches : int
+        Minibatches of each node, for training.
     """
 
     path, validation = None, 0.0
 
-    def __init__(self, outline: Outline, batch_size: int) -> None:
-        self._outline, self._each = outline, 2 * batch_size
+    def __init__(self, outline: Outline, batch_size: int, nodes: int, batches: int) -> None:
+        self._outline, self._nodes, self._each = outline, nodes, batches * batch_size
         self.partition = self
 
     def load(self, folder: object) -> Samples:
         """As a data set does."""
         of, rng = self._outline, np.random.Generator(np.random.Philox(0))
-        count = NODES * (self._each + TESTED)
+        count = self._nodes * (self._each + TESTED)
         if of.input_limit is None:
             x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
         else:
@@ -133,7 +196,8 @@ class Random:
         y = rng.integers(0, of.num_classes, count)
         rows = np.arange(count)
         names = tuple(map(str, range(of.num_classes)))
-        train, test = rows[: NODES * self._each], rows[NODES * self._each :]
+        cut = self._nodes * self._each
+        train, test = rows[:cut], rows[cut:]
         return Samples(x, y, train, test, of.num_classes, names, "random", "")
 
     def split(

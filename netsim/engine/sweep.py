@@ -123,7 +123,7 @@ def plan(
     algorithms: Path | None,
     timing_only: bool = False,
 ) -> list[Job]:
-    """Every run of a sweep, each checked.
+    """Every run of a sweep; each point is checked, once for all its seeds.
 
     Parameters
     ----------
@@ -161,19 +161,20 @@ def plan(
             "set [data] validation, such as 0.2"
         )
     for point in points(sweep, scenario.seed):
+        own = draft.copy()
+        own.raw.pop("sweep", None)
+        try:
+            for key, value in point.values.items():
+                own.assign(key, value, _said(draft, key, value))
+            checked = check(own, modules)
+            problems += runner.machine_problems(checked, own.path, modules, timing_only)
+        except ScenarioError as error:
+            problems += str(error).splitlines()
         for seed in seeds(sweep, scenario.seed):
-            own = draft.copy()
-            own.raw.pop("sweep", None)
-            try:
-                for key, value in point.values.items():
-                    own.assign(key, value, _said(draft, key, value))
-                own.assign("seed", seed, draft.path)
-                checked = check(own, modules)
-                problems += runner.machine_problems(checked, own.path, modules, timing_only)
-            except ScenarioError as error:
-                problems += str(error).splitlines()
+            seeded = own.copy()
+            seeded.assign("seed", seed, draft.path)
             folder = out / point.label / f"seed-{seed}"
-            jobs.append(Job(point, seed, own, folder, algorithms, timing_only))
+            jobs.append(Job(point, seed, seeded, folder, algorithms, timing_only))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     return jobs

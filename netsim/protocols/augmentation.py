@@ -91,10 +91,13 @@ def view(
     mean, deviation = (x.new_tensor(s).view(-1, 1, 1) for s in scale or ((0.0,), (1.0,)))
     pixels = x * deviation + mean
     pixels = cropped(pixels, *crop_boxes(sizes, corner, (x.shape[-2], x.shape[-1]), how))
-    pixels = torch.where(_column(flip < how.flip), pixels.flip(-1), pixels)
-    jittered = colours_jittered(pixels, order, 2.0 * strengths - 1.0, how)
-    pixels = torch.where(_column(jitter < how.jitter), jittered, pixels)
-    pixels = torch.where(_column(grey < how.grayscale), luma(pixels), pixels)
+    if how.flip:
+        pixels = torch.where(_column(flip < how.flip), pixels.flip(-1), pixels)
+    if how.jitter:
+        jittered = colours_jittered(pixels, order, 2.0 * strengths - 1.0, how)
+        pixels = torch.where(_column(jitter < how.jitter), jittered, pixels)
+    if how.grayscale:
+        pixels = torch.where(_column(grey < how.grayscale), luma(pixels), pixels)
     return (pixels - mean) / deviation
 
 

@@ -73,7 +73,8 @@ class Metrics(Table):
     `every_s` defaults to a twentieth of the horizon; `common_test_samples` of the test set, the
     same for all nodes, show how models do on every class. `ties` says which of a node's
     evaluations with equal validation accuracy is its best on validation: the first (pFedGraph) or
-    the last (DPFL).
+    the last (DPFL). `keep` writes, at the end, of the models published last, `features` of each
+    node's test samples (what the head takes) with their labels, or the parameters of the `head`.
     """
 
     every_s: Duration | None = None
@@ -81,6 +82,7 @@ class Metrics(Table):
     stages: tuple[str, ...] = ()
     weights: bool = True
     ties: Literal["first", "last"] = "first"
+    keep: tuple[Literal["features", "head"], ...] = ()
 
 
 class Run(Table):

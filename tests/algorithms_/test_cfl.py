@@ -5,7 +5,7 @@ import torch
 
 from algorithms.cfl import bipartition, split
 
-from .test_round_baselines import (
+from .transcription import (
     LOSSY,
     NODES,
     ROUNDS,

@@ -7,7 +7,7 @@ import torch
 
 from algorithms.cga import projected
 
-from .test_round_baselines import (
+from .transcription import (
     HIDDEN,
     LOSSY,
     NODES,

@@ -7,7 +7,7 @@ import torch
 
 from netsim.errors import NetsimError
 
-from .test_round_baselines import (
+from .transcription import (
     LOSSY,
     NODES,
     ROUNDS,

@@ -9,7 +9,7 @@ import torch
 from algorithms.flt import cluster_centres, matching_distance
 from netsim.api import Batch
 
-from .test_round_baselines import (
+from .transcription import (
     HIDDEN,
     LOSSY,
     NODES,

@@ -8,7 +8,7 @@ from torch import nn
 from algorithms.pfedhn import Params, drawn, form
 from netsim.errors import NetsimError
 
-from .test_round_baselines import (
+from .transcription import (
     HIDDEN,
     LOSSY,
     NODES,

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from .test_round_baselines import (
+from .transcription import (
     HIDDEN,
     LOSSY,
     NODES,

@@ -4,8 +4,6 @@ The transcriptions use no part of the simulator. They are given as data: the ini
 node's samples and the order in which it takes them, and, where messages are lost, who heard whom.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,120 +14,31 @@ from algorithms.fedavg_ft import higher, hit_rate
 from algorithms.fedproto import by_nearest, prototype_loss
 from netsim.api import Batch, crop_and_flip
 from netsim.errors import NetsimError
-from netsim.learning.jobs import BatchKey
 
-NODES, ROUNDS, RATE, HIDDEN = 5, 3, 0.2, 12
+from .transcription import (
+    HIDDEN,
+    LOSSY,
+    NODES,
+    RATE,
+    RING,
+    ROUNDS,
+    SERVER,
+    UNEVEN,
+    WORLD,
+    Given,
+    cross_entropy,
+    features,
+    layers,
+    logits,
+    mean,
+    metropolis,
+    sgd,
+    shown,
+)
+
 EXACT = {"rtol": 0, "atol": 1e-9}
-WORLD = {
-    "horizon_s": 179.0,
-    "nodes": {"count": NODES},
-    "exchange": {"schedule": "rounds", "interval_s": 60.0},
-    "model": {"kind": "mlp", "hidden": [HIDDEN]},
-    "metrics": {"every_s": 179.0, "weights": False},
-    "data": {
-        "kind": "digits",
-        "validation": 0.3,
-        "partition": {
-            "kind": "class_mix",
-            "alpha": 0.3,
-            "train_min": 25,
-            "train_max": 60,
-            "test_samples": 10,
-        },
-    },
-}
-GROUPS = [{"name": "clients", "count": NODES}, {"name": "server", "count": 1, "role": "server"}]
-SERVER = WORLD | {"nodes": {"count": NODES + 1, "groups": GROUPS}, "topology": {"kind": "hub"}}
 EVERY_ROUND = {"metrics": {"every_s": 59.0, "weights": False}}
-RING = WORLD | {"topology": {"kind": "ring"}}
-LOSSY = WORLD | {"link": {"loss": 0.4, "latency_s": 0.01}}
 NO_VIEWS = {"crop_min": 1.0, "crop_ratio": 1.0, "flip": 0.0, "jitter": 0.0, "grayscale": 0.0}
-
-
-@dataclass
-class Given:
-    """What the transcriptions take from a run: data and draws, nothing that was computed."""
-
-    run: object
-
-    @property
-    def initial(self):
-        return self.run.world.initial[0].clone()
-
-    @property
-    def sizes(self):
-        return [len(self.run.world.shards.rows[i].train) for i in range(NODES)]
-
-    def samples(self, rows):
-        samples = self.run.world.samples
-        return torch.tensor(samples.x[rows]).double().flatten(1), torch.tensor(samples.y[rows])
-
-    def split(self, i, name):
-        return self.samples(getattr(self.run.world.shards.rows[i], name))
-
-    def batches(self, i, first, count, stream="train"):
-        shards = self.run.world.shards
-        keys = [BatchKey(i, stream, b) for b in range(first, first + count)]
-        return [self.samples(shards.batch_rows(key)) for key in keys]
-
-    def epoch(self, i, t, epochs=1, stream="train"):
-        per_epoch = -(-self.sizes[i] // 10)
-        if self.sizes[i] % 10 == 1:
-            per_epoch -= 1
-        return self.batches(i, t * epochs * per_epoch, epochs * per_epoch, stream)
-
-    def augmented_epoch(self, i, t):
-        """Batches cropped and mirrored by the engine's draws, three a sample."""
-        shards, samples = self.run.world.shards, self.run.world.samples
-        count = len(self.epoch(i, 0))
-        for number in range(t * count, (t + 1) * count):
-            rows = shards.batch_rows(BatchKey(i, "train", number))
-            counters = np.arange(3 * len(rows))
-            u = self.run.world.streams.uniforms("augment/train", i, number, counters=counters)
-            images, y = torch.tensor(samples.x[rows]).double(), torch.tensor(samples.y[rows])
-            batch = Batch(images, y, torch.tensor(u).view(-1, 3), samples.scale)
-            yield crop_and_flip(batch).flatten(1), y
-
-    def draws(self, i, purpose, first, count):
-        streams = self.run.world.streams
-        return streams.uniforms(f"node/{purpose}", i, counters=range(first, first + count))
-
-
-def layers(row):
-    w1, b1, w2, b2 = torch.split(row, [HIDDEN * 64, HIDDEN, 10 * HIDDEN, 10])
-    return w1.view(HIDDEN, 64), b1, w2.view(10, HIDDEN), b2
-
-
-def features(row, x):
-    w1, b1, _, _ = layers(row)
-    return torch.relu(x @ w1.T + b1)
-
-
-def logits(row, x):
-    _, _, w2, b2 = layers(row)
-    return features(row, x) @ w2.T + b2
-
-
-def cross_entropy(row, x, y):
-    return F.cross_entropy(logits(row, x), y)
-
-
-def sgd(row, batches, loss=cross_entropy, rate=RATE, momentum=0.0):
-    row, velocity = row.clone(), torch.zeros_like(row)
-    for x, y in batches:
-        row.requires_grad_()
-        (g,) = torch.autograd.grad(loss(row, x, y), row)
-        velocity = momentum * velocity + g
-        row = row.detach() - rate * velocity
-    return row
-
-
-def mean(rows, weights):
-    return sum(p * row for p, row in zip(weights, rows, strict=True)) / sum(weights)
-
-
-def shown(run, stage):
-    return [node.publishing.published[stage].ref.tensor() for node in run.parts[:NODES]]
 
 
 def close(rows, expected):
@@ -318,20 +227,6 @@ def test_fedavg_plus(play, world):
         average = mean(thetas, given.sizes)
         w = average if t == 0 else w + 0.3 * (average - w)
     close(shown(run, "trained"), thetas)
-
-
-def metropolis(neighbours):
-    w = np.zeros((NODES, NODES))
-    for i, own in enumerate(neighbours):
-        for j in own:
-            w[i, j] = 1 / (1 + max(len(own), len(neighbours[j])))
-        w[i, i] = 1 - w[i].sum()
-    assert np.allclose(w.sum(0), 1)
-    assert np.allclose(w, w.T)
-    return w
-
-
-UNEVEN = WORLD | {"topology": {"kind": "erdos_renyi", "probability": 0.5}}
 
 
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])

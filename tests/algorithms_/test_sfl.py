@@ -8,7 +8,7 @@ from torch import nn
 from algorithms.sfl import Params, drawn, learned_graph
 from netsim.errors import NetsimError
 
-from .test_round_baselines import (
+from .transcription import (
     LOSSY,
     NODES,
     ROUNDS,

@@ -7,38 +7,42 @@ takes them are data.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
+from netsim.api import Batch, crop_and_flip
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
 
-NODES, ROUNDS, RATE, HIDDEN = 4, 3, 0.2, 8
-HEAD = slice(HIDDEN * 65, None)
-BASE = slice(0, HIDDEN * 65)
+NODES, ROUNDS, RATE, HIDDEN = 5, 3, 0.2, 12
 WORLD: dict[str, Any] = {
     "horizon_s": 179.0,
     "nodes": {"count": NODES},
     "exchange": {"schedule": "rounds", "interval_s": 60.0},
-    "compute": {"kind": "fixed", "step_s": 0.1},
     "model": {"kind": "mlp", "hidden": [HIDDEN]},
     "training": {"learning_rate": RATE, "batch_size": 10, "dtype": "float64"},
     "metrics": {"every_s": 179.0, "weights": False},
     "data": {
         "kind": "digits",
+        "validation": 0.3,
         "partition": {
             "kind": "class_mix",
             "alpha": 0.3,
             "train_min": 25,
-            "train_max": 45,
+            "train_max": 60,
             "test_samples": 10,
         },
     },
 }
 CLIENTS = [{"name": "clients", "count": NODES}, {"name": "server", "count": 1, "role": "server"}]
 SERVER = WORLD | {"nodes": {"count": NODES + 1, "groups": CLIENTS}, "topology": {"kind": "hub"}}
+RING = WORLD | {"topology": {"kind": "ring"}}
+LOSSY = WORLD | {"link": {"loss": 0.4, "latency_s": 0.01}}
+UNEVEN = WORLD | {"topology": {"kind": "erdos_renyi", "probability": 0.5}}
 STACKED = WORLD | {"run": {"device": "cpu", "backend": "stacked"}}
 WORLDS = {"peers": WORLD, "server": SERVER, "stacked": STACKED}
+BASE, HEAD = slice(0, HIDDEN * 65), slice(HIDDEN * 65, None)
 
 
 @dataclass
@@ -67,6 +71,28 @@ class Given:
         keys = [BatchKey(i, stream, b) for b in range(first, first + count)]
         return [self.samples(shards.batch_rows(key)) for key in keys]
 
+    def epoch(self, i, t, epochs=1, stream="train"):
+        per_epoch = -(-self.sizes[i] // 10)
+        if self.sizes[i] % 10 == 1:
+            per_epoch -= 1
+        return self.batches(i, t * epochs * per_epoch, epochs * per_epoch, stream)
+
+    def augmented_epoch(self, i, t):
+        """Batches cropped and mirrored by the engine's draws, three a sample."""
+        shards, samples = self.run.world.shards, self.run.world.samples
+        count = len(self.epoch(i, 0))
+        for number in range(t * count, (t + 1) * count):
+            rows = shards.batch_rows(BatchKey(i, "train", number))
+            counters = np.arange(3 * len(rows))
+            u = self.run.world.streams.uniforms("augment/train", i, number, counters=counters)
+            images, y = torch.tensor(samples.x[rows]).double(), torch.tensor(samples.y[rows])
+            batch = Batch(images, y, torch.tensor(u).view(-1, 3), samples.scale)
+            yield crop_and_flip(batch).flatten(1), y
+
+    def draws(self, i, purpose, first, count):
+        streams = self.run.world.streams
+        return streams.uniforms(f"node/{purpose}", i, counters=range(first, first + count))
+
 
 def layers(row):
     w1, b1, w2, b2 = torch.split(row, [HIDDEN * 64, HIDDEN, 10 * HIDDEN, 10])
@@ -93,14 +119,27 @@ def gradient(row, batch, loss=cross_entropy):
     return found
 
 
-def sgd(row, batches, loss=cross_entropy, rate=RATE):
+def sgd(row, batches, loss=cross_entropy, rate=RATE, momentum=0.0):
+    velocity = torch.zeros_like(row)
     for batch in batches:
-        row = row - rate * gradient(row, batch, loss)
+        velocity = momentum * velocity + gradient(row, batch, loss)
+        row = row - rate * velocity
     return row
 
 
-def mean(rows, sizes):
-    return sum(n * row for n, row in zip(sizes, rows, strict=True)) / sum(sizes)
+def mean(rows, weights):
+    return sum(p * row for p, row in zip(weights, rows, strict=True)) / sum(weights)
+
+
+def metropolis(neighbours):
+    w = np.zeros((NODES, NODES))
+    for i, own in enumerate(neighbours):
+        for j in own:
+            w[i, j] = 1 / (1 + max(len(own), len(neighbours[j])))
+        w[i, i] = 1 - w[i].sum()
+    assert np.allclose(w.sum(0), 1)
+    assert np.allclose(w, w.T)
+    return w
 
 
 def shown(run, stage):

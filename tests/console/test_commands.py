@@ -261,6 +261,17 @@ def test_validate_goes_on_after_a_bad_file(netsim, here):
     assert "bad.toml: x = 1" in result.stderr
 
 
+def test_validate_checks_every_point_of_a_grid(netsim, here):
+    text = (here / "s.toml").read_text()
+    over = '\n[sweep]\nseeds = [0, 1]\n[sweep.over]\n"training.batch_size" = [5, 7, 0]\n'
+    (here / "swept.toml").write_text(text + over + '"nodes.count" = [4, -3]\n')
+    result = netsim("validate", "swept.toml", "--no-world")
+    assert result.exit_code == 2
+    assert "2 problems" in result.stderr
+    assert "[sweep] training.batch_size = 0" in result.stderr
+    assert "[sweep] nodes.count = -3" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("what", "expected", "absent"),
     [

@@ -14,7 +14,7 @@ from netsim.scenario import algorithm_files, load
 def timings(monkeypatch):
     made = []
 
-    def timed(scenario, training, model):
+    def timed(scenario, training, model, played):
         made.append(model.kind)
         return Times(step_s=1.0, sample_s=0.0)
 
@@ -25,7 +25,7 @@ def timings(monkeypatch):
 def test_times_are_kept_from_one_call_to_the_next(tmp_path, timings):
     path = tmp_path / "cache" / "times.json"
     scenario = load("quickstart")
-    asked = (scenario, scenario.training, scenario.model[0])
+    asked = (scenario, scenario.training, scenario.model[0], None)
     timer = papers.KeptTimes(path, anew=False)
     assert timer(*asked) == timer(*asked) == Times(1.0, 0.0)
     assert papers.KeptTimes(path, anew=False)(*asked) == Times(1.0, 0.0)

@@ -42,7 +42,9 @@ def work(**entry):
         ({"kind": "local"}, EPOCH, 0),
         ({"kind": "pfedgraph", "steps": 9}, 9, 0),
         ({"kind": "ditto", "local_steps": 3}, 6, 0),
-        ({"kind": "mapl"}, 2 * EPOCH, 0),
+        ({"kind": "apfl", "local_steps": 3}, 4, 0),
+        ({"kind": "apfl", "local_steps": 3, "adaptive": False}, 3, 0),
+        ({"kind": "mapl"}, EPOCH, 0),
         ({"kind": "pfedme", "local_steps": 3, "inner_steps": 5}, 15, 0),
         ({"kind": "fedrep", "head_epochs": 2, "local_epochs": 1}, 3 * EPOCH, 0),
         ({"kind": "pfedhn", "visits": 1, "local_steps": 8}, 2, 0),
@@ -77,9 +79,38 @@ def test_a_star_exchange_has_a_step_a_slot():
 
 def test_a_model_is_timed():
     one = scenario(kind="local")
-    times = timed(one, Training(batch_size=4), one.model[0])
+    times = timed(one, Training(batch_size=4), one.model[0], None)
     assert 0 < times.step_s < 1
     assert 0 <= times.sample_s < 1
+
+
+@pytest.mark.parametrize("kind", sorted(estimate.OWN_STEPS))
+def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
+    one = scenario(kind=kind)
+    played = estimate.played_for(one, one.algorithm[0])
+    assert played["kind"] == kind
+    times = timed(one, Training(batch_size=4), one.model[0], played)
+    assert 0 < times.step_s < 1
+
+
+def test_steps_are_timed_by_what_is_special_about_them():
+    def played(kind, exchange=TABLES["exchange"], **params):
+        one = from_dict({**TABLES, "exchange": exchange, "algorithm": {"kind": kind, **params}})
+        return estimate.played_for(one, one.algorithm[0])
+
+    star = {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 5}
+    assert played("fedavg", local_steps=3) is None
+    assert played("fedavg", augment=True) == {"kind": "local", "augment": True}
+    ditto = played("ditto", sampled=0.5, strength=0.75)
+    assert (ditto["kind"], ditto["strength"], "sampled" in ditto) == ("ditto", 0.75, False)
+    assert played("kd_pdfl", star, mu1=2.0)["mu1"] == 2.0
+
+
+def test_a_slot_of_a_star_exchange_is_timed():
+    star = {"exchange": {"schedule": "star", "slot_s": 2.0, "slots_per_exchange": 5}}
+    one = from_dict({**TABLES, **star, "algorithm": {"kind": "kd_pdfl"}})
+    times = timed(one, Training(batch_size=4), one.model[0], {"kind": "kd_pdfl"})
+    assert 0 < times.step_s < 1
 
 
 def test_the_outline_is_what_the_set_has():

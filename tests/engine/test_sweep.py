@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import Future
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,8 @@ from netsim.backends.native import cores
 from netsim.engine import sweep
 from netsim.engine.sweep import points
 from netsim.engine.trials import score
-from netsim.scenario import Sweep
+from netsim.scenario import Sweep, algorithm_files, check
+from netsim.scenario.draft import Draft
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_file():
@@ -121,3 +123,30 @@ def test_runs_at_a_time_share_the_cores_of_their_machine(monkeypatch):
     sweep.run_jobs(["a", "b", "c"], 8, ended.append)
     assert made == [(2, cores.share, (2,)), (3, cores.share, (3,))]
     assert sorted(ended) == sorted(["a", "b", "c"] * 2)
+
+
+def test_a_point_is_checked_once_for_all_its_seeds(monkeypatch):
+    draft = Draft(
+        "s", {**SMALL, "sweep": {"over": {"training.batch_size": [4, 8]}, "seeds": SEEDS}}
+    )
+    modules = algorithm_files.algorithms()
+    whole, checked = check(draft, modules), []
+    monkeypatch.setattr(sweep, "check", lambda own, known: checked.append(own) or check(own, known))
+    jobs = sweep.plan(draft, whole, Path("out"), None)
+    assert len(checked) == 2
+    assert [(job.point.label, job.seed) for job in jobs] == [
+        (f"batch_size={size}", seed) for size in (4, 8) for seed in SEEDS
+    ]
+    assert [job.draft.raw["seed"] for job in jobs] == [*SEEDS, *SEEDS]
+
+
+SEEDS = list(range(50))
+SMALL = {
+    "name": "s",
+    "horizon_s": 10.0,
+    "nodes": {"count": 2},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
+    "data": {"kind": "digits"},
+    "model": {"kind": "mlp"},
+    "algorithm": {"kind": "local"},
+}

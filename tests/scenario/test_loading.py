@@ -244,3 +244,13 @@ def test_user_algorithms_may_import_helpers_beside_them(write, base, own_algorit
     scenario = load(write(base.replace("plain", "third")), (), own_algorithms)
     assert scenario.algorithm[0].params.mu1 == 0.25
     shutil.rmtree(own_algorithms)
+
+
+@pytest.mark.parametrize("name", ["small_baselines_server", "async_baselines", "paper_pfedgraph"])
+def test_the_resolved_scenario_of_every_method_loads_again(name, tmp_path):
+    """It states every key, those with which a method's other variants alone begin anything too."""
+    scenario = load(name)
+    for entry in scenario.algorithm:
+        path = tmp_path / f"{entry.name}.toml"
+        path.write_text(to_toml(scenario, entry))
+        assert load(str(path)).algorithm[0].params == entry.params

@@ -1,0 +1,47 @@
+"""What a run keeps of the models that nodes published last: features of test samples, heads."""
+
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from netsim.learning.shards import Shards
+from netsim.node.parts import NodeParts
+
+AT_ONCE = 256
+"""Samples of one forward pass."""
+
+
+@torch.no_grad()
+def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Arrays of one node's last model, by the name of the file that they go into.
+
+    Parameters
+    ----------
+    parts : NodeParts
+        The node.
+    shards : Shards
+        The samples of all nodes.
+    keep : collection of {"features", "head"}
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        `features` (n, F) of its test samples, what leaves the model's features and its head takes,
+        and their `labels` (n,); of the head each parameter, such as `head.weight` (C, F). Nothing
+        of a node that has no samples or has published nothing.
+    """
+    last = parts.publishing.last_published()
+    if last is None or not shards.train_size(parts.id):
+        return {}
+    assert last.ref.architecture is not None
+    model: Any = last.ref.architecture.bind(last.ref.tensor())
+    found: dict[str, Any] = {}
+    if "head" in keep:
+        found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
+    if "features" in keep:
+        test = shards.split(parts.id, "test")
+        found["features"] = torch.cat([model.features(x) for x in torch.split(test.x, AT_ONCE)])
+        found["labels"] = test.y
+    return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}
