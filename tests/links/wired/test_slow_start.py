@@ -90,7 +90,7 @@ NS3_44 = [  # latency, segments of 1,448 bytes, s: one client of 10 Mb/s, a serv
 def test_ns_3_s_tcp_takes_as_long(latency_s, segments, took_s, wires):
     """Cubic of ns-3 3.44, times of single transfers (no randomness): within 0.1 % or 0.3 ms.
 
-    1,448 bytes of payload are 1,502 on the wire; the bits of handshake and acknowledgements are left out.
+    1,448 bytes of payload are 1,502 on the wire; handshake and acknowledgements are left out.
     """
     wire = {
         "uplink_bps": 10e6, "downlink_bps": 20e6, "latency_s": latency_s,
