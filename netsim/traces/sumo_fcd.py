@@ -101,7 +101,7 @@ class _Reader:
         self._time_s = math.nan
         self._by_name: dict[tuple[str, str], Mover] = {}
         self._samples = 0
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate("utf-8")  # SUMO's, whatever the file says
         self.parser.StartElementHandler = self._start
         self.parser.StartDoctypeDeclHandler = self._refuse_definitions
 
