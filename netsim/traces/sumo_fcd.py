@@ -14,7 +14,7 @@ from netsim.traces.files import Text, located, number
 _CHUNK = 1 << 20
 _MOST_BYTES = 1 << 32
 """A file may hold so much once it is unpacked: it is read piece by piece."""
-_MOST_SAMPLES = 20_000_000
+_MOST_SAMPLES = 5_000_000
 _MOVERS = ("vehicle", "person")
 
 
