@@ -1,20 +1,17 @@
 """Arrays from users' npz and MATLAB files, whose stated sizes are checked before they are read."""
 
-import io
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 from numpy.typing import NDArray
 
 from netsim.errors import DataError
 from netsim.registry import did_you_mean
-from netsim.traces.files import MOST_BYTES, located, require_fitting
-from netsim.traces.mat_sizes import require_sound
+from netsim.traces.files import BROKEN, MOST_BYTES, located, require_fitting
+from netsim.traces.matlab import BrokenError, read_matlab
 
 NUMBERS = "fiu"
 """Kinds of NumPy types that are real numbers."""
@@ -39,7 +36,7 @@ class Arrays:
         self.matlab = self._path.suffix.lower() == ".mat"
         try:
             self.names = self._mat_names() if self.matlab else self._npz_names()
-        except (OSError, zipfile.BadZipFile) as error:
+        except BROKEN as error:
             raise DataError(
                 f"{self.where}: is no npz file ({error}); write it with numpy.savez_compressed"
             ) from None
@@ -72,7 +69,7 @@ class Arrays:
                 f"has no member {name}; it has {', '.join(sorted(self.names)) or 'none'}"
                 + did_you_mean(name, self.names)
             )
-        found = self._from_mat(name) if self.matlab else self._from_npz(name)
+        found = np.asarray(self._variables[name]) if self.matlab else self._from_npz(name)
         if found.dtype.kind not in kinds:
             wanted = "complex numbers" if "c" in kinds else "numbers"
             raise self.wrong(f"holds {found.dtype}, not {wanted}", name)
@@ -94,7 +91,7 @@ class Arrays:
                 require_fitting(f"{self.where}: member {name}", info.file_size)
                 with packed.open(info) as member:
                     return self._npy(name, member, info.file_size)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
+        except (*BROKEN, KeyError) as error:
             raise self.wrong(f"can't be read ({error}); write the file again", name) from None
 
     def _npy(self, name: str, member: Any, size: int) -> NDArray[Any]:
@@ -125,19 +122,13 @@ class Arrays:
 
     def _mat_names(self) -> set[str]:
         require_fitting(self.where, self._path.stat().st_size)
-        self._mat_bytes = self._path.read_bytes()
-        if self._mat_bytes[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in self._mat_bytes[:116]:
+        content = self._path.read_bytes()
+        if content[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in content[:116]:
             raise self.wrong("is a MATLAB file of version 7.3; save it with the option '-v7'")
-        problem = require_sound(self._mat_bytes, MOST_BYTES)
-        if problem is not None:
-            raise self.wrong(f"is no MATLAB file of version 5 to 7 ({problem}); save it with '-v7'")
-        return {name for name, _, _ in self._parsed(scipy.io.whosmat)}
-
-    def _from_mat(self, name: str) -> NDArray[Any]:
-        return np.asarray(self._parsed(scipy.io.loadmat, variable_names=[name])[name])
-
-    def _parsed(self, read: Any, **options: Any) -> Any:
         try:
-            return read(io.BytesIO(self._mat_bytes), **options)
-        except Exception as error:  # SciPy raises of many kinds on a broken file
-            raise self.wrong(f"can't be read ({error}); save it with '-v7'") from None
+            self._variables = read_matlab(content, MOST_BYTES)
+        except BrokenError as error:
+            raise self.wrong(
+                f"is no MATLAB file of version 5 to 7 ({error}); save it with '-v7'"
+            ) from None
+        return set(self._variables)

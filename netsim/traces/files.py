@@ -12,6 +12,9 @@ from netsim.registry import did_you_mean
 MOST_BYTES = 1 << 29
 """A file may hold so much once it is unpacked; more is refused before it is read."""
 
+BROKEN = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
+"""What reading and unpacking a broken or encrypted file raises."""
+
 _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
 
 
@@ -77,7 +80,7 @@ def read_text(
         return Text(where, content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise DataError(f"{where}: can't be read ({error}); fetch the file again") from error
 
 

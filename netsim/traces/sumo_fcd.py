@@ -14,7 +14,7 @@ from netsim.traces.files import Text, located, number
 _CHUNK = 1 << 20
 _MOST_BYTES = 1 << 32
 """A file may hold so much once it is unpacked: it is read piece by piece."""
-_MOST_SAMPLES = 20_000_000
+_MOST_SAMPLES = 5_000_000
 _MOVERS = ("vehicle", "person")
 
 
@@ -101,7 +101,7 @@ class _Reader:
         self._time_s = math.nan
         self._by_name: dict[tuple[str, str], Mover] = {}
         self._samples = 0
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate("utf-8")  # SUMO's, whatever the file says
         self.parser.StartElementHandler = self._start
         self.parser.StartDoctypeDeclHandler = self._refuse_definitions
 

@@ -106,6 +106,34 @@ def test_ns2_nodes_turn_where_they_are(file):
     assert found.fastest_m_per_s == pytest.approx(5.0)
 
 
+AS_NS3 = """\
+$node_(0) set X_ 10.0
+$node_(0) set Y_ 0.0
+$node_(1) set X_ 5
+$node_(1) set Y_ 5
+$ns_ at 2.0 "$node_(0) setdest 30.0 0.0 5.0"
+$ns_ at 8.0 "$node_(1) setdest 5 15 1"
+$ns_ at 10.0 "$node_(1) setdest 5 5 1"
+$ns_ at 11.0 "$node_(1) setdest 5 5 0"
+$ns_ at 14.0 "$node_(0) setdest 0.0 30.0 3.0"
+"""
+
+
+def test_ns2_ways_are_those_of_ns3(file):
+    """Positions that `Ns2MobilityHelper` of ns-3 3.44 gives for this file."""
+    found = track(Ns2(path=file(AS_NS3)))
+    for t_s, first, second in (
+        (2.22, (11.1, 0), (5, 5)),
+        (4.44, (22.2, 0), (5, 5)),
+        (8.88, (30, 0), (5, 5.88)),
+        (11.1, (30, 0), (5, 6)),
+        (15.54, (26.733166670918155, 3.2668333290818494), (5, 6)),
+        (17.76, (22.023835508215743, 7.976164491784256), (5, 6)),
+    ):
+        assert places(found, 0, t_s)[0] == pytest.approx(first, abs=1e-8)
+        assert places(found, 1, t_s)[0] == pytest.approx(second, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

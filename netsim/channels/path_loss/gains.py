@@ -85,13 +85,14 @@ def _require_square(arrays: Arrays, member: str, matrices: NDArray[Any]) -> None
 
 def _tap_power(arrays: Arrays, cell: Any, place: tuple[int, ...]) -> float:
     """Sum of |iq|^2 over the taps of one link."""
-    taps = np.asarray(cell)
-    if taps.dtype.names is not None and "iq" in taps.dtype.names and taps.size == 1:
-        taps = np.asarray(taps["iq"].ravel()[0])
-    elif taps.dtype.kind in "fiuc" and taps.ndim == 2 and 2 in taps.shape:
-        taps = taps[1] if taps.shape[0] == 2 else taps[:, 1]
-    elif taps.size:
-        taps = np.asarray(None)
+    if isinstance(cell, dict):
+        taps = np.asarray(cell.get("iq"))
+    else:
+        taps = np.asarray(cell)
+        if taps.dtype.kind in "fiuc" and taps.ndim == 2 and 2 in taps.shape:
+            taps = taps[1] if taps.shape[0] == 2 else taps[:, 1]
+        elif taps.size:
+            taps = np.asarray(None)
     if taps.dtype.kind not in "fiuc" and taps.size:
         k, i, j = place
         raise arrays.wrong(

@@ -49,6 +49,7 @@ class RadioChannel:
     ) -> None:
         self._radio, self._budget, self._streams = radio, budget, streams
         self._mean_snr = budget.mean_snr
+        self._by_rate = radio.packet_error.by_rate
         self._fading = FadingGains(radio, last_wakeup, streams)
         self.moving = budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
@@ -108,7 +109,7 @@ class RadioChannel:
         float
         """
         rule, threshold = self._radio.packet_error, self._budget.threshold
-        if rule.by_rate:
+        if self._by_rate:
             rule = rule.at_rate(self.rate_bps(snr) if rate_bps is None else rate_bps)
         if rule.per_rate and rate_bps is not None:
             own = self._radio.rate.needed_snr(rate_bps, self._radio.bandwidth_hz)
