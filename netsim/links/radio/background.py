@@ -20,6 +20,9 @@ from netsim.links.radio.mean_snr import MeanSnr
 
 FEW = 4
 """Up to so many interferers are summed one by one, more of them as arrays."""
+FIRST_BLOCKS, MOST_BLOCKS = 4, 64
+"""The fading of many is found for so many coherence blocks at once, for a leg that goes on for more
+each time."""
 
 
 class Interferer(NamedTuple):
@@ -59,6 +62,8 @@ class Background:
         self._mean_snr, self._fading, self._dst = mean_snr, fading, dst
         self._senders = [i.src for i in interferers]
         self._weights = [i.share for i in interferers]
+        self._gains: dict[int, list[float]] = {}
+        self._blocks = FIRST_BLOCKS
         if fading.per_exchange:
             held = [fading.pair(i.src, dst, i.since_ns) for i in interferers]
             self._weights = [w * gain for w, gain in zip(self._weights, held, strict=True)]
@@ -69,11 +74,10 @@ class Background:
         """Interference and noise over noise at an instant, linear."""
         weights = self._weighted(time_ns) if self._mean_snr.moving else self._weights
         if self._fading.in_time:
-            gains: Sequence[float]
             if len(weights) <= FEW:
                 gains = [self._fading.pair(i, self._dst, time_ns) for i in self._senders]
             else:
-                gains = self._fading.around(self._dst, self._senders, time_ns).tolist()
+                gains = self._gains_of_all(time_ns)
             weights = [w * gain for w, gain in zip(weights, gains, strict=True)]
         return 1.0 + sum(weights)
 
@@ -86,6 +90,16 @@ class Background:
                 if until_ns is not None:
                     ends.append(until_ns)
         return min(ends, default=None)
+
+    def _gains_of_all(self, time_ns: int) -> list[float]:
+        """Fading of each interferer, found for several blocks at once: most legs go on."""
+        block = self._fading.block(time_ns)
+        if block not in self._gains:
+            found = self._fading.ahead(self._dst, self._senders, block, self._blocks)
+            blocks = range(block, block + self._blocks)
+            self._gains.update(zip(blocks, found.tolist(), strict=True))
+            self._blocks = min(2 * self._blocks, MOST_BLOCKS)
+        return self._gains[block]
 
     def _weighted(self, time_ns: int) -> list[float]:
         """Share times mean SNR of each interferer."""

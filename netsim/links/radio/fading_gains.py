@@ -73,6 +73,35 @@ class FadingGains:
         u = self._streams.uniform_array("fading", low, high, *keys.T)
         return np.asarray(self._fading.power_gain(u))
 
+    def ahead(
+        self, node: int, others: Sequence[int], block: int, count: int
+    ) -> NDArray[np.float64]:
+        """Power gains between one node and others in coherence blocks in a row; where `in_time`.
+
+        Parameters
+        ----------
+        node : int
+        others : sequence of int
+        block : int
+            Number of the first block: see `block`.
+        count : int
+            How many blocks.
+
+        Returns
+        -------
+        (count, len(others)) float64
+        """
+        low, high = np.minimum(node, others), np.maximum(node, others)
+        blocks = np.arange(block, block + count)
+        if self._continuous:
+            return self._sums(low, high, blocks).T
+        u = self._streams.uniform_table("fading", low, high, counters=blocks)
+        return np.asarray(self._fading.power_gain(u)).T
+
+    def block(self, time_ns: int) -> int:
+        """Number of the coherence block that holds an instant."""
+        return time_ns // self._coherence_ns
+
     def holds_until_ns(self, time_ns: int) -> int:
         """End [ns] of the coherence block that holds an instant."""
         return time_ns - time_ns % self._coherence_ns + self._coherence_ns

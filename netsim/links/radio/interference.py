@@ -10,8 +10,8 @@ and move. Few flights are told:
   come near.
 - Where no link changes in time, a flight is not told of interference that leaves its rate alone and
   its packet error rate within `channel.ALIKE`. The mean SNR that is logged follows it all the same.
-- Where links fade, it is not told until mean powers have changed by `NEGLIGIBLE` in all, relative
-  to the interference and noise.
+- Where links fade, it is not told until mean powers have changed by `SLIGHT` in all, relative to
+  the interference and noise: .04 dB. Whenever it is sampled anew, all of them count.
 - What begins and ends in the same instant is looked at together (`settle`): a sender whose next
   message follows its last one changes nothing for the others.
 """
@@ -28,8 +28,10 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight, Reception
 
 NEGLIGIBLE = 1e-3
-"""Interference over noise below which a sender is not heard; relative change of both that counts
-as none."""
+"""Interference over noise below which a sender is not heard."""
+
+SLIGHT = 1e-2
+"""Relative change of the mean interference and noise of which a fading link is not told."""
 
 PAIRS = 1 << 16
 """For so many pairs of nodes it is kept whether they are in carrier-sense range."""
@@ -257,7 +259,7 @@ class Interference:
                 grows = rise > told
             else:
                 shifts = reception.shifts.values()
-                least = _ROUNDING if self._channel.moving else NEGLIGIBLE * rise
+                least = _ROUNDING if self._channel.moving else SLIGHT * rise
                 if sum(map(abs, shifts)) <= least:
                     continue
                 grows = sum(shifts) > 0.0

@@ -265,7 +265,8 @@ def told_of(e, src):
         (12.0, {"kind": "outage"}, {"kind": "none"}, 2),
         (12.0, {"kind": "fixed", "loss": 0.1}, {"kind": "none"}, 0),
         (0.9e-3, {"kind": "outage"}, {"kind": "rayleigh"}, 0),
-        (1e-2, {"kind": "outage"}, {"kind": "rayleigh"}, 2),
+        (0.9e-2, {"kind": "outage"}, {"kind": "rayleigh"}, 0),
+        (2e-2, {"kind": "outage"}, {"kind": "rayleigh"}, 2),
     ],
 )
 def test_a_flight_is_told_of_interference_that_makes_a_difference(ether, inr, error, fading, told):
