@@ -245,7 +245,7 @@ class Interference:
         flight.told_medium = flight.medium
         for reception in flight.receptions:
             reception.told_rise = reception.rise
-            reception.alike = (reception.rise, reception.rise)
+            reception.alike = _alike(reception.rise)
 
     def _rises(self, flight: Flight, now_ns: int) -> int:
         """1 if interference has grown at some receiver, else -1 if fallen at some; 0: no matter."""
@@ -266,7 +266,7 @@ class Interference:
                 reception.shifts = {}
             found = 1 if grows or found > 0 else -1
             reception.told_rise = rise
-            reception.alike = (rise, rise)
+            reception.alike = _alike(rise)
         return found
 
     def _makes_no_difference(self, flight: Flight, reception: Reception) -> bool:
@@ -296,3 +296,8 @@ class Changed(NamedTuple):
 
     at_once: list[Flight]
     after: list[Flight]
+
+
+def _alike(rise: float) -> tuple[float, float]:
+    """What differs from `rise` by no more than rounding: the least and the largest."""
+    return rise * (1.0 - _ROUNDING), rise * (1.0 + _ROUNDING)
