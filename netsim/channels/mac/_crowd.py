@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 _NEVER, _SLOWEST = 1e-300, 1e-3
 """In place of a probability of 0; the least share of its silence in which a sender counts down."""
-_MOST_SETS = 2048
-"""Of contenders that form more independent sets than these, the law of a single group is taken."""
+_MOST_SETS, _MOST_SENDERS = 2048, 62
+"""Of more contenders, or with more independent sets, the law of a single group is taken."""
 
 Floats = NDArray[np.float64]
 
@@ -32,12 +32,13 @@ class Crowd:
         masks = [int(sum(1 << j for j in np.flatnonzero(row))) for row in near]
         sets = [0]
         for i, mask in enumerate(masks):
-            sets += [one | 1 << i for one in sets if not one & mask]
-            if len(sets) > _MOST_SETS:
-                break
-        self.tractable = len(sets) <= _MOST_SETS
-        self.on = np.array([[one >> i & 1 for i in range(len(who))] for one in sets], dtype=float)
-        self.idle = (self.on @ (near + np.eye(len(who))) == 0.0).astype(float)
+            if len(sets) <= _MOST_SETS:
+                sets += [one | 1 << i for one in sets if not one & mask]
+        self.tractable = len(sets) <= _MOST_SETS and len(who) <= _MOST_SENDERS
+        if self.tractable:
+            bits = np.array(sets)[:, None] >> np.arange(len(who))
+            self.on: Floats = (bits & 1).astype(float)
+            self.idle: Floats = (self.on @ (near + np.eye(len(who))) == 0.0).astype(float)
 
     def law(self, ratios: Floats) -> Law:
         """The stationary law, from the time of an exchange over that of a backoff: (senders,)."""
