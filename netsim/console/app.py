@@ -248,11 +248,16 @@ def compare(
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     wanted: Annotated[
-        str,
+        str | None,
         typer.Option("--as", metavar="FORMAT", help="gains, bonnmotion, ns2, sumo, per-table, ..."),
-    ],
+    ] = None,
+    simulator: Annotated[
+        str | None,
+        typer.Option("--for", metavar="SIMULATOR", help="Its messages, too, for ns3 to replay."),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What to write \\[NAME and an ending].")
+        Path | None,
+        typer.Option(metavar="PATH", help="File or folder to write \\[NAME and an ending]."),
     ] = None,
     step: Annotated[
         float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
@@ -265,7 +270,7 @@ def export(
     with terminal.reported(debug):
         from netsim.console import exporting
 
-        path = exporting.export(run, wanted, out, step, algorithms, data)
+        path = exporting.export(run, (wanted, simulator), out, step, algorithms, data)
         terminal.out().print(f"wrote {path}", markup=False)
 
 

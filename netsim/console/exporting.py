@@ -5,7 +5,7 @@ from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
-from netsim.results import exports
+from netsim.results import exports, replays
 from netsim.results.summary import run_folders
 from netsim.rng import Streams
 from netsim.scenario import load
@@ -17,22 +17,22 @@ from netsim.world.radios import radios
 
 def export(
     run: Path,
-    wanted: str,
+    wanted: tuple[str | None, str | None],
     out: Path | None,
     step_s: float,
     algorithms: Path | None,
     data: Path | None,
 ) -> Path:
-    """Write where the nodes of a run were and what linked them.
+    """Write where the nodes of a run were and what linked them; for a simulator its messages, too.
 
     Parameters
     ----------
     run : Path
-        A run folder, or that of several algorithms: they share one world.
-    wanted : str
-        The format.
+        A run folder, or that of several algorithms: they share one world, and have messages each.
+    wanted : tuple of (str or None, str or None)
+        The format, or the simulator that is to play the messages again.
     out : Path or None
-        The file; None: the scenario's name and the format's ending, in the working folder.
+        The file or folder; None: the scenario's name and an ending, in the working folder.
     step_s : float
         Time between samples [s].
     algorithms : Path or None
@@ -48,11 +48,18 @@ def export(
     Raises
     ------
     ScenarioError
-        If it is not a run folder, there is no such format, or the run has not what it holds.
+        If it is not a run folder, there is no such format or simulator, or the run has not what it
+        holds.
     """
+    form, simulator = wanted
+    if (form is None) == (simulator is None):
+        raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
-    folder = run_folders(run)[0]
+    folders = run_folders(run)
+    if simulator is not None and len(folders) > 1:
+        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
+    folder = folders[0]
     scenario = load(str(folder / "scenario.toml"), (), algorithms)
     elsewhere = os.environ.get(DATA_VARIABLE)
     lies = data or scenario.data.path or elsewhere
@@ -72,4 +79,8 @@ def export(
         tx_power_dbm=on_air.tx_power_dbm,
         streams=streams,
     )
-    return exports.write(layout, wanted, out)
+    if simulator is not None:
+        played = replays.Run(folder=folder, scenario=scenario, layout=layout)
+        return replays.write(played, simulator, out)
+    assert form is not None
+    return exports.write(layout, form, out)
