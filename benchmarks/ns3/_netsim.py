@@ -52,7 +52,7 @@ def radio(mbps: int = 6, mac: dict[str, Any] | None = None, **keys: Any) -> dict
         "path_loss": {"kind": "log_distance", "exponent": EXPONENT, "reference_db": REFERENCE_DB},
         "fading": {"kind": "none"},
         "rate": {"kind": "fixed", "rate_bps": mbps * 1e6},
-        "packet_error": {"kind": "logistic"},
+        "packet_error": {"kind": "ofdm_80211", "mbps": mbps},
         "arq": {"kind": "hole", "max_attempts": 7},
         "mac": {"kind": "csma", "capture": True, "eifs_s": EIFS_S[mbps], **(mac or {})},
     } | keys

@@ -127,6 +127,7 @@ def star(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
                     "sharing": "max_min",
                     "packet_payload_bytes": 1448,
                     "packet_header_bytes": 54,  # of TCP, IP and PPP, as ns-3 has them
+                    "slow_start": {},
                 },
                 "algorithm": {"kind": "to_one", "to": 0, "until_s": lasting_s},
             }

@@ -30,6 +30,9 @@ def test_a_run_is_exported_under_its_name(netsim, run):
         (("nowhere", "--as", "gains"), "nowhere: no finished run here"),
         (("done", "--as", "gains", "--step", "0"), "--step 0: must be at least 1e-9 s"),
         (("done", "--as", "trace", "--out", "s.toml"), "--out s.toml: is there already"),
+        (("done", "--for", "ns2"), "--for ns2: no such simulator; there are ns3"),
+        (("done",), "name a format, --as FORMAT, or a simulator, --for SIMULATOR"),
+        (("done", "--for", "ns3"), "has no messages"),
     ],
 )
 def test_what_can_not_be_exported_is_refused(netsim, run, arguments, problem):

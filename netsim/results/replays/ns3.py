@@ -23,6 +23,7 @@ import numpy as np
 
 from netsim.channels.fading import Fading
 from netsim.channels.mac.csma import Csma
+from netsim.channels.packet_error.ofdm_80211 import Ofdm80211PacketError
 from netsim.channels.path_loss.log_distance import LogDistance
 from netsim.errors import ScenarioError
 from netsim.links.radio.table import Radio
@@ -210,10 +211,9 @@ def _compare_radio(radio: Radio, mbps: int, differs: list[str]) -> None:
         differs.append("radios never sleep")
     if radio.bursts is not None:
         differs.append("there are no bursts of losses")
-    differs.append(
-        "packet errors are those of ns3::NistErrorRateModel, not "
-        + str(radio.packet_error.model_dump()["kind"])
-    )
+    if not isinstance(radio.packet_error, Ofdm80211PacketError):
+        kind = radio.packet_error.model_dump()["kind"]
+        differs.append(f"packet errors are those of ns3::NistErrorRateModel, not {kind}")
 
 
 def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
@@ -231,6 +231,8 @@ def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], l
         )
     ]
     differs = ["messages are TCP Cubic connections, each with a handshake of its own"]
+    if wire.slow_start is None:
+        differs.append("connections start slowly, which [link] slow_start plays")
     if wire.sharing != "max_min":
         differs.append("messages share links; the run sent them one after the other")
     if wire.loss or wire.bursts is not None:
@@ -243,4 +245,7 @@ def _star(wire: Wire, run: Run) -> tuple[dict[str, Any], dict[str, list[str]], l
         "nodes.txt": ["# node uplink_bps downlink_bps"]
         + [f"{node} {up:.0f} {down:.0f}" for node, (up, down) in enumerate(access)]
     }
-    return {"latency": wire.latency_s, "segment": 1448}, files, differs
+    arguments: dict[str, Any] = {"latency": wire.latency_s}
+    if wire.slow_start is not None:
+        arguments["window"] = wire.slow_start.initial_window_segments
+    return arguments, files, differs
