@@ -94,6 +94,7 @@ def test_delays_are_compared_where_both_deliver(module, folder):
         "messages": 3.0, "same fate": pytest.approx(1 / 3),
         "netsim delivered": pytest.approx(2 / 3), "netsim mean s": 0.5, "netsim p95 s": 0.5,
         "ns-3 delivered": pytest.approx(2 / 3), "ns-3 mean s": 0.75, "ns-3 p95 s": 0.75,
+        "ratio": pytest.approx(2 / 3),
     }  # fmt: skip
 
 

@@ -103,7 +103,8 @@ def side_by_side(replay: Replay, ns3_delay_s: NDArray[np.float64]) -> dict[str, 
     Returns
     -------
     dict of str to float
-        `messages`, `same fate`, and as `netsim X` and `ns-3 X`: delivered, mean s, p95 s.
+        `messages`, `same fate`, as `netsim X` and `ns-3 X`: delivered, mean s, p95 s; and `ratio`
+        of the means, netsim's over ns-3's.
     """
     arrived = np.isfinite(ns3_delay_s)
     both = arrived & replay.delivered
@@ -119,6 +120,7 @@ def side_by_side(replay: Replay, ns3_delay_s: NDArray[np.float64]) -> dict[str, 
         found[f"{side} delivered"] = float(fate.mean())
         found[f"{side} mean s"] = float(delay_s[both].mean()) if both.any() else math.nan
         found[f"{side} p95 s"] = float(np.percentile(delay_s[both], 95)) if both.any() else math.nan
+    found["ratio"] = found["netsim mean s"] / found["ns-3 mean s"]
     return found
 
 

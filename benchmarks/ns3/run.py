@@ -67,7 +67,7 @@ def replayed(ns3: Ns3, folder: Path, seeds: int, cpu_s: float | None) -> Cell:
     cell: Cell = {"run": replay.name, "differs": replay.differs, "netsim CPU s": cpu_s}
     for name in each[0]:
         cell[name], error = mean_se([found[name] for found in each])
-        if name.startswith("ns-3"):
+        if name.startswith(("ns-3", "ratio")):
             cell[f"{name} ±"] = error
     return cell
 
@@ -100,7 +100,7 @@ def adhoc(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
                 },
                 "topology": {"kind": "geometric", "radius_m": _netsim.RANGE_M},
                 "exchange": {"schedule": "poisson", "rate_hz": rate_hz},
-                "radio": _netsim.radio(control_bits=8 * MODEL_BYTES),
+                "radio": _netsim.radio(control_bits=8 * MODEL_BYTES, fidelity=options.fidelity),
                 "algorithm": {"kind": "push", "until_s": lasting_s},
             }
             cells.append(_played(ns3, tables) | {"run": f"{what} {seed}", "what": what})
@@ -158,7 +158,7 @@ def link(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
         for distance_m in metres:
             fading = {"kind": "rayleigh", "hold": "exchange"} if m else {"kind": "none"}
             tables = {
-                "horizon_s": frames / 100.0,
+                "horizon_s": frames / 25.0,  # four times as many: they cost little
                 "nodes": {
                     "count": 2, "placement": "given", "positions_m": [[0, 0], [distance_m, 0]],
                 },
@@ -184,7 +184,8 @@ def dcf(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
     """Saturated DCF, all in one place: Mb/s of payload."""
     cells = []
     for mbps, n in ((6, 1), (6, 2), (6, 5), (6, 10), (6, 20), (54, 1), (54, 5)):
-        cells.append(_senders(ns3, options.seeds, n, {"mode": f"OfdmRate{mbps}Mbps"}, mbps=mbps))
+        arguments = {"mode": f"OfdmRate{mbps}Mbps"}
+        cells.append(_senders(ns3, options, n, arguments, mbps=mbps))
     return cells
 
 
@@ -193,13 +194,13 @@ def hidden(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
     cells = []
     for n, rate_hz, rts in HIDDEN:
         arguments = {"hidden": 1, "rateHz": rate_hz, "rtsBytes": 0 if rts else 4_000_000}
-        cells.append(_senders(ns3, options.seeds, n, arguments, rate_hz, True, rts))
+        cells.append(_senders(ns3, options, n, arguments, rate_hz, True, rts))
     return cells
 
 
 def _senders(
     ns3: Ns3,
-    seeds: int,
+    options: argparse.Namespace,
     n: int,
     arguments: dict[str, Any],
     rate_hz: float = 0.0,
@@ -230,12 +231,16 @@ def _senders(
         mac["carrier_sense_m"] = 1.2 * radius_m  # the receiver, and no other of up to four senders
     theirs: list[dict[str, float]] = []
     ours: list[dict[str, float]] = []
-    for seed in range(1, seeds + 1):
+    for seed in range(1, options.seeds + 1):
         told = arguments | {"n": n, "seed": seed, "seconds": seconds}
         found = numbers(ns3.call("dcf", told))
         found["delivered"] = found["got"] / found["offered"] if rate_hz else math.nan
         theirs.append(found)
-        keys = {"control_bits": 8 * PAYLOAD_BYTES * packets, "sensitivity_dbm": None}
+        keys = {
+            "control_bits": 8 * PAYLOAD_BYTES * packets,
+            "sensitivity_dbm": None,
+            "fidelity": options.fidelity,
+        }
         tables = {
             "seed": seed,
             "horizon_s": seconds,
@@ -286,6 +291,8 @@ def markdown(cells: Sequence[Cell]) -> str:
     """The cells as a table; netsim and ns-3 beside each other."""
     shown = [name for name in NUMBERS if any(f"ns-3 {name}" in cell for cell in cells)]
     heads = ["run", *(f"{name} {side}" for name in shown for side in ("netsim", "ns-3"))]
+    paired = any("ratio" in cell for cell in cells)
+    heads += ["mean, netsim / ns-3"] if paired else []
     rows = [heads, ["---"] * len(heads)]
     for cell in cells:
         values = [
@@ -293,6 +300,7 @@ def markdown(cells: Sequence[Cell]) -> str:
             for name in shown
             for side in ("netsim", "ns-3")
         ]
+        values += [_number(cell, "ratio", ".3f")] if paired else []
         rows.append([str(cell["run"]), *values])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
@@ -313,6 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("case", choices=CASES)
     parser.add_argument("what", nargs="*", help="replay: runs; adhoc: networks")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--fidelity", choices=["message", "packet"], default="message")
     parser.add_argument("--ns3", type=Path, help="folder of an unpacked wheel, with include, lib64")
     parser.add_argument("--algorithms", type=Path, help="replay: the user's own algorithm files")
     parser.add_argument("--json", type=Path)
