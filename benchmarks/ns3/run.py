@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 import _netsim
@@ -27,6 +29,8 @@ import _replay
 from _netsim import PAYLOAD_BYTES
 from _programs import Ns3, numbers
 from _replay import mean_se
+
+from netsim.recording.parquet_parts import read
 
 Cell = dict[str, Any]
 
@@ -233,37 +237,43 @@ def _senders(
     ours: list[dict[str, float]] = []
     for seed in range(1, options.seeds + 1):
         told = arguments | {"n": n, "seed": seed, "seconds": seconds}
-        found = numbers(ns3.call("dcf", told))
-        found["delivered"] = found["got"] / found["offered"] if rate_hz else math.nan
-        theirs.append(found)
+        theirs.append(found := numbers(ns3.call("dcf", told)))
         keys = {
             "control_bits": 8 * PAYLOAD_BYTES * packets,
             "sensitivity_dbm": None,
             "fidelity": options.fidelity,
         }
+        algorithm = {"kind": "to_one", "until_s": seconds + 1} if rate_hz else {"kind": "saturate"}
         tables = {
             "seed": seed,
-            "horizon_s": seconds,
+            "horizon_s": seconds + 1 + (10 if rate_hz else 0),  # as dcf.cc: to settle, and to drain
             "nodes": {"count": n + 1, "placement": "given", "positions_m": [*places, [0.0, 0.0]]},
             "exchange": {"schedule": "poisson", "rate_hz": rate_hz or 1000.0},
             "radio": _netsim.radio(mbps, mac, **keys),
-            "algorithm": {"kind": "to_one" if rate_hz else "saturate"},
+            "algorithm": algorithm,
         }
-        summary, cpu_s = _netsim.play(tables)
-        messages = summary["messages"]
-        payload_bits = 8 * PAYLOAD_BYTES * packets
-        # saturated stations send messages without a gap; one that the end cuts off does not count
-        each_s = seconds / messages["delivered"] if apart else summary["delay"]["p50_s"] / n
-        ours.append({
-            "mbps": payload_bits / 1e6 / each_s,
-            "delivered": messages["delivered"] / messages["sent"] if rate_hz else math.nan,
-            "cpu_s": cpu_s,
-        })  # fmt: skip
+        with tempfile.TemporaryDirectory() as scratch:
+            run = Path(scratch) / "run"
+            _, cpu_s = _netsim.play(tables, run)
+            rows = read(run / "messages")
+        delivered = rows["outcome"] == "delivered"
+        ours.append({"cpu_s": cpu_s})
+        if rate_hz:
+            found["delivered"] = found["got"] / found["offered"]
+            ours[-1]["delivered"] = delivered[rows["t_sent_s"] > 1].mean()
+            del found["mbps"]
+        else:
+            # stations send message after message: n of them in the time of one
+            bits = 8e-6 * PAYLOAD_BYTES * packets
+            each_s = np.median((rows["t_done_s"] - rows["t_sent_s"])[delivered]) / n
+            arrived = (delivered & (rows["t_done_s"] >= 1)).sum()
+            ours[-1]["mbps"] = bits * (arrived / seconds if apart else 1 / each_s)
     load = f"{rate_hz:g}/s each" if rate_hz else "saturated"
     cell: Cell = {"run": f"{mbps} Mb/s, {n} senders, {load}{', RTS' if rts else ''}"}
     for side, each in (("netsim", ours), ("ns-3", theirs)):
         for name, key in (("Mb/s", "mbps"), ("delivered", "delivered"), ("CPU s", "cpu_s")):
-            cell[f"{side} {name}"], cell[f"{side} {name} ±"] = mean_se([x[key] for x in each])
+            if key in each[0]:
+                cell[f"{side} {name}"], cell[f"{side} {name} ±"] = mean_se([x[key] for x in each])
     return cell
 
 
