@@ -35,6 +35,10 @@ from netsim.registry import Count, Index, NonNegative, Positive
 from netsim.units import NS_PER_S
 
 
+ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
+"""(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
+
+
 class Csma(Mac):
     """Contention packet by packet: senders do not take radios, no receiver is ever busy.
 
@@ -45,8 +49,18 @@ class Csma(Mac):
     ----------
     slot_s, sifs_s, difs_s : float
         Idle slot and gaps between frames [s].
-    ack_s : float
-        Time of an acknowledgement [s].
+    ack_s : float or None
+        Time of an acknowledgement [s]; None: at the highest basic rate of 802.11a (6, 12 or
+        24 Mb/s) that is not above the data rate.
+    eifs_s : float or None
+        Gap in place of DIFS after a frame that was heard but not understood [s]; None: `difs_s`.
+    rts_threshold_bits : int or None
+        Packets of more bits are preceded by RTS and CTS; None: none is.
+    rts_s, cts_s : float
+        Times of these frames at the basic rate [s].
+    capture : bool
+        Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
+        being lost.
     propagation_s : float
         One-way delay [s].
     cw_min : int
@@ -67,7 +81,12 @@ class Csma(Mac):
     slot_s: Positive = 9e-6
     sifs_s: NonNegative = 16e-6
     difs_s: NonNegative = 34e-6
-    ack_s: NonNegative = 44e-6
+    ack_s: NonNegative | None = None
+    eifs_s: NonNegative | None = None
+    rts_threshold_bits: Index | None = None
+    rts_s: Positive = 52e-6
+    cts_s: Positive = 44e-6
+    capture: bool = False
     propagation_s: NonNegative = 0.0
     cw_min: Count = 16
     stages: Index = 6
@@ -131,7 +150,8 @@ def _medium(mac: Csma, n: int) -> Medium:
     idle = (1.0 - tau) ** n
     one = n * tau * (1.0 - tau) ** (n - 1)
     several = max(0.0, 1.0 - idle - one)
-    success_s = mac.sifs_s + mac.ack_s + mac.difs_s + 2.0 * mac.propagation_s
+    ack_s = ACK_S[0][1] if mac.ack_s is None else mac.ack_s
+    success_s = mac.sifs_s + ack_s + mac.difs_s + 2.0 * mac.propagation_s
     collision_s = mac.difs_s + mac.propagation_s
     # A cycle is idle slots, collisions and one success, which is the sender's in one of n; with
     # probability `again` the same sender's next packet follows without a cycle of its own.

@@ -20,7 +20,9 @@ class Radio(Table):
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
     called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
     backoff, its acknowledgement. `threshold_db` says who is reachable, and what
-    `packet_error = "outage"` decodes. `reachable` sets the threshold or the transmit power such
+    `packet_error = "outage"` decodes. A signal that is weaker than `sensitivity_dbm` (fading
+    included, interference not) is not noticed: it is not received, and no carrier is sensed; absent:
+    every signal is. `reachable` sets the threshold or the transmit power such
     that a node reaches that many others on average. `mean_snr_db` holds for every pair under
     `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
     number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
@@ -36,6 +38,7 @@ class Radio(Table):
     noise_temperature_k: Positive = 290.0
     mean_snr_db: Finite = 20.0
     threshold_db: Finite = 5.0
+    sensitivity_dbm: Finite | None = None
     reachable: Positive | None = None
     calibrate: Literal["threshold", "power"] = "threshold"
     packet_payload_bytes: Count = 1448
