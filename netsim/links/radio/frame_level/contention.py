@@ -3,9 +3,12 @@
 A backoff is a number of idle slots, uniform on 0 .. W-1. They are counted from a gap (DIFS, or EIFS
 after a frame that was not understood) after the medium has become idle, and whether or not a frame
 waits; while the medium is busy, physically or by NAV, the count stands still. A station draws one
-after every exchange of frames (of W slots after a success or when it gives up a packet, of twice as
-many as before after a failure, up to `stages` doublings), and when a message comes while the medium
+after every exchange of frames, and when a message comes while the medium
 is busy. A message that comes while it is idle and no backoff is left waits for one DIFS only.
+
+The window is W after a success. It doubles with each failure, up to `stages` times, also when a
+packet is given up; the failure after as many in a row as there may be attempts at a packet makes it
+W again (IEEE 802.11-2020, 10.23.2.2: QSRC).
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ class Contention:
     ----------
     node : int
     mac : Csma
+    limit : int or None
+        Attempts at one packet; None: any number.
     timing : Timing
     env : Clock
     streams : Streams
@@ -43,17 +48,19 @@ class Contention:
         self,
         node: int,
         mac: Csma,
+        limit: int | None,
         timing: Timing,
         env: Clock,
         streams: Streams,
         granted: Callable[[], None],
     ) -> None:
-        self._node, self._window, self._stages = node, mac.cw_min, mac.stages
+        self._node, self._limit = node, limit
+        self._window, self._stages = mac.cw_min, mac.stages
         self._timing, self._env, self._streams, self._granted = timing, env, streams, granted
         self.nav_ns = 0
         self.busy_since_ns = 0
         self._eifs_ns = 0  # when the EIFS after a frame that was not understood ends
-        self._stage = 0
+        self._failures = self._stage = 0
         self._slots = 0  # still to be counted, from `_counts_from_ns` on
         self._counts_from_ns: int | None = 0  # None: the medium is busy
         self._waiting = False  # whether a frame waits for its turn
@@ -81,11 +88,15 @@ class Contention:
         Parameters
         ----------
         failed : bool
-            Whether the window doubles; if not, it is the smallest.
+            Whether the exchange failed.
         again : bool
             Whether a frame waits for the next turn.
         """
-        self._stage = min(self._stage + 1, self._stages) if failed else 0
+        if not failed or self._failures == self._limit:
+            self._failures = self._stage = 0
+        else:
+            self._failures += 1
+            self._stage = min(self._stage + 1, self._stages)
         self._waiting = again
         self._draw()
         if self._counts_from_ns is not None:
@@ -96,7 +107,6 @@ class Contention:
     def withdraw(self, exchange: bool) -> None:
         """Wait no more: the message has ended; `exchange`: in the midst of one."""
         self._waiting = self._at_once = False
-        self._stage = 0
         if exchange:
             self.back_off(failed=False, again=False)
 

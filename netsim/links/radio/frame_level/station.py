@@ -73,7 +73,9 @@ class Station:
         self._listens, self._over = listens, over
         self._acknowledged, self._gives_up = radio.arq.acknowledged, radio.arq.gives_up
         self._limit, self._rts_bits = radio.arq.limit, mac.rts_threshold_bits
-        self._contention = Contention(node, mac, timing, env, streams, self._has_turn)
+        self._contention = Contention(
+            node, mac, radio.arq.limit, timing, env, streams, self._has_turn
+        )
         self._sending: Frame | None = None
         self._busy = False
         self.flight: Flight | None = None
@@ -190,7 +192,7 @@ class Station:
         self._data, self._tries = None, 0
         self.packet += 1
         done = self.packet == flight.packets or (self._gives_up and not through)
-        self._contention.back_off(failed=False, again=not done)
+        self._contention.back_off(failed=not through, again=not done)
         if done:
             self._finish()
 
