@@ -28,12 +28,6 @@ class Hearing:
     channel : RadioChannel
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None where nodes have no places.
-
-    Attributes
-    ----------
-    energy_snr : float or None
-        From this SNR on, linear, a signal holds the medium busy even where its preamble was
-        missed: 20 dB over the sensitivity (IEEE 802.11-2016, 17.3.10.6). None: any that is noticed.
     """
 
     def __init__(
@@ -47,10 +41,8 @@ class Hearing:
         self._nodes = range(len(budget.tx_power_w))
         self._range_m, self._distance_m = radio.mac.range_m, distance_m
         self._least_snr = 0.0
-        self.energy_snr: float | None = None
         if radio.sensitivity_dbm is not None:
             self._least_snr = db_to_linear(radio.sensitivity_dbm - radio.noise_dbm)
-            self.energy_snr = 100.0 * self._least_snr
         fading = radio.fading
         self._per_exchange = fading.hold == "exchange"
         self._coherence_ns = FOR_EVER

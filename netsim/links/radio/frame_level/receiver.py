@@ -73,8 +73,6 @@ class Receiver:
     ----------
     node : int
     decoder : Decoder
-    energy_snr : float or None
-        Sum of SNRs from which on signals hold the medium busy without being locked to; None: any.
     earlier_snr : callable
         (frame, node) -> sum of the SNRs of earlier attempts at its packet; read where attempts
         are combined.
@@ -89,13 +87,12 @@ class Receiver:
         self,
         node: int,
         decoder: Decoder,
-        energy_snr: float | None,
         earlier_snr: Callable[[Frame, int], float],
     ) -> None:
         self._node, self._decoder = node, decoder
-        self._energy_snr, self._earlier_snr = energy_snr, earlier_snr
+        self._earlier_snr = earlier_snr
         self._signals: dict[Frame, tuple[float, bool]] = {}  # SNR, whether it is noticed
-        self._found: dict[Frame, float] = {}  # SNR of those noticed whose preamble has passed
+        self._sensed: dict[Frame, None] = {}  # those noticed whose preamble has passed
         self.locked: Frame | None = None
         self._snr = self._hazard = self._worst = 0.0  # of the frame that is being received
         self._piece_from_ns = 0
@@ -103,12 +100,8 @@ class Receiver:
 
     @property
     def busy(self) -> bool:
-        """Whether a frame is being received, or the energy on the air says that one is sent."""
-        if self.locked is not None:
-            return True
-        if not self._found:
-            return False
-        return self._energy_snr is None or sum(self._found.values()) >= self._energy_snr
+        """Whether any frame that it notices is on the air."""
+        return bool(self._sensed)
 
     def arrives(self, frame: Frame, snr: float, noticed: bool, now_ns: int) -> None:
         """A frame begins to arrive.
@@ -129,7 +122,7 @@ class Receiver:
     def detects(self, frame: Frame, listening: bool) -> None:
         """A noticed frame's preamble has passed; `listening`: the radio is ready to receive."""
         snr, _ = self._signals[frame]
-        self._found[frame] = snr
+        self._sensed[frame] = None
         if not listening or self.locked is not None:
             return
         if snr < MARGIN * self._interference(frame):
@@ -154,7 +147,7 @@ class Receiver:
         elif self.locked is not None:
             self._close_piece(now_ns)
         del self._signals[frame]
-        self._found.pop(frame, None)
+        self._sensed.pop(frame, None)
         return through
 
     def _decodes(self, frame: Frame) -> bool:

@@ -84,7 +84,7 @@ class FrameLevelSampler:
                 timing,
                 channel,
                 medium,
-                Receiver(node, decoder, hearing.energy_snr, self._earlier_snr),
+                Receiver(node, decoder, self._earlier_snr),
                 env,
                 streams,
                 self._listens,
