@@ -46,8 +46,9 @@ class Frame:
         When it was sent.
     arrives_ns : int or None
         When its beginning arrived elsewhere; None: not yet.
-    audience : list of (int, float, bool)
-        By node that it reaches: SNR (linear, without interference) and whether it is noticed.
+    audience : list of (int, float, bool, bool)
+        Every node that it reaches: SNR there (linear, without interference), whether it can be
+        received, and whether it is in carrier-sense range.
     listeners : list of int
         Nodes that have locked to it.
     results : dict of int to str
@@ -81,7 +82,7 @@ class Frame:
         self.duration_ns, self.rate_bps, self.bits = duration_ns, rate_bps, bits
         self.nav_ns, self.answers, self.packet = nav_ns, answers, packet
         self.number, self.begins_ns = 0, 0
-        self.audience: list[tuple[int, float, bool]] = []
+        self.audience: list[tuple[int, float, bool, bool]] = []
         self.listeners: list[int] = []
         self.results: dict[int, str] = {}
         self.sinr: dict[int, float] = {}

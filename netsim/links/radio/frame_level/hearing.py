@@ -28,6 +28,11 @@ class Hearing:
     channel : RadioChannel
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None where nodes have no places.
+
+    Attributes
+    ----------
+    least_snr : float
+        SNR of a signal that is as strong as the sensitivity, linear; 0 where there is none.
     """
 
     def __init__(
@@ -40,9 +45,9 @@ class Hearing:
         self._channel, self._mean_snr = channel, budget.mean_snr
         self._nodes = range(len(budget.tx_power_w))
         self._range_m, self._distance_m = radio.mac.range_m, distance_m
-        self._least_snr = 0.0
+        self.least_snr = 0.0
         if radio.sensitivity_dbm is not None:
-            self._least_snr = db_to_linear(radio.sensitivity_dbm - radio.noise_dbm)
+            self.least_snr = db_to_linear(radio.sensitivity_dbm - radio.noise_dbm)
         fading = radio.fading
         self._per_exchange = fading.hold == "exchange"
         self._coherence_ns = FOR_EVER
@@ -84,7 +89,7 @@ class Hearing:
                 or self._distance_m is None
                 or self._distance_m(src, node, time_ns) <= self._range_m
             )
-            strong = snr >= self._least_snr
+            strong = snr >= self.least_snr
             if snr >= FAINT or (near and strong):
                 heard.append((node, snr, strong, near))
         return heard

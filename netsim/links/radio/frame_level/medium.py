@@ -20,8 +20,8 @@ class Listener(Protocol):
     def arrives(self, frame: Frame, snr: float, noticed: bool) -> None:
         """A frame begins to arrive; its SNR is linear, without interference."""
 
-    def detects(self, frame: Frame) -> None:
-        """The preamble of a frame that it notices has passed."""
+    def detects(self, frame: Frame, in_range: bool) -> None:
+        """The preamble of a frame has passed; `in_range`: of carrier sensing."""
 
     def leaves(self, frame: Frame) -> bool:
         """A frame ends; whether there is something to do about it, once it has ended for all."""
@@ -72,7 +72,8 @@ class Medium:
         heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
         # Beyond carrier-sense range only those that it is for take notice.
         frame.audience = [
-            (node, snr, strong and (near or frame.is_for(node))) for node, snr, strong, near in heard
+            (node, snr, strong and (near or frame.is_for(node)), near)
+            for node, snr, strong, near in heard
         ]
         self._begins(frame)
         if delay_ns:
@@ -91,7 +92,7 @@ class Medium:
             return
         stations = self.stations
         frame.arrives_ns = self._env.now
-        for node, snr, noticed in frame.audience:
+        for node, snr, noticed, _ in frame.audience:
             stations[node].arrives(frame, snr, noticed)
         detection_ns = min(self._timing.detection_ns, frame.duration_ns // 2)
         self._env.after(detection_ns, self._detect, frame)
@@ -101,9 +102,9 @@ class Medium:
         if frame.over:
             return
         stations = self.stations
-        for node, _, noticed in frame.audience:
-            if noticed:
-                stations[node].detects(frame)
+        for node, _, noticed, in_range in frame.audience:
+            if noticed or in_range:
+                stations[node].detects(frame, in_range)
 
     def _sender_ends(self, frame: Frame) -> None:
         if not frame.over:
@@ -118,7 +119,7 @@ class Medium:
         sender.stops_sending(frame)
         concerned = []
         if frame.arrives_ns is not None:
-            concerned = [node for node, _, _ in frame.audience if stations[node].leaves(frame)]
+            concerned = [node for node, _, _, _ in frame.audience if stations[node].leaves(frame)]
         self._ended(frame)
         for node in concerned:
             stations[node].acts_on(frame)

@@ -73,6 +73,8 @@ class Receiver:
     ----------
     node : int
     decoder : Decoder
+    least_snr : float
+        From this sum of SNRs on, linear, frames on the air hold the medium busy.
     earlier_snr : callable
         (frame, node) -> sum of the SNRs of earlier attempts at its packet; read where attempts
         are combined.
@@ -87,12 +89,13 @@ class Receiver:
         self,
         node: int,
         decoder: Decoder,
+        least_snr: float,
         earlier_snr: Callable[[Frame, int], float],
     ) -> None:
         self._node, self._decoder = node, decoder
-        self._earlier_snr = earlier_snr
+        self._least_snr, self._earlier_snr = least_snr, earlier_snr
         self._signals: dict[Frame, tuple[float, bool]] = {}  # SNR, whether it is noticed
-        self._sensed: dict[Frame, None] = {}  # those noticed whose preamble has passed
+        self._sensed: dict[Frame, float] = {}  # SNR of those in range whose preamble has passed
         self.locked: Frame | None = None
         self._snr = self._hazard = self._worst = 0.0  # of the frame that is being received
         self._piece_from_ns = 0
@@ -100,8 +103,11 @@ class Receiver:
 
     @property
     def busy(self) -> bool:
-        """Whether any frame that it notices is on the air."""
-        return bool(self._sensed)
+        """Whether it receives a frame, or all frames in range together reach the sensitivity."""
+        if self.locked is not None:
+            return True
+        sensed = self._sensed
+        return bool(sensed) and sum(sensed.values()) >= self._least_snr
 
     def arrives(self, frame: Frame, snr: float, noticed: bool, now_ns: int) -> None:
         """A frame begins to arrive.
@@ -119,11 +125,21 @@ class Receiver:
             self._overlapped = self._overlapped or noticed
         self._signals[frame] = snr, noticed
 
-    def detects(self, frame: Frame, listening: bool) -> None:
-        """A noticed frame's preamble has passed; `listening`: the radio is ready to receive."""
-        snr, _ = self._signals[frame]
-        self._sensed[frame] = None
-        if not listening or self.locked is not None:
+    def detects(self, frame: Frame, in_range: bool, listening: bool) -> None:
+        """A frame's preamble has passed: sense its energy, lock to it if it can be received.
+
+        Parameters
+        ----------
+        frame : Frame
+        in_range : bool
+            Whether it is in carrier-sense range.
+        listening : bool
+            Whether the radio is ready to receive.
+        """
+        snr, noticed = self._signals[frame]
+        if in_range:
+            self._sensed[frame] = snr
+        if not noticed or not listening or self.locked is not None:
             return
         if snr < MARGIN * self._interference(frame):
             return

@@ -84,7 +84,7 @@ class FrameLevelSampler:
                 timing,
                 channel,
                 medium,
-                Receiver(node, decoder, self._earlier_snr),
+                Receiver(node, decoder, hearing.least_snr, self._earlier_snr),
                 env,
                 streams,
                 self._listens,
@@ -176,7 +176,7 @@ class FrameLevelSampler:
         if frame.kind != DATA:
             return
         flight = frame.flight
-        snrs = {node: snr for node, snr, _ in frame.audience}
+        snrs = {node: snr for node, snr, _, _ in frame.audience}
         for reception in flight.receptions:
             tally = self._tallies.get(reception)
             if tally is not None:
@@ -192,7 +192,7 @@ class FrameLevelSampler:
         if frame.kind != DATA:
             return
         self._recorder.airtime_ns += length_ns
-        noticed = {node for node, _, noticed in frame.audience if noticed}
+        noticed = {node for node, _, noticed, _ in frame.audience if noticed}
         for reception in frame.flight.receptions:
             tally, node = self._tallies.get(reception), reception.tx.dst
             if tally is None:

@@ -213,10 +213,10 @@ class Station:
         """A frame begins to arrive; its SNR is linear, without interference."""
         self._receiver.arrives(frame, snr, noticed, self._env.now)
 
-    def detects(self, frame: Frame) -> None:
-        """The preamble of a frame that it notices has passed."""
+    def detects(self, frame: Frame, in_range: bool) -> None:
+        """The preamble of a frame has passed; `in_range`: of carrier sensing."""
         ready = self._sending is None and self._listens(self.node, frame)
-        self._receiver.detects(frame, ready)
+        self._receiver.detects(frame, in_range, ready)
         self._look()
 
     def leaves(self, frame: Frame) -> bool:
