@@ -178,7 +178,7 @@ class Receiver:
         if self._overlapped and not decoder.capture:
             hazard = inf
         lost, lost_alone = -expm1(-hazard), -expm1(-alone)
-        u = decoder.draw(frame, node) if 0.0 < max(lost, lost_alone) and lost_alone < 1.0 else 0.0
+        u = decoder.draw(frame, node) if max(lost, lost_alone) > 0.0 and lost_alone < 1.0 else 0.0
         through = u >= lost
         if frame.is_for(node):
             if through:

@@ -161,9 +161,7 @@ class FrameLevelSampler:
             return reception.wakes_ns <= frame.begins_ns
         now, rhythm = self._env.now, self._rhythms[node]
         return (
-            rhythm is None
-            or self._stations[node].flight is not None
-            or rhythm.wakes_ns(now) == now
+            rhythm is None or self._stations[node].flight is not None or rhythm.wakes_ns(now) == now
         )
 
     def _earlier_snr(self, frame: Frame, node: int) -> float:
@@ -186,18 +184,18 @@ class FrameLevelSampler:
 
     def _frame_ended(self, frame: Frame) -> None:
         length_ns = self._env.now - frame.begins_ns
-        self._meter.on_air(
-            frame.src, frame.listeners, frame.begins_ns, self._env.now, length_ns
-        )
+        self._meter.on_air(frame.src, frame.listeners, frame.begins_ns, self._env.now, length_ns)
         if frame.kind != DATA:
             return
         self._recorder.airtime_ns += length_ns
+        frame.flight.airtime_ns += length_ns
         noticed = {node for node, _, noticed, _ in frame.audience if noticed}
         for reception in frame.flight.receptions:
             tally, node = self._tallies.get(reception), reception.tx.dst
             if tally is None:
                 continue
             asleep = reception.wakes_ns > frame.begins_ns
+            reception.transmissions += length_ns / frame.duration_ns if frame.cut else 1.0
             if node in noticed and node not in frame.listeners and node not in self._off:
                 frame.results[node] = SPOILT  # its receiver was sending, or busy with another
             tally.ended(frame, node, asleep)

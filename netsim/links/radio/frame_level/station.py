@@ -120,9 +120,7 @@ class Station:
         if rate_bps == 0.0:
             self._wait_for_a_rate(flight)
             return
-        self._data = data_frame(
-            self._timing, flight, self.packet, rate_bps, self._acknowledged
-        )
+        self._data = data_frame(self._timing, flight, self.packet, rate_bps, self._acknowledged)
         if self._data.dst is None or self._rts_bits is None or flight.packet_bits <= self._rts_bits:
             self._send(self._data)
         else:

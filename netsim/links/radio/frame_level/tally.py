@@ -88,7 +88,9 @@ class Tally:
         else:
             self.too_weak += 1
 
-    def report(self, flight: Flight, reception: Reception, settled: int, limit: int | None) -> Report:
+    def report(
+        self, flight: Flight, reception: Reception, settled: int, limit: int | None
+    ) -> Report:
         """What became of the message.
 
         Parameters

@@ -58,9 +58,7 @@ class Timing:
         self.propagation_ns = to_ns(mac.propagation_s)
         # Two stations whose slots are aligned never notice each other's frame within its slot.
         self.detection_ns = min(to_ns(DETECTION_S), self.slot_ns // 2)
-        self.answer_ns = (
-            self.sifs_ns + self.slot_ns + to_ns(PREAMBLE_S) + 2 * self.propagation_ns
-        )
+        self.answer_ns = self.sifs_ns + self.slot_ns + to_ns(PREAMBLE_S) + 2 * self.propagation_ns
 
     def data_ns(self, bits: int, rate_bps: float) -> int:
         """A data frame of some bits, header included."""
