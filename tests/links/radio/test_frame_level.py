@@ -178,9 +178,8 @@ def sense_nothing_of_each_other(e, one, other):
     hearing._at = lambda src, t: [h for h in at(src, t) if h[0] != apart.get(src)]
 
 
-def hidden_pair(frames, attempts=7, **mac):
-    radio = {"arq": {"kind": "hole", "max_attempts": attempts}}
-    e = frames(mac, radio, nodes=3, mean_snr=snr_of(3, (0, 1), (2, 1)))
+def hidden_pair(frames, **mac):
+    e = frames(mac, nodes=3, mean_snr=snr_of(3, (0, 1), (2, 1)))
     sense_nothing_of_each_other(e, 0, 2)
     return e
 
@@ -196,15 +195,18 @@ def test_the_loss_of_overlapping_frames_is_a_collision(frames):
     assert outcomes.count("collision") > 20
 
 
-def test_rts_and_cts_protect_a_frame_from_hidden_senders(frames):
-    """Nothing but RTS is lost, and the CTS of the receiver keeps the other one silent."""
-    e = hidden_pair(frames, attempts=12, rts_threshold_bits=0)
-    for src in (0, 2):
-        for _ in range(40):
-            e.send(src, 1, 10 * PACKET)
+@pytest.mark.parametrize("rts", [True, False])
+def test_rts_and_cts_protect_a_frame_from_hidden_senders(frames, rts):
+    """Both have a packet within a millisecond: with CTS the later one waits, without they collide."""
+    e = hidden_pair(frames, rts_threshold_bits=0 if rts else None)
+    later_us = np.random.default_rng(3).uniform(0.0, 1_000.0, 100)
+    for k, later in enumerate(later_us):
+        e.send(0, 1, PACKET, at_ns=MS + 50 * k * MS)
+        e.send(2, 1, PACKET, at_ns=MS + 50 * k * MS + round(later * US))
     ended = e.run()
-    assert [x.outcome for x in ended] == ["delivered"] * 80
-    assert sum(x.attempts for x in ended) == 800
+    assert len(ended) == 200
+    attempts = sum(x.attempts for x in ended)
+    assert attempts < 210 if rts else attempts > 400
 
 
 def test_an_exchange_with_rts_takes_as_long_as_its_frames(frames):
