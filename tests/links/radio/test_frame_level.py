@@ -197,7 +197,7 @@ def test_the_loss_of_overlapping_frames_is_a_collision(frames):
 
 @pytest.mark.parametrize("rts", [True, False])
 def test_rts_and_cts_protect_a_frame_from_hidden_senders(frames, rts):
-    """Both have a packet within a millisecond: with CTS the later one waits, without they collide."""
+    """Both have a packet within a millisecond: with CTS one waits, without they collide."""
     e = hidden_pair(frames, rts_threshold_bits=0 if rts else None)
     later_us = np.random.default_rng(3).uniform(0.0, 1_000.0, 100)
     for k, later in enumerate(later_us):
