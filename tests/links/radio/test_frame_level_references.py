@@ -231,3 +231,29 @@ def pushes(nodes, radius_m, rate_hz, horizon_s, reach_m=69.8, seed=5):
         at_s, src = round(rng.uniform(0.0, horizon_s), 6), int(rng.integers(nodes))
         sent += [(at_s, src, j) for j in range(nodes) if j != src and apart_m[src, j] <= reach_m]
     return at_m, sorted(sent)
+
+
+def delivered(ether, at_m, sent, seed):
+    """Share of messages of 35 frames that arrive whole, and the mean delay of these [s]."""
+    e = dot11a(ether, log_distance_snr(at_m), seed=seed)
+    for at_s, src, dst in sent:
+        e.send(src, dst, 35 * PAYLOAD_BITS, at_ns=round(at_s * S))
+    ended = e.run()
+    delays_s = [(x.at_ns - x.sent_ns) / S for x in ended if x.outcome == "delivered"]
+    return len(delays_s) / len(ended), np.mean(delays_s)
+
+
+@pytest.mark.parametrize(
+    ("where", "share", "share_se", "mean_s", "mean_se"),
+    [
+        ((12, 30.0, 0.047, 30.0), 1.0000, 0.0010, 1.0420, 0.0046),
+        ((12, 30.0, 0.085, 20.0), 0.9965, 0.0020, 2.8700, 0.0242),
+        ((40, 180.0, 0.04, 25.0), 0.8827, 0.0044, 0.3770, 0.0018),
+    ],
+    ids=["one domain, half loaded", "one domain, near capacity", "some are hidden"],
+)
+def test_a_network_delivers_as_in_ns_3(ether, where, share, share_se, mean_s, mean_se):
+    at_m, sent = pushes(*where)
+    found = np.array([delivered(ether, at_m, sent, seed) for seed in (1, 2)])
+    assert_agrees(found[:, 0], share, share_se, 0.02)
+    assert_agrees(found[:, 1], mean_s, mean_se, 0.05)
