@@ -249,8 +249,9 @@ def delivered(ether, at_m, sent, seed):
         ((12, 30.0, 0.047, 30.0), 1.0000, 0.0010, 1.0420, 0.0046),
         ((12, 30.0, 0.085, 20.0), 0.9965, 0.0020, 2.8700, 0.0242),
         ((40, 180.0, 0.04, 25.0), 0.8827, 0.0044, 0.3770, 0.0018),
+        ((40, 180.0, 0.15, 5.0), 0.8446, 0.0109, 0.7811, 0.0209),
     ],
-    ids=["one domain, half loaded", "one domain, near capacity", "some are hidden"],
+    ids=["one domain, half loaded", "near capacity", "some are hidden", "hidden, heavily loaded"],
 )
 def test_a_network_delivers_as_in_ns_3(ether, where, share, share_se, mean_s, mean_se):
     at_m, sent = pushes(*where)

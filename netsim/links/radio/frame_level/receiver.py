@@ -1,8 +1,9 @@
 """What one radio receives: it locks to one frame at a time, and decodes it by its SINR.
 
-A receiver locks to a frame that it notices if the frame is 4 dB over the sum of all others when its
-preamble is searched for (ns-3's `ThresholdPreambleDetectionModel`; of frames that begin together
-at most the strongest is found). While it is locked it finds no other.
+A receiver locks to a frame that it notices if the frame is 4 dB over noise and all others together
+when its preamble is searched for (as ns-3's `ThresholdPreambleDetectionModel`; of frames that begin
+together at most the strongest is found). One that reaches the sensitivity is always found where it
+is alone; without a sensitivity noise does not count. While a receiver is locked it finds no other.
 
 Loss: every piece of a frame over which interference is constant is lost as if it were that share
 of a packet: 1 - prod (1 - PER(SINR_k))^(share_k). For error models that treat bits alike this is
@@ -22,7 +23,7 @@ from netsim.rng import Streams
 from netsim.units import db_to_linear
 
 MARGIN = db_to_linear(4.0)
-"""How much stronger than all others together a frame has to be to be found."""
+"""How much stronger than noise and all others together a frame has to be to be found."""
 
 
 class Decoder:
@@ -94,6 +95,7 @@ class Receiver:
     ) -> None:
         self._node, self._decoder = node, decoder
         self._least_snr, self._earlier_snr = least_snr, earlier_snr
+        self._noise = min(1.0, least_snr / MARGIN)  # alone, what reaches the sensitivity is found
         self._signals: dict[Frame, tuple[float, bool]] = {}  # SNR, whether it is noticed
         self._sensed: dict[Frame, float] = {}  # SNR of those in range whose preamble has passed
         self.locked: Frame | None = None
@@ -141,7 +143,7 @@ class Receiver:
             self._sensed[frame] = snr
         if not noticed or not listening or self.locked is not None:
             return
-        if snr < MARGIN * self._interference(frame):
+        if snr < MARGIN * (self._noise + self._interference(frame)):
             return
         self.locked, self._snr = frame, snr
         self._hazard, self._worst = 0.0, inf
