@@ -59,7 +59,7 @@ def ring(n):
 
 
 def star(n, gap_db=0.0):
-    """n senders at a path loss of 60 dB from a sink, every other one `gap_db` weaker; all hidden."""
+    """n hidden senders at a path loss of 60 dB from a sink, every other one `gap_db` weaker."""
     snr = np.zeros((n + 1, n + 1))
     dbm = 20.0 - 60.0 - gap_db * (np.arange(n) % 2)
     snr[:n, n] = snr[n, :n] = 10.0 ** ((dbm - NOISE_DBM) / 10.0)
