@@ -21,7 +21,7 @@ class Radio(Table):
     called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
     backoff, its acknowledgement. `threshold_db` says who is reachable, and what
     `packet_error = "outage"` decodes. A signal that is weaker than `sensitivity_dbm` (fading
-    included, interference not) is not noticed: it is not received, and no carrier is sensed; absent:
+    included, interference not) is not noticed: not received, and no carrier is sensed; absent:
     every signal is. `reachable` sets the threshold or the transmit power such
     that a node reaches that many others on average. `mean_snr_db` holds for every pair under
     `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
