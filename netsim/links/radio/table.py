@@ -11,7 +11,7 @@ from pydantic import model_validator
 from netsim.channels.bursts import Bursts
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
-from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
+from netsim.units import BOLTZMANN_J_PER_K, db_to_linear, w_to_dbm
 
 
 class Radio(Table):
@@ -20,7 +20,9 @@ class Radio(Table):
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
     called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
     backoff, its acknowledgement. `threshold_db` says who is reachable, and what
-    `packet_error = "outage"` decodes. `reachable` sets the threshold or the transmit power such
+    `packet_error = "outage"` decodes. A signal that is weaker than `sensitivity_dbm` (fading
+    included, interference not) is not noticed: not received, and no carrier is sensed; absent:
+    every signal is. `reachable` sets the threshold or the transmit power such
     that a node reaches that many others on average. `mean_snr_db` holds for every pair under
     `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
     number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
@@ -36,6 +38,7 @@ class Radio(Table):
     noise_temperature_k: Positive = 290.0
     mean_snr_db: Finite = 20.0
     threshold_db: Finite = 5.0
+    sensitivity_dbm: Finite | None = None
     reachable: Positive | None = None
     calibrate: Literal["threshold", "power"] = "threshold"
     packet_payload_bytes: Count = 1448
@@ -118,6 +121,13 @@ class Radio(Table):
         """Thermal noise over the bandwidth, noise figure included."""
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    @property
+    def sensitivity(self) -> float:
+        """SNR, linear, below which a signal is not noticed; 0: every signal is."""
+        if self.sensitivity_dbm is None:
+            return 0.0
+        return db_to_linear(self.sensitivity_dbm - self.noise_dbm)
 
     def packets(self, bits: int) -> tuple[int, int]:
         """How many packets a message is cut into, and the size of each in bits: all are alike.

@@ -123,7 +123,7 @@ class Given(MeanSnr):
 class Spent:
     """Counts airtime by sender and by receiver."""
 
-    by_bits = True
+    by_bits, listens = True, False
 
     def __init__(self, nodes):
         self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes

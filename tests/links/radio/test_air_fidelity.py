@@ -112,13 +112,6 @@ def test_so_are_messages_that_their_time_to_live_ends(ether, arq):
     assert_alike(ether, REPLICAS, ARQS[arq] | {"ttl_s": 0.0105}, 8, [(2.35, 4)])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arq", ARQS)
-def test_so_are_messages_with_a_hidden_sender(ether, arq):
-    hidden = {"mac": {"kind": "csma", "carrier_sense_m": 50.0}}
-    assert_alike(ether, REPLICAS, ARQS[arq] | hidden, 8, [(2.35, 4)])
-
-
 NAPS = Rhythm(period_ns=7_370_001, awake_ns=2_500_000, offset_ns=0)
 """Messages come at all times of a period."""
 
