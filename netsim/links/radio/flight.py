@@ -77,11 +77,9 @@ class Reception:
         By how much each sender is heard more than when the flight was told: in power over noise,
         or where nodes move in shares of the time.
     hidden : dict of Flight to (float, float, bool)
-        Flights that its sender does not hear, which may spoil its packets here, and how; kept by
-        `Contention`.
+        Flights that its sender does not hear and that may spoil its packets here, and how.
     first_loss : (float, int) or None
-        Probability that the attempt with which a leg begins is lost to a hidden sender, and the
-        number of that leg; kept by `Contention`.
+        Probability that the first attempt of a leg is lost to one of them, and that leg's number.
     leg_start, sending : Sending or None
         The message where its leg began (None: nothing has been sent), and at the end of what has
         been sampled.
@@ -300,8 +298,7 @@ class Flight:
         Flights that it contends with, as an ordered set; kept by `Interference`, as are the
         others up to `order`.
     hidden : dict of Flight to None
-        Flights that it does not hear and of which one may spoil the other's packets, as an ordered
-        set; kept by `Contention`.
+        Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
         Share of the time for which it is on the air.
     told_medium : Medium
