@@ -79,7 +79,7 @@ class Reception:
     hidden : dict of Flight to (float, float, bool)
         Flights that its sender does not hear and that may spoil its packets here, and how.
     first_loss : (float, int) or None
-        Probability that the first attempt of a leg is lost to one of them, and that leg's number.
+        Probability of losing the first attempt of a leg to one of them; that leg's number.
     leg_start, sending : Sending or None
         The message where its leg began (None: nothing has been sent), and at the end of what has
         been sampled.
@@ -295,12 +295,11 @@ class Flight:
     attempt_ns : float
         Time of one attempt, of a broadcast or of an attempt that is an event of its own.
     contenders : dict of Flight to None
-        Flights that it contends with, as an ordered set; kept by `Interference`, as are the
-        others up to `order`.
+        Flights that it contends with, an ordered set; kept by `Interference`, up to `order`.
     hidden : dict of Flight to None
         Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
-        Share of the time for which it is on the air.
+        Share of the time on the air.
     told_medium : Medium
         `medium` when it was told last.
     order : int

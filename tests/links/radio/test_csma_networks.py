@@ -50,13 +50,14 @@ def places(nodes, radius_m, seed):
 def played(folder, nodes, radius_m, rate_hz, horizon_s, seed):
     (folder / "algorithms").mkdir()
     (folder / "algorithms" / "push.py").write_text(PUSH)
+    at_m = places(nodes, radius_m, seed)
     tables = {
         "seed": seed,
         "horizon_s": horizon_s + 60.0,
         "nodes": {
             "count": nodes,
             "placement": "given",
-            "positions_m": places(nodes, radius_m, seed),
+            "positions_m": at_m,
         },
         "topology": {"kind": "geometric", "radius_m": 69.8},
         "exchange": {"schedule": "poisson", "rate_hz": rate_hz},
