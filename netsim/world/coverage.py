@@ -85,6 +85,8 @@ def _success(radio: Radio, threshold: float) -> NDArray[np.float64]:
 
     found = np.array([decoded(db_to_linear(snr_db)) for snr_db in _SNR_DB])
     found[linear_to_db(threshold) <= _SNR_DB] = 1.0
+    if radio.sensitivity > 0.0:
+        found[linear_to_db(radio.sensitivity) > _SNR_DB] = 0.0
     # as good as one step up: the SNR at which it steps lies between two of the grid
     best: NDArray[np.float64] = np.maximum.accumulate(np.append(found[1:], found[-1]))
     return best

@@ -1,5 +1,6 @@
 """Transmit powers, the threshold and each link's mean SNR, calibrated if a scenario asks for it."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,7 @@ def open_budget(
     if gains is not None:
         _require_gains_alone(scenario, gains)
     threshold_db, base_dbm, mean_db = radio.threshold_db, radio.tx_power_dbm, radio.mean_snr_db
+    noticed_db = linear_to_db(radio.sensitivity) if radio.sensitivity else -math.inf
     if radio.reachable is not None:
         if not radio.reachable < nodes.count - 1:
             raise ScenarioError(
@@ -68,14 +70,23 @@ def open_budget(
             if radio.calibrate == "threshold":
                 threshold_db = mean_db + gap_db
             else:
-                base_dbm += threshold_db - gap_db - mean_db
-                mean_db = threshold_db - gap_db
+                needed_db = max(threshold_db, noticed_db)
+                base_dbm += needed_db - gap_db - mean_db
+                mean_db = needed_db - gap_db
         else:
             edge_db = _edge_loss_db(scenario)
             if radio.calibrate == "threshold":
                 threshold_db = calibration.threshold_db(base_dbm, radio.noise_dbm, edge_db)
             else:
-                base_dbm = calibration.tx_power_dbm(threshold_db, radio.noise_dbm, edge_db)
+                needed_db = max(threshold_db, noticed_db)
+                base_dbm = calibration.tx_power_dbm(needed_db, radio.noise_dbm, edge_db)
+        if threshold_db < noticed_db and radio.calibrate == "threshold":
+            raise ScenarioError(
+                f"[radio] reachable = {radio.reachable:g}: with a threshold of {threshold_db:.1f} "
+                f"dB, but signals under sensitivity_dbm = {radio.sensitivity_dbm:g} (an SNR of "
+                f'{noticed_db:.1f} dB) are not noticed; set calibrate = "power" or leave out '
+                "sensitivity_dbm"
+            )
     powers = tuple(base_dbm if p is None else p for p in given_dbm)
     watts, threshold = tuple(dbm_to_w(p) for p in powers), db_to_linear(threshold_db)
     if gains is not None:
@@ -85,7 +96,12 @@ def open_budget(
         alike = IidMeanSnr(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
         return LinkBudget(alike, threshold, watts), threshold_db, powers
     range_m = coverage.range_m(radio, max(powers), threshold)
-    means = PlacedMeanSnr(radio, powers, positions, streams, range_m, track)
+    # What is too weak to be noticed still adds to the noise.
+    heard_m = range_m
+    if radio.sensitivity:
+        deaf = radio.model_copy(update={"sensitivity_dbm": None})
+        heard_m = coverage.range_m(deaf, max(powers), threshold)
+    means = PlacedMeanSnr(radio, powers, positions, streams, heard_m, track)
     return LinkBudget(means, threshold, watts, range_m), threshold_db, powers
 
 

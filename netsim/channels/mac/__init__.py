@@ -82,6 +82,8 @@ class Mac(Component):
         Whether a message takes its sender's and its receiver's radio until it has ended. If not,
         senders share the medium packet by packet: each sends its own messages one after the
         other, and no receiver is ever busy.
+    senses : bool
+        Whether a sender listens before it talks, so that only those in its range wait for it.
     interferes : bool
         Whether the power of other senders adds to the noise; where senders contend, that of those
         out of each other's range.
@@ -90,6 +92,7 @@ class Mac(Component):
     """
 
     exclusive: ClassVar[bool]
+    senses: ClassVar[bool] = False
     interferes: ClassVar[bool] = False
     contends: ClassVar[bool] = False
 
@@ -104,6 +107,11 @@ class Mac(Component):
         nodes : int
             How many nodes there are.
         """
+
+    @property
+    def one_channel(self) -> bool:
+        """Whether all nodes listen to one channel, and so hear what is not for them."""
+        return self.interferes or self.contends
 
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
         """How long a message that could start now waits for its sender's turn.

@@ -6,18 +6,19 @@ probability p, eqs. (7) and (9):
 
 tau = 2 (1-2p) / ((1-2p)(W+1) + p W (1 - (2p)^m)),  p = 1 - (1-tau)^(n-1)
 
-A sender's share is S(n)/n, eq. (13). What counts as an attempt here is the time from one success of
-the sender to its next one, which contains its collisions and the packets of the other senders; so
-no attempt is lost in a collision, and `arq` repeats only what the channel lost. All packets are as
-long as the sender's own. There is no retry limit on collisions.
+A sender's share is S(n)/n, eq. (13): `medium` and `throughput`, with packets of one length, no
+limit of attempts and everybody in range.
 
-Senders in carrier-sense range contend, and in Bianchi's model none of them is hidden: those with
-whom a sender contends are taken to hear all that it hears, too. Senders out of range do not wait
-for each other, and interfere at each other's receivers, as with `shared`: SINR = S / (N + sum of
-I), re-evaluated whenever a sender starts or stops; `arq` repeats what that loses. Several
-hidden senders that contend with each other count with their mean power, each for its share 1/n of
-the time; one that contends with nobody counts as on the air for as long as its message lasts,
-backoffs included. A packet that is lost to hidden senders does not double a window.
+On the air, all senders that are active together, of whatever packets, are solved together
+(`access`; equations and sources in `_dcf`): Bianchi's windows, which double for whatever reason a
+packet failed; contenders that do not all hear each other; and senders that are hidden from each
+other and spoil packets at each other's receivers, wherever the SINR is too low or the receiver has
+locked to the other packet. An attempt is one transmission, so that the limit of `[radio.arq]`
+counts every one of them, as the retry limit of 802.11 does, and saturated hidden senders lose
+packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
+
+Within 5 % of ns-3's payload with up to 20 saturated senders that hear each other (6 % below it with
+50), and within 8 % with saturated or Poisson hidden ones; see the tests for each case.
 
 I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
 Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its
@@ -31,8 +32,15 @@ from pydantic import model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
+from netsim.channels.mac._dcf import solve
+from netsim.channels.mac._situation import Access, Hidden, Sender, Situation
 from netsim.registry import Count, Index, NonNegative, Positive
 from netsim.units import NS_PER_S
+
+__all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
+
+ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
+"""(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
 
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
@@ -76,6 +84,7 @@ class Csma(Mac):
 
     kind: Literal["csma"] = "csma"
     exclusive: ClassVar[bool] = False
+    senses: ClassVar[bool] = True
     contends: ClassVar[bool] = True
     interferes: ClassVar[bool] = True
     slot_s: Positive = 9e-6
@@ -109,6 +118,37 @@ class Csma(Mac):
     def medium(self, contenders: int, nodes: int) -> Medium:
         """Factor and wait that stretch an attempt to the time from one success to the next."""
         return _medium(self, contenders)
+
+    def sender(
+        self, frame_s: float, rate_bps: float, bits: int, limit: int | None, error: float
+    ) -> Sender:
+        """A sender whose packets are acknowledged.
+
+        Parameters
+        ----------
+        frame_s : float
+            Time of a packet, headers included [s].
+        rate_bps : float
+            Its data rate [bit/s].
+        bits : int
+            Its size, headers included.
+        limit : int or None
+            Attempts at a packet; None: any number.
+        error : float
+            Probability that an attempt is lost without other senders.
+        """
+        rts = self.rts_threshold_bits is not None and bits > self.rts_threshold_bits
+        return Sender(frame_s, self.acknowledgement_s(rate_bps), rts, limit, error)
+
+    def acknowledgement_s(self, rate_bps: float) -> float:
+        """Time of the acknowledgement of a packet at a data rate [s]."""
+        if self.ack_s is not None:
+            return self.ack_s
+        return [time_s for from_bps, time_s in ACK_S if from_bps <= rate_bps][-1]
+
+    def access(self, situation: Situation) -> tuple[Access, ...]:
+        """What senders that are active together do to each other's attempts, one a sender."""
+        return solve(self, situation)
 
     def attempt_probability(self, contenders: int) -> float:
         """Probability tau that one of so many senders begins in a slot."""

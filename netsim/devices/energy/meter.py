@@ -1,6 +1,6 @@
 """Counts the energy that every node draws, and switches off nodes whose battery is empty."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from netsim.channels.sleep import Rhythm
@@ -37,6 +37,8 @@ class EnergyMeter:
     ----------
     by_bits : bool
         Whether `carried` and `hears` cost anything.
+    listens : bool
+        Whether `overhears` costs anything.
     planned : int
         How many events of the clock are this meter's and still to come.
     """
@@ -64,6 +66,7 @@ class EnergyMeter:
         self._on_since_ns = [0] * len(batteries_j)
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
+        self.listens = self._receiving_w != 0.0
         self._step_j = energy.compute.step_j(batch_size)
         self._distance_m = distance_m if energy.radio.needs_places else None
         self.by_bits = self._distance_m is not None
@@ -117,6 +120,26 @@ class EnergyMeter:
         watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
         self._radio_j[node] += watt * airtime_ns / NS_PER_S
         self._drain(node, watt, from_ns, to_ns, airtime_ns)
+
+    def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
+        """Nodes that are on and awake receive what is not for them.
+
+        Parameters
+        ----------
+        nodes : iterable of int
+        from_ns, to_ns, airtime_ns : int
+            See `on_air`.
+        """
+        off = self._availability.off
+        for node in nodes:
+            if node in off:
+                continue
+            heard_ns, rhythm = airtime_ns, self._rhythms.get(node)
+            if rhythm is not None and to_ns > from_ns:
+                asleep = rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
+                heard_ns = round(airtime_ns * (1.0 - asleep))
+            self._radio_j[node] += self._receiving_w * heard_ns / NS_PER_S
+            self._drain(node, self._receiving_w, from_ns, to_ns, heard_ns)
 
     def _woken_w(self, node: int, from_ns: int, to_ns: int) -> float:
         """Extra power [W], on average, of a radio that would sleep in part of an interval."""

@@ -38,6 +38,8 @@ class RadioChannel:
         Whether mean SNRs change.
     constant : bool
         Whether no link ever changes while a message lasts.
+    sensitivity : float
+        SNR, linear, below which a signal is not noticed.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class RadioChannel:
         self._fading = FadingGains(radio, last_wakeup, streams)
         self.moving = budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
+        self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
 
     # -- one pair --------------------------------------------------------------------------------
@@ -234,6 +237,8 @@ class RadioChannel:
                     known /= rise if background is None else background.rise(seen_ns)
                 rate = self.rate_bps(known)
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
+            if snr * rise < self.sensitivity:
+                per = 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium)
@@ -361,8 +366,28 @@ class RadioChannel:
         list of int
             In O(neighbours within range).
         """
+        return self._over(max(self._budget.threshold, self.sensitivity), src, others, time_ns)
+
+    def noticing(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
+        """Who notices what a node sends: its SNR there is at least the sensitivity.
+
+        Parameters
+        ----------
+        src : int
+        others : sequence of int
+            Whom to consider.
+        time_ns : int
+
+        Returns
+        -------
+        list of int
+            Without a sensitivity, those in reach.
+        """
+        return self._over(self.sensitivity or self._budget.threshold, src, others, time_ns)
+
+    def _over(self, least: float, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
         snr = self._mean_snr.snr(src, near, time_ns) * self._fading.around(src, near, time_ns)
-        return [j for j, ok in zip(near, snr >= self._budget.threshold, strict=True) if ok]
+        return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from netsim.links.link import Report
@@ -18,9 +18,12 @@ class EnergyMeter(Protocol):
     ----------
     by_bits : bool
         Whether `carried` and `hears` cost anything.
+    listens : bool
+        Whether `overhears` costs anything.
     """
 
     by_bits: bool
+    listens: bool
 
     def on_air(
         self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
@@ -44,6 +47,16 @@ class EnergyMeter(Protocol):
         Parameters
         ----------
         node : int
+        from_ns, to_ns, airtime_ns : int
+            As for `on_air`.
+        """
+
+    def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
+        """Nodes receive what is not for them, as far as they are on and awake.
+
+        Parameters
+        ----------
+        nodes : iterable of int
         from_ns, to_ns, airtime_ns : int
             As for `on_air`.
         """
@@ -77,11 +90,17 @@ class EnergyAccounting:
     meter : EnergyMeter
     overhead_s : float
         Of each attempt, beside its bits [s].
+
+    Attributes
+    ----------
+    listens : bool
+        Whether `overheard` has to be called, where all nodes share a channel.
     """
 
     def __init__(self, recorder: Recorder, meter: EnergyMeter, overhead_s: float) -> None:
         self._recorder, self._meter = recorder, meter
         self._overhead_ns = overhead_s * NS_PER_S
+        self.listens = meter.listens
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
@@ -112,6 +131,22 @@ class EnergyAccounting:
         now_ns = max(now_ns, flight.begins_ns)
         for from_ns, to_ns, airtime_ns in _airtimes(flight, flight.accounted_to_ns, now_ns):
             self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
+
+    def overheard(self, flight: Flight, nodes: Iterable[int]) -> None:
+        """Count what nodes that a flight was not for have heard of it.
+
+        Parameters
+        ----------
+        flight : Flight
+            One that has ended.
+        nodes : iterable of int
+            All that notice its sender.
+        """
+        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
+        if ends_ns > begins_ns:
+            meant = {flight.src, *flight.addressees}
+            others = [node for node in nodes if node not in meant]
+            self._meter.overhears(others, begins_ns, ends_ns, flight.airtime_ns)
 
     def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.

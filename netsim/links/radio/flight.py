@@ -76,6 +76,10 @@ class Reception:
     shifts : dict of int to float
         By how much each sender is heard more than when the flight was told: in power over noise,
         or where nodes move in shares of the time.
+    hidden : dict of Flight to (float, float, bool)
+        Flights that its sender does not hear and that may spoil its packets here, and how.
+    first_loss : (float, int) or None
+        Probability of losing the first attempt of a leg to one of them; that leg's number.
     leg_start, sending : Sending or None
         The message where its leg began (None: nothing has been sent), and at the end of what has
         been sampled.
@@ -101,6 +105,8 @@ class Reception:
     """
 
     # Defaults of what few flights ever set are kept with the class: one is made for every message.
+    hidden: dict[Flight, tuple[float, float, bool]]
+    first_loss: tuple[float, int] | None = None
     leg_start: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
@@ -289,10 +295,11 @@ class Flight:
     attempt_ns : float
         Time of one attempt, of a broadcast or of an attempt that is an event of its own.
     contenders : dict of Flight to None
-        Flights that it contends with, as an ordered set; kept by `Interference`, as are the next
-        three.
+        Flights that it contends with, an ordered set; kept by `Interference`, up to `order`.
+    hidden : dict of Flight to None
+        Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
-        Share of the time for which its contenders let it send.
+        Share of the time on the air.
     told_medium : Medium
         `medium` when it was told last.
     order : int
@@ -308,6 +315,7 @@ class Flight:
     """
 
     contenders: dict[Flight, None]
+    hidden: dict[Flight, None]
     medium_share = 1.0
     order = 0
     medium = ALONE

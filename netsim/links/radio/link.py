@@ -41,6 +41,7 @@ from netsim.links.link import (
 from netsim.links.radio.admission import QueuedMessage, RadioQueue
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.contention import Contention
 from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.frame_level.sampler import FrameLevelSampler
@@ -110,7 +111,9 @@ class RadioLink(PhysicalLink):
         free = self._queue.free if mac.exclusive else None
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
         self._interference: Interference | None = None
-        if (mac.interferes or mac.contends) and not radio.plays_frames:
+        if mac.senses and not radio.plays_frames:
+            self._interference = Contention(radio, channel, nodes, distance_m)
+        elif (mac.interferes or mac.contends) and not radio.plays_frames:
             self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
@@ -125,6 +128,7 @@ class RadioLink(PhysicalLink):
             sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
             self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
+        self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
@@ -242,6 +246,9 @@ class RadioLink(PhysicalLink):
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
+        if self._overhears:
+            noticing = self._channel.noticing(flight.src, range(self._nodes), flight.begins_ns)
+            self._accounting.overheard(flight, noticing)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

@@ -29,7 +29,7 @@ from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
-from netsim.links.radio.receivers import lost_while_asleep
+from netsim.links.radio.receivers import first_lost, lost_while_asleep
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -106,6 +106,9 @@ class MessageLevelSampler:
                 flight.met_worse = True
                 return
             for reception in flight.receptions:
+                first = reception.first_loss
+                if first and first[1] == flight.leg and position.block == position.done == 0:
+                    reception.first_loss = first[0], flight.leg + 1  # its attempt is under way
                 self._keep_up_to(flight, reception, position)
             flight.packets_left -= position.done
             old, new = flight.sampled_medium, flight.medium
@@ -229,6 +232,9 @@ class MessageLevelSampler:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
         begins_ns = max(0, flight.leg_begins_ns)
         found = blocks_met(flight, reception, self._channel, begins_ns)
+        first = reception.first_loss
+        if first is not None and first[1] == flight.leg:
+            found = first_lost(found, first[0])
         if reception.wakes_ns > flight.leg_begins_ns:
             found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts

@@ -112,3 +112,22 @@ def lost_while_asleep(blocks: Iterable[ChannelBlock], nap_ns: int) -> Iterator[C
         else:
             yield block
         nap_ns -= length_ns or 0
+
+
+def first_lost(blocks: Iterable[ChannelBlock], loss: float) -> Iterator[ChannelBlock]:
+    """Channel blocks whose first attempt is lost to other senders with a probability of its own."""
+    fresh = True
+    for block in blocks:
+        if fresh and block.attempts != 0 and block.attempt_ns > 0.0:
+            fresh = False
+            own = 1.0 - (1.0 - block.per) / (1.0 - block.erasure) if block.erasure < 1.0 else 1.0
+            taken_ns = ceil(block.attempt_ns)
+            per = 1.0 - (1.0 - own) * (1.0 - loss)
+            yield replace(block, attempts=1, per=per, erasure=loss, length_ns=taken_ns)
+            if block.attempts == 1:
+                continue
+            rest = None if block.attempts is None else block.attempts - 1
+            rest_ns = None if block.length_ns is None else max(0, block.length_ns - taken_ns)
+            yield replace(block, attempts=rest, length_ns=rest_ns)
+        else:
+            yield block

@@ -11,7 +11,7 @@ from pydantic import model_validator
 from netsim.channels.bursts import Bursts
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
-from netsim.units import BOLTZMANN_J_PER_K, w_to_dbm
+from netsim.units import BOLTZMANN_J_PER_K, db_to_linear, w_to_dbm
 
 
 class Radio(Table):
@@ -126,6 +126,13 @@ class Radio(Table):
     def plays_frames(self) -> bool:
         """Whether messages are played frame by frame, contention included."""
         return self.fidelity == "packet" and self.mac.kind == "csma"
+
+    @property
+    def sensitivity(self) -> float:
+        """SNR, linear, below which a signal is not noticed; 0: every signal is."""
+        if self.sensitivity_dbm is None:
+            return 0.0
+        return db_to_linear(self.sensitivity_dbm - self.noise_dbm)
 
     def packets(self, bits: int) -> tuple[int, int]:
         """How many packets a message is cut into, and the size of each in bits: all are alike.

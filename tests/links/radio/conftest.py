@@ -123,11 +123,12 @@ class Given(MeanSnr):
 class Spent:
     """Counts airtime by sender and by receiver."""
 
-    by_bits = True
+    by_bits = listens = True
 
     def __init__(self, nodes):
         self.sending_ns, self.receiving_ns = [0] * nodes, [0] * nodes
         self.bits, self.heard_bits = [0] * nodes, [0] * nodes
+        self.overheard_ns = [0] * nodes
 
     def on_air(self, src, receivers, from_ns, to_ns, airtime_ns):
         self.sending_ns[src] += airtime_ns
@@ -136,6 +137,10 @@ class Spent:
 
     def receives(self, node, from_ns, to_ns, airtime_ns):
         self.receiving_ns[node] += airtime_ns
+
+    def overhears(self, nodes, from_ns, to_ns, airtime_ns):
+        for node in nodes:
+            self.overheard_ns[node] += airtime_ns
 
     def carried(self, src, to, receivers, bits):
         self.bits[src] += bits

@@ -7,7 +7,7 @@ import pytest
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac.aloha import Aloha
-from netsim.channels.mac.csma import Csma
+from netsim.channels.mac.csma import Csma, Situation
 from netsim.channels.mac.shared import Shared
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
@@ -303,29 +303,56 @@ def test_ns_3_s_table_of_802_11a(n, mbps):
 
 
 def test_csma_on_the_air_has_bianchi_s_throughput(ether):
-    """Five senders, 200 packets each, all at once: the last one ends when all has been sent."""
-    n, packets = 5, 200
-    rule = FHSS.model_dump()
-    radio = {"mac": rule, "packet_payload_bytes": 1023, "packet_header_bytes": 50}
-    e = ether(radio, nodes=n + 1)
+    """Five senders, 20,000 packets each, all at once, repeated for ever: sd of an end .3 %."""
+    n, packets = 5, 20_000
+    radio = {"mac": FHSS.model_dump(), "packet_payload_bytes": 1023, "packet_header_bytes": 50}
+    e = ether(radio | {"arq": {"kind": "unlimited"}, "ttl_s": 1e6}, nodes=n + 1)
     for i in range(n):
         e.send(i, n, packets * 8184, at_ns=1)
     ended = e.run()
-    share = n * packets * 8184e-6 / ((ended[-1].at_ns - 1) / S)
-    assert share == pytest.approx(FHSS.throughput(n, 8584e-6, 8184e-6), rel=1e-6)
+    share = packets * 8184e-6 * sum(S / (x.at_ns - 1) for x in ended)
+    assert share == pytest.approx(FHSS.throughput(n, 8584e-6, 8184e-6), rel=0.01)
+
+
+@pytest.mark.parametrize("n", [2, 5, 20])
+@pytest.mark.parametrize("anomalous", [False, True])
+def test_a_limit_that_is_never_reached_changes_nothing(n, anomalous):
+    """The fixed point of equal senders is Bianchi's: attempts that succeed per second."""
+    dcf = Csma(anomalous_slots=anomalous)
+    senders = (dcf.sender(2e-3, 6e6, 12_000, None, 0.0),) * n
+    everybody = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
+    found = dcf.access(Situation(senders, everybody, (), (((),),) * n))
+    got = sum((1.0 - one.losses[0]) / one.attempt_s for one in found) * 2e-3
+    assert got == pytest.approx(dcf.throughput(n, 2e-3, 2e-3), rel=1e-3)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+def test_the_limit_counts_every_attempt(ether, limit):
+    """Share of packets given up: f^limit, f the probability that an attempt meets another one's."""
+    n, packets = 5, 20_000
+    arq = {"kind": "hole", "max_attempts": limit}
+    e = ether({"mac": FHSS.model_dump(), "arq": arq}, nodes=n + 1)
+    for i in range(n):
+        e.send(i, n, packets * PACKET, at_ns=1, parts=True)
+    senders = (FHSS.sender(1e-3, 1e6, PACKET, limit, 0.0),) * n
+    everybody = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
+    fails = FHSS.access(Situation(senders, everybody, (), (((),),) * n))[0].losses[0]
+    want = fails**limit
+    lost = min(e.run(), key=lambda x: x.at_ns).lost / packets
+    assert lost == pytest.approx(want, abs=5 * binomial_sd(want, packets) + 1e-9)
 
 
 def test_contenders_share_what_each_has_left(ether):
     """One sends alone, is joined and left again: time by the table of each number of senders."""
     n1, n2 = (FHSS.medium(k, 3) for k in (1, 2))
     radio = {"mac": FHSS.model_dump(), "packet_payload_bytes": 1073}
-    e = ether(radio, nodes=3)
-    e.send(0, 2, 100 * 8584, at_ns=0)
-    e.send(1, 2, 10 * 8584, at_ns=20 * 10_123_456)
+    e = ether(radio | {"arq": {"kind": "unlimited"}, "ttl_s": 1e6}, nodes=3)
+    e.send(0, 2, 50_000 * 8584, at_ns=0)
+    e.send(1, 2, 10_000 * 8584, at_ns=20 * 10_123_456)
     first, second = sorted(e.run(), key=lambda x: x.src)
     one, two = (m.slowdown * 8.584e6 + m.wait_ns for m in (n1, n2))
-    assert second.at_ns - second.sent_ns == pytest.approx(10 * two, rel=1e-6)
-    assert first.at_ns == pytest.approx(90 * one + 10 * two, rel=1e-4)
+    assert second.at_ns - second.sent_ns == pytest.approx(10_000 * two, rel=0.01)
+    assert first.at_ns == pytest.approx(40_000 * one + 10_000 * two, rel=0.01)
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
@@ -421,78 +448,50 @@ def test_a_message_travels_while_the_next_is_sent(ether):
 def test_only_who_is_in_carrier_sense_range_contends(ether):
     at_m = [0.0, 50.0, 500.0, 550.0]
     rule = FHSS.model_dump() | {"carrier_sense_m": 100.0}
-    e = ether({"mac": rule}, nodes=4, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+    snr = np.kron(np.eye(2), np.full((2, 2), 100.0))
+    e = ether({"mac": rule}, snr, nodes=4, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
     for src, dst in ((0, 1), (2, 3), (3, 2)):
         e.send(src, dst, 50 * PACKET)
     ends = {x.src: x.at_ns for x in e.run()}
     alone = FHSS.medium(1, 4)
     assert ends[0] == pytest.approx(50 * (MS + alone.wait_ns), rel=1e-6)
-    assert ends[2] == ends[3] > 1.6 * ends[0]
+    assert min(ends[2], ends[3]) > 1.6 * ends[0]
 
 
 HIDDEN = FHSS.model_dump() | {"carrier_sense_m": 100.0}
 
 
-def from_two_sides(ether, at_m, fidelity, **radio):
-    """0 and 2 send ten packets to 1, between them, where both are equally strong."""
-    keys = {"mac": HIDDEN, "packet_error": {"kind": "outage"}, "fidelity": fidelity}
-    e = ether(keys | radio, nodes=3, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
+def from_two_sides(ether, at_m, snr=100.0, **radio):
+    """0 and 2 send ten packets to 1, between them."""
+    keys = {"mac": HIDDEN, "packet_error": {"kind": "outage"}}
+    e = ether(keys | radio, snr, nodes=3, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
     for src in (0, 2):
         e.send(src, 1, 10 * PACKET)
-    return [x.outcome for x in e.run()]
+    return {x.src: x.outcome for x in e.run()}
 
 
 def test_senders_that_do_not_hear_each_other_collide(ether):
-    fidelity = "message"
-    assert from_two_sides(ether, [0.0, 45.0, 90.0], fidelity) == ["delivered"] * 2
-    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity)[0] == "collision"
-    # at SNR 100 each, one of 20 dB is heard beside the other at -0.05 dB
-    soft = {"threshold_db": -0.1}
-    assert from_two_sides(ether, [0.0, 75.0, 150.0], fidelity, **soft) == ["delivered"] * 2
+    retries = {"arq": {"kind": "abort", "max_attempts": 2}}
+    assert from_two_sides(ether, [0.0, 45.0, 90.0]) == {0: "delivered", 2: "delivered"}
+    assert "collision" in from_two_sides(ether, [0.0, 75.0, 150.0], **retries).values()
+    # 0 is heard beside 2 (12.2 dB), as long as its packets do not come second
+    snr = np.full((3, 3), 100.0)
+    snr[2, 1] = 5.0
+    one_sided = from_two_sides(ether, [0.0, 75.0, 150.0], snr, **retries)
+    assert one_sided == {0: "delivered", 2: "collision"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fidelity", ["message", "packet"])
-def test_a_hidden_sender_leaves_the_share_of_the_formula(ether, fidelity):
-    """exp(-t N/S) / (1 + t I/S) over Rayleigh fading: S = 20, I = 3, t = 3 dB: .69657."""
-    n, snr = 4_000, np.zeros((4, 4))
-    snr[0, 1], snr[2, 1] = 20.0, 3.0
-    radio = {
-        "mac": HIDDEN,
-        "fading": {"kind": "rayleigh", "coherence_s": 0.1},
-        "packet_error": {"kind": "outage"},
-        "threshold_db": 3.0,
-        "arq": {"kind": "none"},
-        "fidelity": fidelity,
-    }
-    e = ether(radio, mean_snr=snr, nodes=4, distance_m=lambda i, j, t: 150.0)
-    for k in range(n):
-        e.send(2, 3, 3 * PACKET, at_ns=k * 100 * MS)
-        e.send(0, 1, PACKET, at_ns=k * 100 * MS + 10)
-    got = sum(x.outcome == "delivered" for x in e.run() if x.src == 0) / n
-    t = 10**0.3
-    want = math.exp(-t / 20) / (1 + t * 3 / 20)
-    assert want == pytest.approx(0.69657, abs=5e-6)
-    assert abs(got - want) < 4 * binomial_sd(want, n)
-
-
-def test_hidden_senders_that_contend_count_with_their_mean_power(ether):
-    """1 hears 0; 2 and 4 hear each other and interfere: half of the time each while both send."""
-    at_m = [0.0, 75.0, 150.0, 160.0, 170.0, 180.0]
-    snr = np.full((6, 6), 100.0)
-    snr[2, 1], snr[4, 1] = 3.0, 5.0
-    keys = {"mac": HIDDEN, "packet_error": {"kind": "exponential_snr", "m": 1.0}, "ttl_s": 60.0}
-    e = ether(keys, snr, nodes=6, distance_m=lambda i, j, t: abs(at_m[i] - at_m[j]))
-    rises, right = [], e.air._sampler.change
-
-    def change(flight, worse):
-        right(flight, worse)
-        if flight.src == 0:
-            rises.append((flight.receptions[0].rise, worse))
-
-    e.air._sampler.change = change
-    e.send(0, 1, 100 * PACKET)
-    e.send(2, 3, 20 * PACKET, at_ns=10 * MS)
-    e.send(4, 5, 5 * PACKET, at_ns=20 * MS)
-    assert len(e.run()) == 3
-    assert rises == [(4.0, True), (5.0, True), (4.0, False), (1.0, False)]
+@pytest.mark.parametrize("rate_hz", [20.0, 100.0])
+def test_rare_hidden_packets_are_those_of_pure_aloha(ether, rate_hz):
+    """Single packets that nobody repeats, of senders that hear nobody: exp(-2 G) get through."""
+    n, packet_s, rng = 20, 1e-3, np.random.default_rng(3)
+    rule = Csma(difs_s=0.0, carrier_sense_m=100.0, cw_min=2, stages=0, slot_s=1e-9).model_dump()
+    keys = {"mac": rule, "packet_error": {"kind": "outage"}, "arq": {"kind": "none"}}
+    e = ether(keys, nodes=n + 1, distance_m=lambda i, j, t: 150.0)
+    times_s = np.sort(rng.uniform(0.0, 4_000 / rate_hz, 4_000))
+    for k, at_s in enumerate(times_s):
+        e.send(k % n, n, PACKET, at_ns=round(at_s * S))
+    ended = e.run()
+    got = sum(x.outcome == "delivered" for x in ended) / len(ended)
+    want = math.exp(-2.0 * rate_hz * packet_s)
+    assert abs(got - want) < 4 * binomial_sd(want, len(ended)) + 0.02

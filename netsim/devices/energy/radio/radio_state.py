@@ -10,7 +10,9 @@ class RadioState(RadioEnergy):
     """`tx_w` while sending, `rx_w` while receiving, `sleep_w` while asleep, `idle_w` else.
 
     Nothing while a node is off. A node receives for the airtime of every message to it, also of one
-    that is lost, but for what it sleeps through.
+    that is lost, but for what it sleeps through; where all share one channel (`mac` "shared",
+    "csma", "aloha"), also of every message to others that it notices (`sensitivity_dbm`, else
+    `threshold_db`), drawn when that message has ended.
     """
 
     kind: Literal["radio_state"] = "radio_state"

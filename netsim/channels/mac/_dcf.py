@@ -1,0 +1,98 @@
+"""Senders of the DCF that are active together: one fixed point for all of them.
+
+Backoff. A sender i draws from W_q = W 2^min(q, m) slots after q failures in a row, for whatever
+reason its packets failed (G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed
+Coordination Function", IEEE JSAC 2000); after L + 1 of them q is 0 again, where L is the limit of
+attempts at a packet (station retry counter, IEEE 802.11-2020, 10.23.2.2). If an attempt fails with
+probability f_i, an attempt is made at stage q with probability
+
+    pi_q ~ f_i^q,  q = 0 .. L;  the mean backoff is b_i = sum pi_q (W_q - 1) / 2 slots,
+
+and it begins in a slot with probability tau_i = 1 / (b_i + 1). Without a limit (L infinite) this is
+Bianchi's eq. (7). What is not acknowledged is always sent at stage 0.
+
+Contention. The senders N(i) that i hears count down the same slots. A slot that i counts is idle
+with probability prod (1 - tau_j); else it lasts for the exchange of the one who began in it, or for
+the longest packet of several. With E_i its mean duration and X_i the mean time of an exchange of
+i's own, one attempt takes on average
+
+    C_i = b_i E_i + X_i,
+
+and meets a contender's with probability 1 - prod over N(i) of (1 - c_ij tau_j); c_ij = 1, or with
+capture the probability that i's packet is lost at its SINR.
+
+Contenders that do not hear each other. They do not wait for each other, so that a sender between
+two others rarely finds both silent, and starves. Those on the air together are an independent set
+of the graph of who hears whom, and a set S of them is on the air for a share of the time
+
+    P(S) ~ prod over S of X_j / (b_j slot)
+
+(R. Boorstyn, A. Kershenbaum, B. Maglaris, V. Sahin, "Throughput Analysis in Multihop CSMA Packet
+Radio Networks", IEEE Trans. Comm. 1987, which neglects collisions in time); then C_i = X_i / P(i is
+on the air). A contender j that is itself held up by one that i does not hear begins in no slot of
+i's: c_ij tau_j is multiplied by P(i and j hear nobody) / P(i hears nobody). Where all hear each
+other the first form is used, which counts collisions, too.
+
+Hidden senders. For those that i does not hear, its attempts come at any time. Of a sender j that
+is on the air for A_j of C_j, silent for g_j + B_j before each attempt (gaps, and a backoff that is
+uniform given its stage), i's attempt finds the time without a beginning of j until V_i from now
+with probability
+
+    P(silent, and still for V) = (1 - A_j / C_j) r_j(V),
+    r_j(V) = E max(0, g_j + B_j - V) / E (g_j + B_j)
+
+(renewal theory: residual life). A_j: a packet; V_i: a packet, or with RTS/CTS, for a j that hears
+the CTS, an RTS and a gap. An attempt that begins while j is on the air is lost with probability
+y_ij, one during which j begins with probability z_ij: 1 where SINR with j's power is too low, and
+y_ij = 1 where the receiver has locked to j. Senders hidden from i that hear each other are not on
+the air together, and count down together; a group G of them leaves i's attempt alone with
+probability
+
+    sum over G of x_j (1 - y_ij) + (1 - sum over G of x_j) prod over G of (1 - z_ij (1 - r_j(V_i))),
+
+x_j = A_j / C_j; for an i and a j that the same sender holds up, x_j is its share of those sets in
+which i counts down. Where senders that do not hear i hold j up, V_i is divided by the time that a
+slot of j's then lasts. Groups are independent of each other: the decoupling assumption of Bianchi,
+extended to hidden senders as in A. Tsertou, D. Laurenson, "Revisiting the Hidden Terminal Problem
+in a CSMA/CA Wireless Network", IEEE Trans. Mobile Computing 2008. The residual life in place of
+their slotted window, the groups, y and z are derived here. A sender that hears the CTS of another's
+receiver holds back for that exchange, as a contender would.
+
+f_i = 1 - (1 - e_i) P(no contender) prod over groups P(left alone), e_i being what noise alone does;
+the f_i of all senders together are solved by damped iteration.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from netsim.channels.mac._hidden import Others
+from netsim.channels.mac._situation import Access, Situation, Timing
+from netsim.channels.mac._stations import Stations
+
+_CLOSE, _ROUNDS = 1e-4, 200
+"""Change of a failure probability that ends the iteration; most steps."""
+
+
+@lru_cache(maxsize=4096)
+def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
+    """The fixed point of a situation.
+
+    Parameters
+    ----------
+    mac : Csma
+    situation : Situation
+
+    Returns
+    -------
+    tuple of Access
+        One a sender.
+    """
+    stations, others = Stations(mac, situation), Others(mac, situation)
+    for _ in range(_ROUNDS):
+        stations.wait()
+        losses = others.losses(stations)
+        if stations.learn(losses[others.first], others.collided[others.first], _CLOSE) < _CLOSE:
+            break
+    stations.wait()
+    return stations.access(losses, others.senders)

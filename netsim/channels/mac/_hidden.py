@@ -1,0 +1,92 @@
+"""What other senders do to attempts, at each reception: contenders, and groups of hidden ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netsim.channels.mac._crowd import Floats
+from netsim.channels.mac._situation import Hidden, Situation, Timing
+from netsim.channels.mac._stations import MOMENT_S, SURE, Stations
+
+
+class Others:
+    """What the others do to the attempts of each sender, at each of its receptions.
+
+    Arrays have one entry a reception, or one for each hidden sender at a reception.
+    """
+
+    def __init__(self, mac: Timing, situation: Situation) -> None:
+        receptions = [
+            (i, k) for i, found in enumerate(situation.hidden) for k in range(len(found) or 1)
+        ]
+        self.senders = np.array([i for i, _ in receptions])
+        self.first = np.array([r for r, (_, k) in enumerate(receptions) if k == 0])
+        self.lost = np.zeros((len(receptions), len(situation.senders)))
+        hidden: list[tuple[int, Hidden, int]] = []
+        of_group: list[int] = []
+        for r, (i, k) in enumerate(receptions):
+            contenders = list(situation.contenders[i])
+            lost = situation.lost[i] if situation.lost else ()
+            self.lost[r, contenders] = lost[k] if lost else 1.0
+            found = situation.hidden[i]
+            of_sender = {one.sender: one for one in found[k]} if found else {}
+            for group in _groups(situation.contenders, tuple(of_sender)):
+                hidden += [(i, of_sender[j], len(of_group)) for j in group]
+                of_group.append(r)
+        self.of_group = np.array(of_group, dtype=np.int64)
+        self.group = np.array([g for _, _, g in hidden], dtype=np.int64)
+        self.me = np.array([i for i, _, _ in hidden], dtype=np.int64)
+        self.other = np.array([one.sender for _, one, _ in hidden], dtype=np.int64)
+        self.earlier = np.array([one.earlier for _, one, _ in hidden])
+        self.later = np.array([one.later for _, one, _ in hidden])
+        self.warned = np.array([one.warned for _, one, _ in hidden], dtype=np.bool_)
+        self.warning_s = mac.rts_s + mac.sifs_s
+
+    def losses(self, stations: Stations) -> Floats:
+        """Probability that an attempt is lost to others, by reception."""
+        begins = stations.tau * stations.counts[self.senders]
+        alone = np.exp(np.log1p(-np.minimum(self.lost * begins, SURE)).sum(1))
+        self.collided: Floats = 1.0 - alone
+        if not len(self.me):
+            return np.asarray(self.collided)
+        me, other, groups = self.me, self.other, len(self.of_group)
+        cycle_s, silent_s = stations.cycle_s[other], stations.silent_s[other]
+        together = stations.together[me, other]
+        share = stations.on_air_s[other] / cycle_s
+        beside = stations.beside[me, other] * stations.on_air_s[other] / stations.own_s[other]
+        share = np.where(together, beside, share)
+        brief = self.warned & stations.rts[me]
+        if brief.any():
+            early_s = np.where(stations.rts[other], self.warning_s, stations.on_air_s[other])
+            share = np.where(brief, early_s / (early_s + silent_s), share)
+        # While others than the group's hold it up, a sender of the group does not count down.
+        busy = np.bincount(self.group, stations.own_s[other] / cycle_s, groups)[self.group]
+        counted_s = np.maximum(stations.backoff_s[other], MOMENT_S)
+        stretch = np.maximum(cycle_s * (1.0 - busy) / counted_s, 1.0)
+        stretch = np.where(together, 1.0 / stations.paces[me, other], stretch)
+        stretch = np.where(brief, 1.0, stretch)
+        whole_s = np.where(brief, self.warning_s, stations.body_s[me])
+        silent = stations.silence(other, whole_s / stretch) / silent_s
+        # The receiver has locked to one that began since the sender's own last packet.
+        began_s = stations.silent_s[me] - stations.silence(me, stations.body_s[other])
+        locked = np.minimum(share, began_s / cycle_s)
+        spared = locked * (1.0 - self.earlier) + (share - locked) * (1.0 - self.later)
+        quiet = np.log(np.maximum(1.0 - self.later * (1.0 - silent), 1e-300))
+        on_air = np.bincount(self.group, share, groups)
+        survives = np.bincount(self.group, spared, groups) / np.maximum(on_air, 1.0)
+        survives += np.maximum(1.0 - on_air, 0.0) * np.exp(np.bincount(self.group, quiet, groups))
+        logs = np.log(np.maximum(survives, 1e-300))
+        return np.asarray(1.0 - alone * np.exp(np.bincount(self.of_group, logs, len(alone))))
+
+
+def _groups(contenders: tuple[tuple[int, ...], ...], senders: tuple[int, ...]) -> list[list[int]]:
+    """Senders in groups of which all hear each other."""
+    groups: list[list[int]] = []
+    for one in senders:
+        for group in groups:
+            if all(other in contenders[one] for other in group):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    return groups

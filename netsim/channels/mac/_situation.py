@@ -1,0 +1,102 @@
+"""Senders of the DCF that are active together, and what they do to each other; `_dcf` solves it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Timing(Protocol):
+    """What is read of `Csma`."""
+
+    slot_s: float
+    sifs_s: float
+    difs_s: float
+    rts_s: float
+    cts_s: float
+    propagation_s: float
+    eifs_s: float | None
+    cw_min: int
+    stages: int
+    anomalous_slots: bool
+
+
+class Sender(NamedTuple):
+    """A sender that always has a packet.
+
+    Attributes
+    ----------
+    frame_s : float
+        Time of a packet, headers included [s].
+    ack_s : float or None
+        Time of its acknowledgement [s]; None: there is none, and it is not repeated.
+    rts : bool
+        Whether RTS and CTS precede it.
+    limit : int or None
+        Attempts at a packet; None: any number.
+    error : float
+        e: probability that an attempt is lost without other senders.
+    """
+
+    frame_s: float
+    ack_s: float | None
+    rts: bool
+    limit: int | None
+    error: float
+
+
+class Hidden(NamedTuple):
+    """A sender that another one does not hear, at the receiver of that one.
+
+    Attributes
+    ----------
+    sender : int
+        Its index.
+    earlier, later : float
+        y and z: probability that the packet is lost if this sender is on the air when it begins,
+        and if it begins meanwhile.
+    warned : bool
+        Whether it hears the CTS of that receiver, and that sender the CTS of its receiver.
+    """
+
+    sender: int
+    earlier: float
+    later: float
+    warned: bool
+
+
+class Situation(NamedTuple):
+    """Senders that are active together; tuples have one entry a sender.
+
+    Attributes
+    ----------
+    senders : tuple of Sender
+    contenders : tuple of tuple of int
+        N: whom each hears.
+    lost : tuple of tuple of tuple of float
+        c: by reception of each sender and by contender; () where all are 1.
+    hidden : tuple of tuple of tuple of Hidden
+        By reception of each sender. A unicast has one reception.
+    """
+
+    senders: tuple[Sender, ...]
+    contenders: tuple[tuple[int, ...], ...]
+    lost: tuple[tuple[tuple[float, ...], ...], ...]
+    hidden: tuple[tuple[tuple[Hidden, ...], ...], ...]
+
+
+class Access(NamedTuple):
+    """What the others do to a sender's attempts.
+
+    Attributes
+    ----------
+    attempt_s : float
+        C: mean time from one attempt to the next [s].
+    losses : tuple of float
+        By reception: probability that an attempt is lost to other senders.
+    sent_s : float
+        How much of this the sender transmits, on average [s].
+    """
+
+    attempt_s: float
+    losses: tuple[float, ...]
+    sent_s: float

@@ -1,0 +1,152 @@
+"""The senders of a situation as they iterate towards the fixed point of `_dcf`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.channels.mac._crowd import Crowd, Floats, crowds
+from netsim.channels.mac._situation import Access, Sender, Situation, Timing
+
+_DAMPING = 0.7
+"""Weight of a new failure probability."""
+SURE, MOMENT_S = 1.0 - 1e-12, 1e-9
+"""A probability this large counts as 1; the shortest mean backoff."""
+
+
+class Stations:
+    """The senders in the iteration; arrays have one entry a sender, in rows of stages or others."""
+
+    def __init__(self, mac: Timing, situation: Situation) -> None:
+        senders, n = situation.senders, len(situation.senders)
+        self.slot_s, self.difs_s = mac.slot_s, mac.difs_s
+        frame_s = np.array([one.frame_s for one in senders])
+        rts = np.array([one.rts for one in senders])
+        repeats = np.array([one.ack_s is not None for one in senders])
+        ack_s = np.array([one.ack_s or 0.0 for one in senders])
+        self.error = np.array([one.error for one in senders])
+        eifs_s = mac.difs_s if mac.eifs_s is None else mac.eifs_s
+        before_s = rts * (mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s)
+        hops = 1.0 + repeats + 2.0 * rts
+        ends_s = repeats * (mac.sifs_s + ack_s) + mac.difs_s
+        self.body_s = before_s + frame_s  # of an exchange that succeeds, up to the packet's end
+        self.failed_s = np.where(rts, mac.rts_s, frame_s)
+        self.sent_s = rts * mac.rts_s + frame_s
+        self.success_s = self.body_s + ends_s + hops * mac.propagation_s
+        # What a sender that hears only the receiver has to wait for.
+        self.answer_s = np.where(rts, self.success_s, self.success_s - frame_s)
+        self.rts, self.repeats = rts, repeats
+        # With probability 1/W the next packet follows in the slot after a success, and so on.
+        self.follow = 1.0 / (mac.cw_min - 1.0) if mac.anomalous_slots else 0.0
+        if mac.anomalous_slots:
+            self.success_s = (self.success_s + mac.slot_s) * (1.0 + self.follow)
+        self.heard_failed_s = self.failed_s + eifs_s
+        tops = [_last_stage(mac, one) for one in senders]
+        self.stages = np.arange(max(tops) + 1)
+        self.exists = self.stages <= np.array(tops)[:, None]
+        self.endless = [i for i, one in enumerate(senders) if one.limit is None and tops[i] > 0]
+        self.widths_s = mac.slot_s * (mac.cw_min * 2.0 ** np.minimum(self.stages, mac.stages) - 1.0)
+        # Silence before a backoff: one at stage 0 follows a success, all others a failure.
+        self.gaps_s = np.where(self.stages == 0, ends_s[:, None], mac.difs_s)
+        self.hears = np.zeros((n, n))
+        for i, heard in enumerate(situation.contenders):
+            self.hears[i, list(heard)] = 1.0
+        self.alike = bool(np.ptp(self.heard_failed_s) == 0.0)
+        self.warned = np.zeros((n, n))
+        for i, of_sender in enumerate(situation.hidden):
+            self.warned[i, [h.sender for found in of_sender for h in found if h.warned]] = 1.0
+        self.any_warned = bool(self.warned.any())
+        self.crowds = [
+            crowd
+            for who in crowds(situation.contenders)
+            if (crowd := Crowd(who, self.hears)).tractable
+        ]
+        # Whether j counts down when i does: not where one that only j hears is on the air.
+        self.counts = np.ones((n, n))
+        # In a crowd: share of the time for which j is on the air when i counts down; how long it
+        # counts down of the time for which it is silent while i is on the air.
+        self.together = np.zeros((n, n), dtype=np.bool_)
+        for crowd in self.crowds:
+            self.together[np.ix_(crowd.who, crowd.who)] = True
+        self.beside, self.paces = np.zeros((n, n)), np.ones((n, n))
+        self.fails = np.where(repeats, 0.5, 0.0)
+        self.spoilt = np.zeros(n)  # f given that no contender began in the same slot
+        self.cycle_s = self.success_s
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Stage probabilities, mean backoff and what follows from them."""
+        weights = self.fails[:, None] ** self.stages * self.exists
+        for i in self.endless:
+            weights[i, -1] /= max(1.0 - self.fails[i], 1e-12)
+        self.weights = weights / weights.sum(1)[:, None]
+        self.backoff_s = 0.5 * self.weights @ self.widths_s
+        self.silent_s = (self.weights * self.gaps_s).sum(1) + self.backoff_s
+        self.tau = np.minimum(1.0 / (1.0 + self.backoff_s / self.slot_s), SURE)
+        self.on_air_s = self.body_s + self.fails * (self.failed_s - self.body_s)
+
+    def wait(self) -> None:
+        """Set the mean time of an attempt, from the states of those that it waits for."""
+        tau, failed_s = self.tau, self.heard_failed_s
+        none = np.log1p(-tau)
+        idle = np.exp(self.hears @ none)
+        more_s = tau / (1.0 - tau) * (1.0 - self.spoilt) * (self.success_s - failed_s)
+        slot_s = idle * (self.slot_s + self.hears @ more_s)
+        if self.alike:
+            slot_s += (1.0 - idle) * failed_s[0]
+        else:  # of those that begin in a slot the longest packet counts
+            order = np.argsort(-failed_s, kind="stable")
+            logs = self.hears[:, order] * none[order]
+            none_longer = np.exp(np.cumsum(logs, axis=1) - logs)
+            slot_s += (none_longer * self.hears[:, order]) @ (tau * failed_s)[order]
+        if self.any_warned:  # it holds back for what the receiver of a hidden sender answers
+            begins = np.where(self.rts, tau, self.slot_s / self.cycle_s)
+            slot_s += self.warned @ (begins * (1.0 - self.fails) * self.answer_s)
+        own_s = self.success_s + self.fails * (self.failed_s + self.difs_s - self.success_s)
+        self.cycle_s = self.backoff_s / self.slot_s * slot_s + own_s
+        self.own_s = own_s
+        for crowd in self.crowds:
+            who = crowd.who
+            law = crowd.law(own_s[who] / np.maximum(self.backoff_s[who], MOMENT_S))
+            self.cycle_s[who] = own_s[who] / law.shares
+            pairs = np.ix_(who, who)
+            self.counts[pairs], self.beside[pairs], self.paces[pairs] = law[1:]
+
+    def learn(self, losses: Floats, collided: Floats, close: float) -> float:
+        """Take over new probabilities of losing an attempt; by how much they differ at most."""
+        fails = 1.0 - (1.0 - losses) * (1.0 - self.error)
+        change = np.where(self.repeats, fails - self.fails, 0.0)
+        most = float(np.abs(change).max())
+        self.fails = self.fails + (change if most < close else _DAMPING * change)
+        self.spoilt = np.clip(1.0 - (1.0 - fails) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
+        self._weigh()
+        return most
+
+    def silence(self, who: NDArray[np.int64], time_s: Floats) -> Floats:
+        """E max(0, g + B - t) of some senders, B uniform between 0 and a width at each stage."""
+        left_s = time_s[:, None] - self.gaps_s[who]
+        over_s = np.maximum(self.widths_s - np.maximum(left_s, 0.0), 0.0)
+        twice_s = 2.0 * np.maximum(self.widths_s, 1e-12)
+        rest_s = over_s * over_s / twice_s + np.maximum(-left_s, 0.0)
+        return np.asarray((self.weights[who] * rest_s).sum(1))
+
+    def access(self, losses: Floats, senders: NDArray[np.int64]) -> tuple[Access, ...]:
+        """What comes of it: means over all attempts, also those that follow a success at once."""
+        attempts = 1.0 + (1.0 - self.fails) * self.follow
+        cycle_s = self.cycle_s / attempts
+        sent_s = self.sent_s + self.fails * (self.failed_s - self.sent_s)
+        losses = losses / attempts[senders]
+        found: list[list[float]] = [[] for _ in cycle_s]
+        for i, loss in zip(senders.tolist(), losses.tolist(), strict=True):
+            found[i].append(loss)
+        return tuple(
+            Access(time_s, tuple(of), sent)
+            for time_s, of, sent in zip(cycle_s.tolist(), found, sent_s.tolist(), strict=True)
+        )
+
+
+def _last_stage(mac: Timing, sender: Sender) -> int:
+    """The last backoff stage of a sender."""
+    if sender.ack_s is None:
+        return 0
+    return mac.stages if sender.limit is None else sender.limit

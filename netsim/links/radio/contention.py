@@ -1,0 +1,300 @@
+"""CSMA among the flights on the air: who contends with whom, who is hidden from whom.
+
+Two senders contend if each senses the other's carrier when the later one starts. Those that do not
+are hidden from each other, and matter where one of them can spoil a packet at the other's receiver:
+there the packet's error at its SINR with both on the air is compared with that without. A sender
+that can't is noise to the other, for its share of the time. The senders that hang together by
+hearing or spoiling are one situation, which `netsim.channels.mac.csma` solves; its answer is the
+`medium` of their flights until a flight of theirs begins or ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from netsim.channels.mac import ALONE, Medium
+from netsim.channels.mac.csma import Access, Csma, Hidden, Sender, Situation
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.table import Radio
+from netsim.units import NS_PER_S, db_to_linear
+
+HARMLESS = 1.0 / 32.0
+"""Probability of spoiling a packet up to which a hidden sender is left out."""
+STEPS = 16
+"""Such probabilities are rounded to one in so many: situations that are alike have one solution."""
+SAME = 2e-3
+"""Change of a loss, and relative one of a time, up to which a flight goes on as before."""
+PREAMBLE_SNR = db_to_linear(4.0)
+"""SINR from which on a receiver finds a preamble, and locks to its packet."""
+
+
+class Contention(Interference):
+    """As `Interference`, where senders listen before they talk.
+
+    Parameters
+    ----------
+    radio : Radio
+        One whose `mac` is `Csma`.
+    channel : RadioChannel
+    nodes : int
+        How many nodes there are.
+    distance_m : callable or None
+        (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    """
+
+    def __init__(
+        self,
+        radio: Radio,
+        channel: RadioChannel,
+        nodes: int,
+        distance_m: Callable[[int, int, int], float] | None,
+    ) -> None:
+        assert isinstance(radio.mac, Csma)
+        super().__init__(radio.mac, channel, nodes, distance_m, radio.arq.combines)
+        self._radio, self._csma = radio, radio.mac
+        self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
+        self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._on_air: dict[Flight, None] = {}
+        self._unsolved: dict[Flight, None] = {}
+        self._spoilt: dict[Flight, None] = {}  # those whose attempt under way another one overlaps
+        self._keeping: dict[Flight, None] = {}  # those whose attempt under way keeps its fate
+        self._ended_ns: dict[int, int] = {}  # by sender, when its last flight ended
+
+    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        self._joined += 1
+        flight.order = self._joined
+        flight.contenders, flight.hidden = {}, {}
+        for reception in flight.receptions:
+            reception.hidden = {}
+        apart = []
+        for other in others:
+            if self.hear_each_other(flight.src, other.src, now_ns):
+                flight.contenders[other] = other.contenders[flight] = None
+            else:
+                self._hide(flight, other, now_ns)
+                self._hide(other, flight, now_ns)
+                if other not in flight.hidden:
+                    apart.append(other)
+        if apart:
+            self.add(flight, apart, now_ns)
+        self._on_air[flight] = None
+        self._solve(flight, now_ns)
+        if self._ended_ns.get(flight.src) != now_ns:
+            self._spoilt |= dict.fromkeys(_overlap_now(flight))
+        self._told(flight)
+
+    def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
+        """Remove a flight that has ended.
+
+        Where its last packet got through, those hidden from it were silent, and their next one
+        meets it no more; else the one that they send may be what spoilt it, and keeps its fate.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that are on the air.
+        """
+        self._ended_ns[flight.src] = flight.ends_ns
+        for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
+            held.pop(flight, None)
+        self.remove(flight, others)
+        for other in flight.contenders:
+            del other.contenders[flight]
+        for other in flight.hidden:
+            del other.hidden[flight]
+            for reception in other.receptions:
+                reception.hidden.pop(flight, None)
+        self._unsolved |= flight.contenders | flight.hidden
+        if _lost_its_last(flight):
+            self._keeping |= flight.hidden
+
+    def settle(self, now_ns: int) -> Changed:
+        while self._unsolved:
+            self._solve(next(iter(self._unsolved)), now_ns)
+        at_once, after = super().settle(now_ns)
+        at_once += [one for one in self._spoilt if one not in at_once]
+        keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
+        self._spoilt, self._keeping = {}, {}
+        return Changed([one for one in at_once if one not in keeping], after + keeping)
+
+    def hear_each_other(self, one: int, other: int, now_ns: int) -> bool:
+        """Whether two nodes sense each other's carrier."""
+        channel = self._channel
+        pair = (one, other) if one < other else (other, one)
+        when_ns = now_ns if channel.moving else 0
+        if self._distance_m is not None and not self._near(*pair, when_ns):
+            return False
+        if channel.sensitivity == 0.0:
+            return True
+        weaker = min(channel.snr(one, other, now_ns), channel.snr(other, one, now_ns))
+        return weaker >= channel.sensitivity
+
+    def _hide(self, at: Flight, flight: Flight, now_ns: int) -> None:
+        """Add a flight to those hidden from `at`, at the receivers of `at` that it disturbs."""
+        for reception in at.receptions:
+            found = self._spoils(at, reception, flight, now_ns)
+            if found is not None:
+                reception.hidden[flight] = found
+                at.hidden[flight] = flight.hidden[at] = None
+
+    def _spoils(
+        self, at: Flight, reception: Reception, flight: Flight, now_ns: int
+    ) -> tuple[float, float, bool] | None:
+        """What a hidden sender can do to packets: see `Hidden`; None: nothing."""
+        receiver = reception.tx.dst
+        if receiver == flight.src:
+            return 1.0, 1.0, True
+        loudness = self._channel.snr(flight.src, receiver, now_ns)
+        if loudness == 0.0:
+            return None
+        later = self._lost_to(at, reception, loudness, now_ns)
+        earlier = 1.0 if loudness >= self._lock_snr else later
+        if earlier < HARMLESS and later < HARMLESS:
+            return None
+        warned = bool(flight.receptions)
+        if warned:
+            theirs = flight.receptions[0].tx.dst
+            warned = self.hear_each_other(flight.src, receiver, now_ns) and self.hear_each_other(
+                at.src, theirs, now_ns
+            )
+        return earlier, later, warned
+
+    def _lost_to(self, at: Flight, reception: Reception, loudness: float, now_ns: int) -> float:
+        """Probability that a packet is lost to a sender's power, if not to noise alone."""
+        snr = self._channel.snr(at.src, reception.tx.dst, now_ns)
+        rate_bps = at.rate_bps
+        if rate_bps is None:
+            rate_bps = self._channel.rate_bps(snr)
+        if rate_bps <= 0.0:
+            return 0.0
+        alone = self._error(snr, at.packet_bits, rate_bps)
+        if alone >= 1.0:
+            return 0.0
+        lost = (self._error(snr / (1.0 + loudness), at.packet_bits, rate_bps) - alone) / (
+            1.0 - alone
+        )
+        return round(max(0.0, lost) * STEPS) / STEPS
+
+    def _together(self, flight: Flight) -> list[Flight]:
+        """The flights of a flight's situation, in order of their start."""
+        found, fresh = {flight: None}, [flight]
+        for one in fresh:
+            for other in (*one.contenders, *one.hidden):
+                if other not in found:
+                    found[other] = None
+                    fresh.append(other)
+        return sorted(found, key=lambda one: one.order)
+
+    def _solve(self, flight: Flight, now_ns: int) -> None:
+        """Set the media of a flight's situation."""
+        senders = {one: self._sender(one, now_ns) for one in self._together(flight)}
+        index = {one: i for i, one in enumerate(senders)}
+        situation = Situation(
+            tuple(senders.values()),
+            tuple(tuple(sorted(index[other] for other in one.contenders)) for one in senders),
+            tuple(self._lost(one, now_ns) for one in senders) if self._csma.capture else (),
+            tuple(
+                tuple(
+                    tuple(Hidden(index[other], *how) for other, how in r.hidden.items())
+                    for r in one.receptions
+                )
+                for one in senders
+            ),
+        )
+        found = zip(senders.items(), self._csma.access(situation), strict=True)
+        for (one, sender), access in found:
+            self._unsolved.pop(one, None)
+            if _set_medium(one, sender, access):
+                self._touched[one] = None
+                share = min(1.0, access.sent_s / access.attempt_s)
+                self.set_share(one, share, self._on_air)
+
+    def _sender(self, flight: Flight, now_ns: int) -> Sender:
+        """A flight as a sender that always has a packet."""
+        rate_bps, error = flight.rate_bps, 0.0
+        if rate_bps is None:
+            dst = flight.receptions[0].tx.dst
+            snr = self._channel.snr(flight.src, dst, now_ns)
+            rate_bps = self._channel.rate_bps(snr)
+            if self._channel.constant and rate_bps > 0.0:
+                error = round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
+        frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
+        arq = self._radio.arq
+        if flight.broadcast or not arq.acknowledged:
+            return Sender(frame_s, None, False, 1, error)
+        return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error)
+
+    def _lost(self, flight: Flight, now_ns: int) -> tuple[tuple[float, ...], ...]:
+        """With capture: the probabilities of losing a packet to each contender's."""
+        contenders = sorted(flight.contenders, key=lambda one: one.order)
+        return tuple(
+            tuple(self._not_captured(flight, reception, other.src, now_ns) for other in contenders)
+            for reception in flight.receptions
+        )
+
+    def _not_captured(self, at: Flight, reception: Reception, src: int, now_ns: int) -> float:
+        """Probability of losing a packet to one that begins in the same slot."""
+        receiver = reception.tx.dst
+        if receiver == src:
+            return 1.0
+        loudness = self._channel.snr(src, receiver, now_ns)
+        if self._channel.snr(at.src, receiver, now_ns) < PREAMBLE_SNR * (1.0 + loudness):
+            return 1.0
+        return self._lost_to(at, reception, loudness, now_ns)
+
+
+def _overlap_now(flight: Flight) -> list[Flight]:
+    """Let a flight's first attempt overlap the attempts under way; which others it may spoil.
+
+    A sender that has been silent and finds the medium idle begins at once. So it does beside
+    senders that are hidden from it and have the medium to themselves, which are on the air nearly
+    all the time.
+    """
+    if flight.contenders:
+        return []
+    spoilt = []
+    for other in flight.hidden:
+        if other.contenders:
+            continue
+        for reception in flight.receptions:
+            loss = reception.hidden.get(other, (0.0, 0.0, False))[0]
+            if loss > 0.0 and (reception.first_loss is None or loss > reception.first_loss[0]):
+                reception.first_loss = loss, flight.leg
+        for reception in other.receptions:
+            loss = reception.hidden.get(flight, (0.0, 0.0, False))[1]
+            if loss > 0.0:
+                reception.first_loss = loss, other.leg + 1
+                spoilt.append(other)
+    return spoilt
+
+
+def _lost_its_last(flight: Flight) -> bool:
+    """Whether a flight that has ended more probably lost its last packet than not."""
+    for reception in flight.receptions:
+        sending = reception.sending
+        if sending is not None and 2 * sending.lost > sending.packets:
+            return True
+    return False
+
+
+def _set_medium(flight: Flight, sender: Sender, access: Access) -> bool:
+    """Set the medium of a flight and its receptions; whether it differs from what they met."""
+    old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
+    medium = Medium(
+        wait_ns=max(0.0, access.attempt_s * NS_PER_S - frame_ns),
+        transmissions=access.sent_s / sender.frame_s if frame_ns else 1.0,
+        collision=max(access.losses),
+    )
+    differs = abs(medium.wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
+    for reception, loss in zip(flight.receptions, access.losses, strict=False):
+        differs = differs or abs(loss - reception.medium.collision) > SAME
+    if not differs:
+        return False
+    flight.medium = medium
+    for reception, loss in zip(flight.receptions, access.losses, strict=False):
+        reception.medium = medium._replace(collision=loss)
+    return True
