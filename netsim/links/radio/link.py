@@ -8,8 +8,9 @@ The life of a message, in the order of `RadioLink`'s methods:
    packet by packet (`Mac.exclusive` is false), a message takes its sender's radio only.
 2. Flight (`_start`). `receivers.Receivers` says who listens from when on,
    `interference.Interference` what it and the other flights do to each other.
-3. Attempts. `message_level` or `packet_level` samples them, and calls `_end` when the flight is
-   over. Where other flights come or go meanwhile, it goes on under other conditions (`_settle`).
+3. Attempts. `message_level`, `packet_level` or `frame_level` samples them, and calls `_end` when
+   the flight is over. Where other flights come or go meanwhile, it goes on under other conditions
+   (`_settle`); `frame_level` sees to that itself.
 4. Outcome (`_end`): a `Report` for each receiver; its radios are free, and what waits starts.
 5. Accounting: airtime and bits, by `energy_accounting.EnergyAccounting`, whenever they are known.
 6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
@@ -43,6 +44,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.contention import Contention
 from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
@@ -109,16 +111,24 @@ class RadioLink(PhysicalLink):
         free = self._queue.free if mac.exclusive else None
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
         self._interference: Interference | None = None
-        if mac.senses:
+        if mac.senses and not radio.plays_frames:
             self._interference = Contention(radio, channel, nodes, distance_m)
-        elif mac.interferes or mac.contends:
+        elif (mac.interferes or mac.contends) and not radio.plays_frames:
             self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
-        sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-        self._sampler = sampler(radio, channel, env, streams, self._end)
+        self._frames: FrameLevelSampler | None = None
+        self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
+        if radio.plays_frames:
+            self._sampler = self._frames = FrameLevelSampler(
+                radio, budget, channel, env, streams, self._end, off, rhythms, distance_m,
+                recorder, meter,
+            )  # fmt: skip
+        else:
+            sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
+            self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
-        self._overhears = mac.one_channel and meter.listens
+        self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
@@ -282,6 +292,8 @@ class RadioLink(PhysicalLink):
                 self._cut(flight, OFF)
             elif at_node:
                 self._drop_receiver(flight, at_node[0], OFF)
+        if self._frames is not None:
+            self._frames.switch_off(node)
 
     def _lose_contact(self, flight: Flight, reception: Reception, _: object) -> None:
         """End a reception whose two ends lose contact, if it has not ended."""
@@ -297,6 +309,8 @@ class RadioLink(PhysicalLink):
         self._accounting.airtime(flight, self.env.now)
         for reception in flight.receptions:
             reception.unreachable = reception.unreachable or outcome
+        if self._frames is not None:
+            self._frames.stop(flight)
         self._end(flight, flight.leg, cut=True)
 
     def _drop_receiver(self, flight: Flight, reception: Reception, outcome: str) -> None:

@@ -27,8 +27,8 @@ class Radio(Table):
     `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
     number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
     was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
-    distribution. `bursts` lose attempts whatever the SNR; while a receiver sleeps (`sleep`) all
-    are lost.
+    distribution; with `mac.kind = "csma"` every frame and backoff (`frame_level`). `bursts` lose
+    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -121,6 +121,11 @@ class Radio(Table):
         """Thermal noise over the bandwidth, noise figure included."""
         thermal_w = BOLTZMANN_J_PER_K * self.noise_temperature_k * self.bandwidth_hz
         return w_to_dbm(thermal_w) + self.noise_figure_db
+
+    @property
+    def plays_frames(self) -> bool:
+        """Whether messages are played frame by frame, contention included."""
+        return self.fidelity == "packet" and self.mac.kind == "csma"
 
     @property
     def sensitivity(self) -> float:

@@ -337,8 +337,16 @@ def test_the_mean_snr_counts_interference_that_makes_no_difference(ether, fideli
     assert 10 ** (ended.snr_db / 10) == pytest.approx((3 * 100 / 9 + 700) / 10)
 
 
-@FIDELITIES
-@pytest.mark.parametrize("mac", ["shared", "csma", "aloha"])
+@pytest.mark.parametrize(
+    ("mac", "fidelity"),
+    [
+        ("shared", "message"),
+        ("shared", "packet"),
+        ("csma", "message"),  # frame by frame, backoffs part the two
+        ("aloha", "message"),
+        ("aloha", "packet"),
+    ],
+)
 @pytest.mark.parametrize("packets", [1, 3])
 def test_those_who_end_in_the_same_instant_have_collided(ether, fidelity, mac, packets):
     snr = np.full((4, 4), 100.0)
