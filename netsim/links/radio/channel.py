@@ -12,6 +12,7 @@ from netsim.channels.mac import ALONE, Medium
 from netsim.links.radio.background import FEW, Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
+from netsim.links.radio.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
@@ -52,7 +53,9 @@ class RadioChannel:
         self._radio, self._budget, self._streams = radio, budget, streams
         self._mean_snr = budget.mean_snr
         self._by_rate = radio.packet_error.by_rate
-        self._fading = FadingGains(radio, last_wakeup, streams)
+        fading = self._fading = FadingGains(radio, last_wakeup, streams)
+        self._blocks = fading.blocks
+        self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
         self.moving = budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
         self.sensitivity = radio.sensitivity
@@ -71,11 +74,12 @@ class RadioChannel:
         Returns
         -------
         float
-            Linear. Fading is the same in both directions.
+            Linear. Fading is the same in both directions. Of resource blocks: the effective one
+            at the most robust rate.
         """
-        return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)
+        return self._of_blocks(self._gain_snr(src, dst, time_ns))
 
-    def measured_snr(self, src: int, dst: int, time_ns: int) -> float:
+    def measured_snr(self, src: int, dst: int, time_ns: int) -> Gain:
         """The SNR that a sender knows: that of `csi_delay_s` ago.
 
         Parameters
@@ -85,13 +89,22 @@ class RadioChannel:
 
         Returns
         -------
-        float
-            Linear.
+        float or (K,) array
+            Linear; of each resource block where fading has them.
         """
-        return self.snr(src, dst, max(0, time_ns - self._csi_delay_ns))
+        return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
-    def rate_bps(self, snr: float) -> float:
+    def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
+        return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)
+
+    def _of_blocks(self, snr: Gain, rate_bps: float | None = None) -> float:
+        """The one SNR that resource blocks amount to at a rate; a single SNR as it is."""
+        return snr if self._blocks is None else float(self._blocks.snr(snr, rate_bps))  # type: ignore[return-value]
+
+    def rate_bps(self, snr: Gain) -> float:
         """Rate [bit/s] that a sender chooses at an SNR (linear); 0 where nothing can be sent."""
+        if self._blocks is not None:
+            return self._blocks.rate_bps(snr)
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
@@ -227,15 +240,16 @@ class RadioChannel:
             fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
-            snr = self._mean_snr.pair(src, dst, time_ns) * fade / rise
+            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
             rate = rate_bps
             if rate is None:
-                known = snr
+                known = found
                 if self._csi_delay_ns:
                     known = self.measured_snr(src, dst, time_ns)
                     seen_ns = max(0, time_ns - self._csi_delay_ns)
                     known /= rise if background is None else background.rise(seen_ns)
                 rate = self.rate_bps(known)
+            snr = self._of_blocks(found, rate)
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
                 per = 1.0
@@ -291,9 +305,9 @@ class RadioChannel:
                 until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
         return until_ns
 
-    def _fade(self, src: int, dst: int, time_ns: int) -> float:
+    def _fade(self, src: int, dst: int, time_ns: int) -> Gain:
         """Power gain of a pair, the same both ways."""
-        return self._fading.pair(src, dst, time_ns)
+        return self._gain(src, dst, time_ns)
 
     # -- many pairs of a node --------------------------------------------------------------------
 
@@ -389,5 +403,7 @@ class RadioChannel:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
-        snr = self._mean_snr.snr(src, near, time_ns) * self._fading.around(src, near, time_ns)
+        means, gains = self._mean_snr.snr(src, near, time_ns), self._fading.around(src, near, time_ns)
+        blocks = self._blocks
+        snr = means * gains if blocks is None else blocks.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

@@ -12,6 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.fading.frequency_selective import FrequencySelective
+from netsim.links.radio.resource_blocks import ResourceBlocks
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
@@ -37,6 +39,8 @@ class FadingGains:
         Whether gains last from one wake-up to the next.
     in_time : bool
         Whether gains change from one coherence block to the next.
+    blocks : ResourceBlocks or None
+        Of fading that is frequency-selective: then pairs have `of_blocks` in place of `pair`.
     """
 
     def __init__(
@@ -54,6 +58,10 @@ class FadingGains:
         draw = self._sample if self._continuous else self._draw_gain
         self._gain = lru_cache(maxsize=1 << 14)(draw)
         self._run = lru_cache(maxsize=512)(self._samples)
+        self.blocks: ResourceBlocks | None = None
+        if isinstance(fading, FrequencySelective):
+            self.blocks = ResourceBlocks(fading, radio.rate, radio.bandwidth_hz, streams)
+            self._in_blocks = lru_cache(maxsize=1 << 14)(self.blocks.gains)
 
     def pair(self, i: int, j: int, time_ns: int) -> float:
         """Power gain of a pair at an instant."""
@@ -62,14 +70,21 @@ class FadingGains:
         low, high = (i, j) if i < j else (j, i)
         return self._gain(low, high, *self._key(low, high, time_ns))
 
+    def of_blocks(self, i: int, j: int, time_ns: int) -> NDArray[np.float64]:
+        """Power gains of a pair's resource blocks at an instant: (K,)."""
+        low, high = (i, j) if i < j else (j, i)
+        return self._in_blocks(low, high, *self._key(low, high, time_ns))
+
     def around(self, node: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        """Power gains between one node and others: (len(others),)."""
+        """Power gains between one node and others: (len(others),), or (len(others), K)."""
         if self._none:
             return np.ones(len(others))
         low, high = np.minimum(node, others), np.maximum(node, others)
         if self._continuous:
             return self._sums(low, high, np.array([time_ns // self._coherence_ns])).ravel()
         keys = np.array(self._keys(node, others, time_ns))
+        if self.blocks is not None:
+            return self.blocks.gains_of(low, high, *keys.T)
         u = self._streams.uniform_array("fading", low, high, *keys.T)
         return np.asarray(self._fading.power_gain(u))
 

@@ -111,6 +111,22 @@ class Radio(Table):
         return self
 
     @model_validator(mode="after")
+    def _resource_blocks_have_no_interference(self) -> Self:
+        if self.fading.kind != "frequency_selective":
+            return self
+        if self.mac.interferes:
+            raise ValueError(
+                f'mac "{self.mac.kind}" adds the power of other senders over the whole band: it '
+                'does not go with fading.kind = "frequency_selective"; set "orthogonal" or "tdma"'
+            )
+        if self.reachable is not None:
+            raise ValueError(
+                'reachable: there is no formula for fading.kind = "frequency_selective"; set '
+                "threshold_db or tx_power_dbm"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _bursts_are_drawn_by_message(self) -> Self:
         if self.bursts is not None and self.fidelity == "packet":
             raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
