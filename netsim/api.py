@@ -12,7 +12,8 @@ take part, whether its course depends on computed values.
   `Finite`, `FilePath`, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
-- Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send.
+- Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send;
+  `OverTheAir` is a row that a radio adds to those of others (`node.superposed`).
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
@@ -65,6 +66,7 @@ from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
 from netsim.messaging.message import Message, Received
+from netsim.messaging.over_the_air import OverTheAir
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
@@ -137,6 +139,7 @@ __all__ = [
     "Model",
     "Node",
     "NonNegative",
+    "OverTheAir",
     "PaceParams",
     "Params",
     "Participant",

@@ -24,6 +24,7 @@ from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
 from netsim.node.request_reply import RequestReply
 from netsim.node.submission import Submission
+from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
@@ -169,6 +170,7 @@ class NodeAssembly:
                 mix=values.mix,
                 drop_job=processor.drop_job,
             ),
+            superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
             evaluation=EvaluationVerbs(i, submission, shards),
             publishing=PublishingVerbs(i, clock, self._weights_due),

@@ -30,9 +30,12 @@ class Message:
     accepts_partial : bool
         Whether a message some of whose packets were lost is still of use. If so it is delivered
         with `Received.arrived`, a mask; otherwise it counts as lost.
+    over_the_air : bool
+        Whether it is sent as analogue symbols (`netsim.messaging.over_the_air`).
     """
 
     accepts_partial: ClassVar[bool] = False
+    over_the_air: ClassVar[bool] = False
 
 
 M = TypeVar("M", bound=Message, covariant=True)

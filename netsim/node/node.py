@@ -87,7 +87,7 @@ class Node:
         self.train_size = shards.train_size(parts.id)
         self.learning_rate = learning_rate
         self._clock, self._shards = clock, shards
-        self._hold = parts.hold
+        self._hold, self._superposed = parts.hold, parts.superposed
         self._wakeups, self._neighbourhood = parts.wakeups, parts.neighbourhood
         self._messaging, self._requests = parts.messaging, parts.requests
         self._training, self._values = parts.training, parts.values
@@ -450,6 +450,43 @@ class Node:
         >>> mixed = node.mix([theta, *(r.msg.theta for r in got.values())], weights)
         """
         return self._messaging.exchange(msg, to, expect, phase, kind)
+
+    def superposed(self, received: Mapping[int, Received[Any]]) -> tuple[Ref, Ref]:
+        """The sum of rows that were sent over the air at the same time.
+
+        Over a radio, `OverTheAir` messages of several nodes to one are one frame (see
+        `netsim.links.radio.superposition`): with senders k, their power gains g_k and the largest
+        root mean square nu of their rows,
+
+            total = sum of 1{g_k >= g_th} row_k + nu z,    Var z = E[1/g; g >= g_th] / min S_k
+
+        S_k being their mean SNRs. A frame takes D / bandwidth, and no bits; nu and the counts come
+        by a control channel that costs nothing. Of several frames the sum is returned.
+
+        Parameters
+        ----------
+        received : mapping of int to Received
+            `OverTheAir` messages by sender, as `exchange` or `gather` give them; one that was
+            truncated everywhere is an outage, and not among them.
+
+        Returns
+        -------
+        total : Ref
+            (D,) like a row; lazy.
+        count : Ref
+            (D,) how many rows are in each entry of it; lazy. At once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If there is nothing, or something that did not come over the air.
+
+        Examples
+        --------
+        >>> got = yield node.exchange({}, expect=node.neighbours, kind=OverTheAir)
+        >>> total, count = node.superposed(got)
+        """
+        return self._superposed(received)
 
     # -- models and training ---------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ class NodeParts:
     role : str
     hold : callable
         (theta) -> Held.
+    superposed : callable
+        ({sender: Received}) -> (Ref, Ref): sums of what was sent over the air.
     """
 
     id: int
@@ -40,6 +42,7 @@ class NodeParts:
     training: TrainingVerbs
     processor: Processor
     hold: Callable[[Ref], Held]
+    superposed: Callable[..., tuple[Ref, Ref]]
     values: ValueVerbs
     evaluation: EvaluationVerbs
     publishing: PublishingVerbs

@@ -305,6 +305,14 @@ class RadioChannel:
                 until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
         return until_ns
 
+    def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
+        """SNR of a link without fading, linear; 0 for a pair that is left out."""
+        return self._mean_snr.pair(src, dst, time_ns)
+
+    def gain(self, src: int, dst: int, time_ns: int) -> Gain:
+        """Power gain of a link's fading, linear; (K,) where there are resource blocks."""
+        return self._fade(src, dst, time_ns)
+
     def _fade(self, src: int, dst: int, time_ns: int) -> Gain:
         """Power gain of a pair, the same both ways."""
         return self._gain(src, dst, time_ns)

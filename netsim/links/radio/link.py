@@ -17,6 +17,7 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
 flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
+What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -69,7 +71,6 @@ class RadioLink(PhysicalLink):
     env : Clock
     recorder : Recorder
     streams : Streams
-        Where all random draws come from.
     meter : EnergyMeter
         Is told what the radios do.
     off : set of int
@@ -99,13 +100,10 @@ class RadioLink(PhysicalLink):
         nodes = self._nodes = len(budget.tx_power_w)
         ttl_ns = to_ns(radio.ttl_s) if radio.ttl_s else None
         super().__init__(env, recorder, nodes, ttl_ns, off, meetings)
-        self.acknowledged = radio.arq.acknowledged
-        self.control_bits = radio.control_bits
-        self.discovery = radio.discovery
-        self.probe_window_s = radio.probe_window_s
+        self.acknowledged, self.control_bits = radio.arq.acknowledged, radio.control_bits
+        self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
-        self._exclusive = mac.exclusive
-        self._packets = radio.packets
+        self._exclusive, self._packets = mac.exclusive, radio.packets
         self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
         self._queue = RadioQueue(nodes, radio.queue_limit)
         free = self._queue.free if mac.exclusive else None
@@ -129,6 +127,8 @@ class RadioLink(PhysicalLink):
             self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
+        self._overhears = mac.one_channel and meter.listens
+        self._superposition = Superposition(self, radio, channel, meter, free, self._release)
         self._distance_m = distance_m if radio.propagation_delay else None
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
@@ -142,8 +142,11 @@ class RadioLink(PhysicalLink):
         self._in_flight += 1
         group: Sequence[Transmission] = (tx,)
         if self.meetings is None or (group := self.in_contact(group)):
-            other = tx.dst if self._exclusive else tx.src
-            self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
+            if tx.envelope.message.over_the_air:
+                self._superposition.add(tx)
+            else:
+                other = tx.dst if self._exclusive else tx.src
+                self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self._in_flight += len(group)
@@ -179,6 +182,7 @@ class RadioLink(PhysicalLink):
         """Free radios, then start what waits for them, oldest first."""
         for message in self._queue.release(radios):
             self._start(message)
+        self._superposition.retry()
 
     # -- 2. flight -------------------------------------------------------------------------------
 
@@ -282,6 +286,7 @@ class RadioLink(PhysicalLink):
         """End, as `off`, what a node sends and receives when it has been switched off."""
         if on:
             return
+        self._superposition.drop(node)
         for message in self._queue.waiting_from(node):
             self._give_up(message, OFF)
         for flight in list(self._flights):

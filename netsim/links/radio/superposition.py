@@ -1,0 +1,222 @@
+"""Over-the-air aggregation: rows sent at the same time, which the channel adds up.
+
+Truncated channel inversion (Zhu, Wang and Huang, "Broadband Analog Aggregation for Low-Latency
+Federated Edge Learning", IEEE Trans. Wireless Commun. 2020, arXiv:1812.11494): with the power gain
+g of its fading, sender k scales a symbol x of mean square 1 by sqrt(rho / (S_k g)) where
+g >= g_th, and does not send it elsewhere. S_k is its mean SNR at full power, so that all arrive
+with the power rho over noise, and the receiver has, over sqrt(rho),
+
+    y = sum over k of 1{g_k >= g_th} x_k + z,    Var z = 1 / rho
+
+Power is constrained on average: rho E[1/g; g >= g_th] <= S_k for the weakest sender, so
+
+    rho = min over k of S_k / E[1/g; g >= g_th];    Rayleigh: E[1/g; g >= g_th] = E1(g_th)
+
+and a share P(g < g_th) of what is sent is truncated, 1 - exp(-g_th) under Rayleigh fading.
+
+A symbol carries one value and lasts 1 / bandwidth, K resource blocks side by side K / bandwidth
+each: D values take D / bandwidth, however many nodes send. That is the frame's airtime, counted
+once; each sender's radio spends energy for all of it. No bit is transmitted. Value d goes on
+resource block d mod K. Fades change from one coherence block to the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import integrate, special
+
+from netsim.channels.fading import Fading
+from netsim.channels.fading.frequency_selective import FrequencySelective
+from netsim.channels.fading.none import NoFading
+from netsim.channels.fading.rayleigh import Rayleigh
+from netsim.errors import ProtocolError
+from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, PARTIAL, PhysicalLink, Transmission
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.energy_accounting import EnergyMeter
+from netsim.links.radio.table import Radio
+from netsim.messaging.over_the_air import OverTheAir, Superposed
+from netsim.units import NS_PER_S, linear_to_db, to_ns
+
+_MACS = ("orthogonal",)
+"""Medium access under which a frame is sent."""
+
+
+def mean_inverse_gain(fading: Fading, truncation: float) -> float:
+    """E[1/g; g >= g_th]: mean power of truncated channel inversion over the received power.
+
+    Parameters
+    ----------
+    fading : Fading
+        Of power gain g, mean 1.
+    truncation : float
+        g_th, linear.
+
+    Returns
+    -------
+    float
+        Infinite where g_th is 0 and gains are as often small as Rayleigh's.
+    """
+    if isinstance(fading, NoFading):
+        return 1.0 if truncation <= 1.0 else 0.0
+    if isinstance(fading, Rayleigh | FrequencySelective):
+        return float(special.exp1(truncation))
+
+    def inverse(u: float) -> float:
+        gain = float(fading.power_gain(u))
+        return 1.0 / gain if gain >= truncation else 0.0
+
+    return float(integrate.quad(inverse, 0.0, 1.0, limit=500)[0])
+
+
+class Superposition:
+    """Gathers what is sent over the air and sends it, one frame a receiver at a time.
+
+    Parameters
+    ----------
+    link : PhysicalLink
+        Which it is a part of.
+    radio : Radio
+    channel : RadioChannel
+    meter : EnergyMeter
+    free : list of bool or None
+        By node, whether its radio is free; a frame takes those of its ends. None: radios are not
+        taken.
+    released : callable
+        Called with the radios that a frame has given back; it calls `retry`.
+    """
+
+    def __init__(
+        self,
+        link: PhysicalLink,
+        radio: Radio,
+        channel: RadioChannel,
+        meter: EnergyMeter,
+        free: list[bool] | None,
+        released: Callable[[Sequence[int]], None],
+    ) -> None:
+        self._radio, self._channel, self._env = radio, channel, link.env
+        self._recorder, self._meter, self._free = link.recorder, meter, free
+        self._released, self._finish = released, link.finish
+        self._off, self._ttl_ns = link.off, link.ttl_ns
+        self._waiting: dict[int, list[Transmission]] = {}
+        self._due: dict[int, None] = {}
+        self._frames: dict[int, int] = {}
+
+    def add(self, tx: Transmission) -> None:
+        """Let a transmission wait for the others of its frame."""
+        group = self._waiting.setdefault(tx.dst, [])
+        group.append(tx)
+        message = _message(tx)
+        if self._radio.mac.kind not in _MACS:
+            raise ProtocolError(
+                f'over the air: [radio.mac] kind = "{self._radio.mac.kind}" has no time in which '
+                f"several nodes send at once; it must be one of {', '.join(_MACS)}"
+            )
+        if len(group) >= message.senders:
+            self._make_due(tx.dst)
+        elif len(group) == 1:
+            self._env.after(to_ns(message.wait_s), self._waited, tx)
+
+    def retry(self) -> None:
+        """Start the frames that are due and whose radios are free."""
+        for dst in list(self._due):
+            group = self._waiting[dst]
+            radios = [dst, *dict.fromkeys(tx.src for tx in group)]
+            if self._free is None or all(self._free[node] for node in radios):
+                del self._due[dst], self._waiting[dst]
+                self._start(dst, group, radios)
+
+    def drop(self, node: int) -> None:
+        """Give up what a node that has been switched off was about to send."""
+        for dst, group in list(self._waiting.items()):
+            stay = [tx for tx in group if tx.src != node]
+            for tx in group:
+                if tx.src == node:
+                    self._finish(tx, OFF, 0)
+            if stay:
+                self._waiting[dst] = stay
+            else:
+                del self._waiting[dst]
+                self._due.pop(dst, None)
+
+    def _waited(self, tx: Transmission) -> None:
+        if tx in self._waiting.get(tx.dst, ()):
+            self._make_due(tx.dst)
+
+    def _make_due(self, dst: int) -> None:
+        self._due[dst] = None
+        self.retry()
+
+    def _start(self, dst: int, group: list[Transmission], radios: list[int]) -> None:
+        """Send a frame."""
+        now = self._env.now
+        means = {tx.src: self._channel.mean_snr(tx.src, dst, now) for tx in group}
+        heard = [tx for tx in group if means[tx.src] > 0.0 and dst not in self._off]
+        for tx in group:
+            if tx not in heard:
+                self._env.after(0, self._finish, tx, OUTAGE if dst not in self._off else OFF, 0)
+        if not heard:
+            return
+        messages = [_message(tx) for tx in heard]
+        values = max(m.row.num_values for m in messages)
+        truncation = max(m.truncation for m in messages)
+        spent = mean_inverse_gain(self._radio.fading, truncation)
+        snr = min(means[tx.src] for tx in heard) / spent if spent else math.inf
+        number = self._frames[dst] = self._frames.get(dst, 0) + 1
+        noise = math.sqrt(1.0 / snr) if snr > 0.0 else math.inf
+        duration_ns = round(values / self._radio.bandwidth_hz * NS_PER_S)
+        if self._free is not None:
+            for node in radios:
+                self._free[node] = False
+        self._recorder.airtime_ns += duration_ns
+        ends = []
+        for tx in heard:
+            came = self._came(tx, now, duration_ns, truncation)
+            arrived = Superposed((dst, number), noise, self._symbols, came)
+            listeners = [dst] if tx is heard[0] else []
+            self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
+            ends.append((tx, arrived))
+        snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
+        self._env.after(duration_ns, self._end, ends, radios, snr_db)
+
+    @property
+    def _symbols(self) -> int:
+        """Symbols on each resource block in a coherence block."""
+        blocks = getattr(self._radio.fading, "resource_blocks", 1)
+        coherence_s = self._radio.fading.constant_s(self._radio.carrier_hz)
+        return max(1, round(float(coherence_s * self._radio.bandwidth_hz / blocks)))
+
+    def _came(
+        self, tx: Transmission, begins_ns: int, duration_ns: int, truncation: float
+    ) -> tuple[tuple[bool, ...], ...]:
+        """Whether a sender's channel is good enough, by coherence block and resource block."""
+        length_ns = to_ns(self._radio.fading.constant_s(self._radio.carrier_hz))
+        count = max(1, math.ceil(duration_ns / length_ns))
+        if self._radio.fading.hold == "exchange" or self._radio.fading.kind == "none":
+            count = 1
+        times = [begins_ns + k * length_ns for k in range(count)]
+        gains = [np.atleast_1d(self._channel.gain(tx.src, tx.dst, t)) for t in times]
+        return tuple(tuple((g >= truncation).tolist()) for g in gains)
+
+    def _end(
+        self,
+        ends: Sequence[tuple[Transmission, Superposed]],
+        radios: Sequence[int],
+        snr_db: float | None,
+    ) -> None:
+        for tx, arrived in ends:
+            share = arrived.share
+            outcome = PARTIAL if 0.0 < share < 1.0 else DELIVERED if share else OUTAGE
+            if self._ttl_ns is not None and self._env.now - tx.envelope.sent_ns > self._ttl_ns:
+                outcome = DEADLINE
+            self._finish(tx, outcome, 1, 0, snr_db, arrived)
+        self._released(radios)
+
+
+def _message(tx: Transmission) -> OverTheAir:
+    message = tx.envelope.message
+    assert isinstance(message, OverTheAir)
+    return message

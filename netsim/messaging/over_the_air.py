@@ -1,0 +1,62 @@
+"""Rows that several nodes send at the same time, so that their receiver gets the sum."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from netsim.learning.refs import Ref
+from netsim.messaging.message import Message
+
+
+@dataclass(frozen=True)
+class OverTheAir(Message):
+    """A row of numbers sent as analogue symbols, together with those of other nodes.
+
+    A radio holds it until `senders` of them wait for one receiver, or the first has waited
+    `wait_s`, and then sends all of them at once (`netsim.links.radio.superposition`). The receiver
+    hands what it got to `node.superposed`, and reads the rows in no other way.
+
+    Attributes
+    ----------
+    row : Ref
+        (D,) values.
+    truncation : float
+        g_th: what meets a smaller power gain of the fading than this is not sent, 0 or more.
+    senders : int
+        How many nodes are to send together.
+    wait_s : float
+        How long the first of them waits for the last [s].
+    """
+
+    row: Ref
+    truncation: float
+    senders: int
+    wait_s: float
+
+    over_the_air: ClassVar[bool] = True
+
+
+class Superposed(NamedTuple):
+    """How one sender's row came through in a frame; the mask of its `Received`.
+
+    Attributes
+    ----------
+    frame : (int, int)
+        Receiver, and number of the frame among its.
+    noise : float
+        Standard deviation of the receiver noise over the amplitude of a symbol.
+    symbols : int
+        Symbols on each resource block in a coherence block.
+    sent : tuple of tuple of bool
+        By coherence block and resource block: whether the channel was good enough.
+    """
+
+    frame: tuple[int, int]
+    noise: float
+    symbols: int
+    sent: tuple[tuple[bool, ...], ...]
+
+    @property
+    def share(self) -> float:
+        """Share of the blocks in which it was sent."""
+        flags = [ok for row in self.sent for ok in row]
+        return float(sum(flags) / len(flags))
