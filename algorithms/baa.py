@@ -5,7 +5,7 @@ Learning", IEEE Trans. Wireless Commun. 19(1) (arXiv:1812.11494): a server broad
 model, every device trains it, and all send what they have trained at the same time as analogue
 symbols, each with truncated channel inversion, so that the channel itself computes the sum.
 
-Symbols: w the global model (`w`), K the devices (`len(node.neighbours)` of the server), g_th the
+Symbols: w the global model (`w`), K the devices (`node.neighbours` of the server), g_th the
 truncation threshold (`params.truncation`), g_k the power gain of device k's fading, rho the
 received power over noise. Power, sum and noise are `netsim.links.radio.superposition`.
 
@@ -18,25 +18,28 @@ paper. rho is that of the weakest device that sends: leaving out those at the ed
 
 Departures: symbols are scaled by the largest root mean square of the updates, not by mean and
 variance over all devices. The global model comes back digitally, to each device by itself. Running
-statistics (BatchNorm) stay with their device.
+statistics (BatchNorm) stay with their device. Without a server every node is a receiver of its
+neighbours: w_i <- w_i + the mean of its own change and what it received. Over wires the changes
+come one by one, as bits, and their sum is exact.
 
 Personalizes: nothing: one model for all.
-Shares: the model.
-Sends: `D` symbols up, whatever the number of devices, and no bits; `b * theta` down a device.
-Needs: equal architectures, a server, a radio between it and the devices.
+Shares: the model's parameters.
+Sends: `b * P + 2 * b + 32` a neighbour; with a server `b * P + 2 * b + 32` up, `b * theta` down.
+    Over a radio what goes up is P symbols for all devices together, and no bits.
+Needs: equal architectures.
 Cost a round: `S` steps, a mean.
 Late or absent peers: those that send within `wait_s` of the first are in the sum; a later one is in
-a sum of its own, which joins the round's if it comes in time. A client without an answer goes on
-from the model that it had.
+    a sum of its own, which joins the round's if it comes in time. A client without an answer goes
+    on from the model that it had.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from netsim import api
-from netsim.api import Node, NonNegative, OverTheAir, Process
+from netsim.api import Node, NonNegative, OverTheAir, Process, Ref
 
 
 class Params(api.PlainTraining):
@@ -49,13 +52,14 @@ class Params(api.PlainTraining):
 
 @api.algorithm(schedules=("rounds",))
 def processes(node: Node, params: Params) -> list[Process]:
-    """The server's process, or the two of a device."""
+    """The server's processes, a device's, or those of a node among peers."""
+    late = api.drop_late(node, OverTheAir)
     if node.role == "server":
-        return [on_server(node, params)]
-    if len(node.servers) != 1:
-        raise api.ProtocolError("baa: every device needs one neighbour of role server")
+        return [on_server(node, params), late]
+    if len(node.servers) > 1:
+        raise api.ProtocolError("baa: there is more than one node of role server")
     device = Device(node, params)
-    return [device.on_round(), device.on_model()]
+    return [device.on_round(), device.on_model() if node.servers else late]
 
 
 class Device:
@@ -71,45 +75,94 @@ class Device:
         while True:
             yield node.wakeup()
             w = self.w
-            trained = yield node.train(w, **params.how())
-            node.publish(trained.theta, "trained")
-            self.trained = trained.theta
-            change = node.mix([trained.theta, w], [1.0, -1.0]).part("parameters")
-            row = OverTheAir(change, params.truncation, node.num_nodes - 1, params.wait_s)
-            yield node.exchange(row, to=node.servers, expect=())
+            self.trained = (yield node.train(w, **params.how())).theta
+            node.publish(self.trained, "trained")
+            change = node.mix([self.trained, w], [1.0, -1.0]).part("parameters")
+            if node.servers:
+                row = self.row(change, node.num_nodes - 1)
+                yield node.exchange(row, to=node.servers, expect=())
+            else:
+                got = yield node.exchange(self.row(change, len(node.neighbours)))
+                self.take(aggregated(node, params, w, got, change))
+
+    def row(self, change: Ref, senders: int) -> OverTheAir:
+        """What is sent, with as many others."""
+        return OverTheAir(change, self.params.truncation, senders, self.params.wait_s)
 
     def on_model(self) -> Process:
         """Process: the global model arrives."""
         while True:
             received = yield self.node.receive(api.Mean, timeout_s=None)
-            self.w = api.with_statistics_of(self.trained, received.msg.theta)
-            self.node.publish(self.w, "mixed")
+            self.take(received.msg.theta)
+
+    def take(self, w: Ref) -> None:
+        """Go on from a model."""
+        self.w = api.with_statistics_of(self.trained, w)
+        self.node.publish(self.w, "mixed")
 
 
 def on_server(node: Node, params: Params) -> Process:
     """Process: w <- w + the mean of what was received; send it to all."""
-    w, devices = node.initial(), node.neighbours
+    w = node.initial()
     while True:
         yield node.wakeup()
-        got = yield node.exchange({}, expect=devices, kind=OverTheAir)
-        if not got:
-            continue
-        total, count = node.superposed(got)
-        share = count if params.divide == "heard" else float(len(devices))
-        mine = w.part("parameters")
-        w = w.with_part("parameters", node.compute(add_mean, mine, total, share, like=mine))
-        for k in devices:
-            node.send(k, api.Mean(w))
+        got = yield node.exchange({}, expect=node.neighbours, kind=OverTheAir)
+        if got:
+            w = aggregated(node, params, w, got)
+            for k in node.neighbours:
+                node.send(k, api.Mean(w))
 
 
-def add_mean(w: Tensor, total: Tensor, share: Tensor | float) -> Tensor:
-    """The model w + total / share; where nobody was heard there is noise alone, and w stays.
+def aggregated(
+    node: Node, params: Params, w: Ref, got: dict[int, Any], own: Ref | None = None
+) -> Ref:
+    """The model after one aggregation.
 
     Parameters
     ----------
-    w, total : (D,) tensor
-    share : (D,) tensor or float
-        How many senders the sum is divided by.
+    node : Node
+        The receiver.
+    params : Params
+    w : Ref
+        The model before.
+    got : dict of int to Received
+        What came over the air.
+    own : Ref or None
+        The receiver's own change, if it trains.
+
+    Returns
+    -------
+    Ref
     """
-    share = torch.as_tensor(share, dtype=w.dtype, device=w.device).expand_as(w)
-    return torch.where(share > 0.0, w + total / share.clamp_min(1.0), w)
+    mine, own_part = w.part("parameters"), () if own is None else (own,)
+    total, heard = node.superposed(got) if got else (None, None)
+    every = None if params.divide == "heard" else float(len(node.neighbours) + len(own_part))
+    mean = node.compute(add_mean, mine, total, heard, own_part, every, like=mine)
+    return w.with_part("parameters", mean)
+
+
+def add_mean(
+    w: Tensor,
+    total: Tensor | None,
+    heard: Tensor | None,
+    own: tuple[Tensor, ...],
+    every: float | None,
+) -> Tensor:
+    """The parameters w + (total + own) / count; where nobody was heard there is noise alone.
+
+    Parameters
+    ----------
+    w : (D,) tensor
+    total, heard : (D,) tensor or None
+        What was received, and how many senders are in each entry.
+    own : tuple of (D,) tensor
+        The receiver's own change, or none.
+    every : float or None
+        What to divide by; None: by those heard, and the own one.
+    """
+    if total is None or heard is None:
+        total = heard = torch.zeros_like(w)
+    received = torch.where(heard > 0.0, total, torch.zeros_like(total))
+    count = (heard + len(own)).clamp_min(1.0) if every is None else every
+    found: Tensor = w + (received + sum(own)) / count
+    return found

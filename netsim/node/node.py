@@ -461,7 +461,8 @@ class Node:
             total = sum of 1{g_k >= g_th} row_k + nu z,    Var z = E[1/g; g >= g_th] / min S_k
 
         S_k being their mean SNRs. A frame takes D / bandwidth, and no bits; nu and the counts come
-        by a control channel that costs nothing. Of several frames the sum is returned.
+        by a control channel that costs nothing. Of several frames the sum is returned; of rows that
+        came over wires, as bits, it is exact.
 
         Parameters
         ----------
@@ -479,7 +480,7 @@ class Node:
         Raises
         ------
         ProtocolError
-            If there is nothing, or something that did not come over the air.
+            If there is nothing, or something else than `OverTheAir` messages.
 
         Examples
         --------

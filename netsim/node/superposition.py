@@ -14,6 +14,9 @@ from netsim.messaging.message import Received
 from netsim.messaging.over_the_air import OverTheAir, Superposed
 from netsim.rng import Streams
 
+_BY_WIRE = Superposed((0, 0), 0.0, 1, ((True,),))
+"""A row that came over a wire: whole, without noise."""
+
 
 def superposed(
     compute: Callable[..., Any], seed: int, received: Mapping[int, Received[Any]]
@@ -34,24 +37,19 @@ def superposed(
     """
     if not received:
         raise ProtocolError("superposed: nothing has been received")
-    frames: dict[tuple[int, int], list[Received[Any]]] = {}
+    frames: dict[tuple[int, int], list[tuple[Ref, Superposed]]] = {}
     for sender in sorted(received):
         one = received[sender]
         if not isinstance(one.msg, OverTheAir):
             raise ProtocolError(f"superposed: a {type(one.msg).__name__} is no OverTheAir message")
-        if not isinstance(one.arrived, Superposed):
-            raise ProtocolError(
-                "superposed: the message came by wire; rows add up in the air alone: the scenario "
-                "needs [radio], and links that lead to the receiver over it"
-            )
-        frames.setdefault(one.arrived.frame, []).append(one)
+        came = one.arrived if isinstance(one.arrived, Superposed) else _BY_WIRE
+        frames.setdefault(came.frame, []).append((one.msg.row, came))
     first = next(iter(received.values())).msg.row
-    rows = [[r.msg.row for r in group] for group in frames.values()]
+    rows = [[row for row, _ in group] for group in frames.values()]
     how = [
-        (frame, group[0].arrived.noise, group[0].arrived.symbols,
-         tuple(r.arrived.sent for r in group))
+        (frame, group[0][1].noise, group[0][1].symbols, tuple(came.sent for _, came in group))
         for frame, group in frames.items()
-    ]  # fmt: skip
+    ]
     total, count = compute(sum_of_frames, rows, how, seed, like=(first, first))
     return total, count
 
@@ -82,8 +80,8 @@ def sum_of_frames(rows: list[list[Tensor]], how: list[Any], seed: int) -> tuple[
             mask = table[(entries // (wide * symbols)).clamp_max(blocks - 1), entries % wide]
             total = total + mask * row
             count = count + mask
-        rng = Streams(seed).generator("receiver noise", *frame)
-        z = torch.from_numpy(rng.standard_normal(total.numel())).to(total)
         if noise > 0.0:
+            rng = Streams(seed).generator("receiver noise", *frame)
+            z = torch.from_numpy(rng.standard_normal(total.numel())).to(total)
             total = total + noise * scale * z
     return total, count

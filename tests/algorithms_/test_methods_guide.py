@@ -54,8 +54,12 @@ CHECKED = {
 
 def world_of(kind, plain=WORLD):
     """A world that the method runs in: `plain`, under a schedule of its own if it asks for that."""
+    return plain if takes_rounds(kind) else plain | {"exchange": STAR["exchange"]}
+
+
+def takes_rounds(kind):
     schedules = METHODS[kind].schedules
-    return plain if schedules is None else plain | {"exchange": STAR["exchange"]}
+    return schedules is None or "rounds" in schedules
 
 
 def algorithm_of(kind, **more):
@@ -64,7 +68,7 @@ def algorithm_of(kind, **more):
 
 
 def in_rounds(kinds=METHODS):
-    return [kind for kind in kinds if METHODS[kind].schedules is None]
+    return [kind for kind in kinds if takes_rounds(kind)]
 
 
 def symbols(run, i):

@@ -37,6 +37,14 @@ LOST = {"link": {"loss": 0.4, "latency_s": 0.01}}
 STAR = {"exchange": {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 4}}
 PERIODIC = {"exchange": {"schedule": "periodic", "period_s": 30.0, "slot_s": 1.0}}
 LATE = {"link": {"latency_s": 0.01}}
+HUB = {
+    "nodes": {
+        "count": 4,
+        "groups": [{"name": "c", "count": 3}, {"name": "s", "count": 1, "role": "server"}],
+    },
+    "topology": {"kind": "hub"},
+    "radio": {"bandwidth_hz": 1e5, "fading": {"kind": "rayleigh", "coherence_s": 1e-3}},
+}
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
 CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
 
@@ -75,6 +83,11 @@ OWN = {
         "alpha": ({"alpha": 0.9}, {}),
         "adaptive": ({"adaptive": False}, {}),
         "alpha_learning_rate": ({"alpha_learning_rate": 2.0}, {}),
+    },
+    "baa": {
+        "truncation": ({"truncation": 1.0}, HUB),
+        "wait_s": ({"wait_s": 0.0}, HUB),
+        "divide": ({"divide": "all"}, HUB),
     },
     "cfl": {
         "eps_1": ({"eps_1": 9.0}, {}, {"eps_1": 0.0, "eps_2": 0.0}),

@@ -16,11 +16,16 @@ from netsim.errors import ProtocolError
 from netsim.links.link import Transmission
 from netsim.links.radio.superposition import mean_inverse_gain
 from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Message
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.node.superposition import sum_of_frames, superposed
 
 MS, S = 1_000_000, 1_000_000_000
 VALUES = 2_000
+
+
+class Whole(Message):
+    """Another message."""
 
 
 @pytest.fixture
@@ -187,8 +192,8 @@ def test_noise_is_that_of_the_frame():
 def test_what_did_not_come_over_the_air_is_refused(air):
     with pytest.raises(ProtocolError, match="nothing"):
         superposed(None, 0, {})
-    received = SimpleNamespace(msg=OverTheAir(None, 0.1, 1, 1.0), arrived=None)
-    with pytest.raises(ProtocolError, match="by wire"):
+    received = SimpleNamespace(msg=Whole(), arrived=None)
+    with pytest.raises(ProtocolError, match="Whole is no OverTheAir"):
         superposed(None, 0, {1: received})
     e = air(mac={"kind": "shared"})
     e.aggregate([1])
