@@ -194,4 +194,5 @@ def _open_radio(
         meetings=world.meetings,
         distance_m=distances(world.positions_m, world.track),
         rhythms=world.rhythms,
+        base_stations=frozenset(i for i, role in enumerate(world.roles) if role == SERVER),
     )

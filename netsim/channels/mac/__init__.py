@@ -7,10 +7,39 @@ as well: `netsim.links.radio.background` has it as a function of time.
 """
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.registry import Component
+
+
+class Share(NamedTuple):
+    """What a message has of a band that others use, too.
+
+    Attributes
+    ----------
+    part : float
+        Of the band, in [0, 1].
+    subchannels : (K,) bool array or None
+        Which ones; None where it has none.
+    until_ns : int
+        When that may next change.
+    """
+
+    part: float
+    subchannels: NDArray[np.bool_] | None
+    until_ns: int
+
+
+class Shares(ABC):
+    """Shares of one message as a function of time."""
+
+    @abstractmethod
+    def at(self, time_ns: int) -> Share:
+        """What the message has at an instant."""
 
 
 class Medium(NamedTuple):
@@ -26,12 +55,15 @@ class Medium(NamedTuple):
         Probability that an attempt is lost in a collision, whatever the SNR.
     transmissions : float
         How often a packet is sent in what counts as one attempt, for the sender's airtime.
+    shares : Shares or None
+        Shares of the band, where they change with the channel; None: `slowdown` says all.
     """
 
     slowdown: float = 1.0
     wait_ns: float = 0.0
     collision: float = 0.0
     transmissions: float = 1.0
+    shares: Shares | None = None
 
 
 ALONE = Medium()
@@ -89,12 +121,16 @@ class Mac(Component):
         out of each other's range.
     contends : bool
         Whether `medium` depends on how many in range have something to send.
+    has_base_stations : bool
+        Whether nodes of role `server` are base stations: they send any number of messages at a
+        time.
     """
 
     exclusive: ClassVar[bool]
     senses: ClassVar[bool] = False
     interferes: ClassVar[bool] = False
     contends: ClassVar[bool] = False
+    has_base_stations: ClassVar[bool] = False
 
     @abstractmethod
     def medium(self, contenders: int, nodes: int) -> Medium:

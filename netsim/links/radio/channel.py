@@ -7,8 +7,10 @@ are functions of time, the same however often and in whatever order they are ask
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import ALONE, Medium
+from netsim.channels.mac import ALONE, Medium, Share
 from netsim.links.radio.background import FEW, Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
@@ -241,6 +243,9 @@ class RadioChannel:
             if background is not None:
                 rise = background.rise(time_ns)
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
+            share = None if medium.shares is None else medium.shares.at(time_ns)
+            if share is not None:
+                found = self._in_share(found, share)
             rate = rate_bps
             if rate is None:
                 known = found
@@ -248,17 +253,22 @@ class RadioChannel:
                     known = self.measured_snr(src, dst, time_ns)
                     seen_ns = max(0, time_ns - self._csi_delay_ns)
                     known /= rise if background is None else background.rise(seen_ns)
+                    if share is not None:
+                        known = self._in_share(known, share)
                 rate = self.rate_bps(known)
-            snr = self._of_blocks(found, rate)
-            per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
-            if snr * rise < self.sensitivity:
-                per = 1.0
+                if share is not None:
+                    rate *= share.part
+            whole = rate / share.part if share is not None and share.part else rate
+            snr = self._of_blocks(found, whole)
+            per = self.error(snr, packet_bits, whole) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium)
             until_ns = None
             if not self.constant:
                 until_ns = self._holds_until_ns(src, dst, time_ns, background)
+            if share is not None:
+                until_ns = min(share.until_ns, until_ns or share.until_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
             if until_ns is not None:
@@ -272,6 +282,13 @@ class RadioChannel:
             if length_ns is None:
                 return
             time_ns += length_ns
+
+    def _in_share(self, snr: Gain, share: Share) -> Gain:
+        """The SNR in the sub-channels of a share."""
+        if share.subchannels is None or isinstance(snr, float):
+            return snr
+        parts = np.array_split(snr, len(share.subchannels))
+        return np.concatenate([p for p, its in zip(parts, share.subchannels, strict=True) if its])
 
     def _holds_until_ns(
         self, src: int, dst: int, time_ns: int, background: Background | None = None
@@ -411,7 +428,10 @@ class RadioChannel:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
-        means, gains = self._mean_snr.snr(src, near, time_ns), self._fading.around(src, near, time_ns)
+        means, gains = (
+            self._mean_snr.snr(src, near, time_ns),
+            self._fading.around(src, near, time_ns),
+        )
         blocks = self._blocks
         snr = means * gains if blocks is None else blocks.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

@@ -27,6 +27,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 
 from netsim.channels.mac import ALONE
+from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import (
@@ -41,6 +42,7 @@ from netsim.links.link import (
 )
 from netsim.links.radio.admission import QueuedMessage, RadioQueue
 from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.cells import Cells
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.contention import Contention
 from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
@@ -81,6 +83,8 @@ class RadioLink(PhysicalLink):
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     rhythms : sequence of Rhythm or None
         When each node's radio is awake; empty: all of them always.
+    base_stations : set of int
+        Nodes that send any number of messages at a time, where `mac` has them.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class RadioLink(PhysicalLink):
         meetings: Meetings | None = None,
         distance_m: Callable[[int, int, int], float] | None = None,
         rhythms: Sequence[Rhythm | None] = (),
+        base_stations: AbstractSet[int] = frozenset(),
     ) -> None:
         nodes = self._nodes = len(budget.tx_power_w)
         ttl_ns = to_ns(radio.ttl_s) if radio.ttl_s else None
@@ -112,6 +117,12 @@ class RadioLink(PhysicalLink):
         if mac.senses and not radio.plays_frames:
             self._interference = Contention(radio, channel, nodes, distance_m)
         elif (mac.interferes or mac.contends) and not radio.plays_frames:
+        self._base_stations = base_stations if mac.has_base_stations else frozenset()
+        self._interference: Interference | Cells | None = None
+        if isinstance(mac, Ofdma):
+            block_s = radio.fading.constant_s(radio.carrier_hz)
+            self._interference = Cells(mac, channel, nodes, base_stations, block_s)
+        elif mac.interferes or mac.contends:
             self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
@@ -202,7 +213,7 @@ class RadioLink(PhysicalLink):
             rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns)
         else:
             receptions = [self._receivers.of_unicast(first, begins_ns)]
-        radios = [src]
+        radios = [] if src in self._base_stations else [src]
         if self._exclusive:
             radios += [r.tx.dst for r in receptions if r.unreachable is None]
         flight = Flight(
@@ -230,7 +241,7 @@ class RadioLink(PhysicalLink):
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
-    def _settle(self, interference: Interference) -> None:
+    def _settle(self, interference: Interference | Cells) -> None:
         """Let flights go on under the conditions that they meet from now on."""
         changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):

@@ -40,7 +40,7 @@ from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import OverTheAir, Superposed
 from netsim.units import NS_PER_S, linear_to_db, to_ns
 
-_MACS = ("orthogonal",)
+_MACS = ("orthogonal", "ofdma")
 """Medium access under which a frame is sent."""
 
 

@@ -119,6 +119,11 @@ class Radio(Table):
                 f'mac "{self.mac.kind}" adds the power of other senders over the whole band: it '
                 'does not go with fading.kind = "frequency_selective"; set "orthogonal" or "tdma"'
             )
+        if self.mac.kind == "ofdma" and self.mac.subchannels > self.fading.resource_blocks:
+            raise ValueError(
+                f"mac.subchannels = {self.mac.subchannels}: a sub-channel is one resource block or "
+                f"several, and fading.resource_blocks = {self.fading.resource_blocks}"
+            )
         if self.reachable is not None:
             raise ValueError(
                 'reachable: there is no formula for fading.kind = "frequency_selective"; set '

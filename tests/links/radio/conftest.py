@@ -164,6 +164,7 @@ def ether():
         rhythms=(),
         wakes_every_ns=None,
         meetings=None,
+        base_stations=(),
     ):
         keys = {
             "fading": {"kind": "none"},
@@ -187,7 +188,7 @@ def ether():
         spent, off = Spent(nodes), set()
         air = RadioLink(
             radio, budget, last_wakeup, env, recorder, streams, spent, off, meetings, distance_m,
-            rhythms,
+            rhythms, frozenset(base_stations),
         )  # fmt: skip
         return Ether(air, env, recorder, spent, off)
 

@@ -1,0 +1,236 @@
+"""Which share of the sub-channels each flight of a cell has, under `[radio.mac] kind = "ofdma"`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.channels.mac import Medium, Share, Shares
+from netsim.channels.mac.ofdma import Ofdma
+from netsim.errors import ProtocolError
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.flight import Flight
+from netsim.links.radio.interference import Changed
+from netsim.units import to_ns
+
+
+class Cells:
+    """Keeps the `medium` of each flight up to date, cell by cell and direction by direction.
+
+    Parameters
+    ----------
+    mac : Ofdma
+    channel : RadioChannel
+        Says what rates flights would have.
+    nodes : int
+        How many nodes there are.
+    base_stations : set of int
+    block_s : float
+        How long a coherence block lasts, for which sub-channels are given away [s].
+    """
+
+    def __init__(
+        self,
+        mac: Ofdma,
+        channel: RadioChannel,
+        nodes: int,
+        base_stations: AbstractSet[int],
+        block_s: float,
+    ) -> None:
+        self._mac, self._channel, self._nodes = mac, channel, nodes
+        self._base_stations, self._block_ns = base_stations, max(1, to_ns(block_s))
+        self._pools: dict[tuple[int, bool], list[Flight]] = {}
+        self._fair: dict[tuple[int, bool], ProportionalFair] = {}
+        self._due: dict[tuple[int, bool], None] = {}  # pools of which a flight has gone
+        self._touched: dict[Flight, None] = {}
+
+    def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        """Add a flight that begins; `others` are on the air."""
+        key = self._pool_of(flight)
+        self._pools.setdefault(key, []).append(flight)
+        self._share_out(key, now_ns)
+        flight.told_medium = flight.medium  # it begins under what it has now
+        self._touched.pop(flight, None)
+
+    def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
+        """Remove a flight that has ended; what it had goes to the others at the next `settle`."""
+        key = self._pool_of(flight)
+        self._pools[key].remove(flight)
+        self._touched.pop(flight, None)
+        self._due[key] = None
+
+    def settle(self, now_ns: int) -> Changed:
+        """Which flights have another share from now on."""
+        for key in list(self._due):
+            self._share_out(key, now_ns)
+        touched, self._touched = self._touched, {}
+        changed = [flight for flight in touched if flight.medium != flight.told_medium]
+        for flight in changed:
+            flight.told_medium = flight.medium
+        return Changed(changed, [])
+
+    def _pool_of(self, flight: Flight) -> tuple[int, bool]:
+        """Base station, and whether it is the receiver."""
+        if flight.src in self._base_stations:
+            return flight.src, False
+        dst = flight.addressees[0]
+        if len(flight.addressees) > 1 or dst not in self._base_stations:
+            raise ProtocolError(
+                f'[radio.mac] kind = "ofdma": node {flight.src} sends to node {dst}, and neither '
+                "is a base station; every message needs one, a node of role server, at one end"
+            )
+        return dst, True
+
+    def _share_out(self, key: tuple[int, bool], now_ns: int) -> None:
+        """Set the media of the flights of a pool."""
+        mac, flights = self._mac, self._pools[key]
+        self._due.pop(key, None)
+        if not flights:
+            del self._pools[key]
+            self._fair.pop(key, None)
+            return
+        n = len(flights)
+        fair: ProportionalFair | None = None
+        if mac.scheduler == "proportional_fair":
+            unicasts = [f for f in flights if not f.broadcast]
+            before = self._fair.get(key)
+            fair = self._fair[key] = ProportionalFair(
+                mac, self._channel, unicasts, self._block_ns, now_ns, len(unicasts) / n, before
+            )
+        for flight in flights:
+            if flight.broadcast:
+                medium = Medium(slowdown=float(n))
+            elif fair is not None:
+                medium = Medium(shares=FlightShares(fair, flight))
+            else:
+                medium = mac.medium(n, self._nodes)
+            if medium != flight.medium:
+                flight.medium = medium
+                for reception in flight.receptions:
+                    reception.medium = medium
+                self._touched[flight] = None
+
+
+class ProportionalFair:
+    """Allocations of one pool's sub-channels, coherence block by coherence block.
+
+    They are worked out as far as they are asked for, as if no flight came or went: then another
+    one takes over from the block under way.
+
+    Parameters
+    ----------
+    mac : Ofdma
+    channel : RadioChannel
+    flights : sequence of Flight
+    block_ns : int
+    now_ns : int
+    part : float
+        Of the band that is theirs.
+    before : ProportionalFair or None
+        What this takes over from: past allocations, and average rates.
+    """
+
+    def __init__(
+        self,
+        mac: Ofdma,
+        channel: RadioChannel,
+        flights: Sequence[Flight],
+        block_ns: int,
+        now_ns: int,
+        part: float,
+        before: ProportionalFair | None = None,
+    ) -> None:
+        self._mac, self._channel, self._block_ns = mac, channel, block_ns
+        self._flights, self._part = flights, part
+        self._weight = min(1.0, block_ns * 1e-9 / mac.average_s)
+        self._first = self._next = now_ns // block_ns
+        self._past: dict[int, dict[Flight, NDArray[np.bool_]]] = {}
+        known: dict[Flight, float] = {}
+        if before is not None:
+            known = before.averages(self._first)
+            self._past = {b: a for b, a in before._past.items() if self._first - 2 <= b}
+            self._past = {b: a for b, a in self._past.items() if b < self._first}
+        self._averages = {self._first: known}
+        rates = self._rates(self._first)
+        for flight, row in zip(flights, rates, strict=True):
+            known.setdefault(flight, float(row.sum()) / len(flights))
+
+    def averages(self, block: int) -> dict[Flight, float]:
+        """Average rate of each flight [bit/s] where a block begins."""
+        self._work_out(block)
+        return dict(self._averages[block])
+
+    def allocation(self, block: int, flight: Flight) -> NDArray[np.bool_] | None:
+        """Which sub-channels a flight has in a block: (K,); None: none."""
+        self._work_out(block)
+        return self._past.get(block, {}).get(flight)
+
+    def share(self, time_ns: int, flight: Flight) -> Share:
+        """What a flight has at an instant."""
+        block = time_ns // self._block_ns
+        mask, until_ns = self.allocation(block, flight), (block + 1) * self._block_ns
+        if mask is None or not mask.any():
+            return Share(0.0, None, until_ns)
+        return Share(self._part * float(mask.mean()), mask, until_ns)
+
+    def _work_out(self, block: int) -> None:
+        while self._next <= block:
+            at = self._next
+            averages, rates = self._averages[at], self._rates(at)
+            masks = self._allocated(averages, rates)
+            self._past[at] = dict(zip(self._flights, masks, strict=True))
+            self._averages[at + 1] = {
+                flight: (1.0 - self._weight) * averages[flight]
+                + self._weight * self._part * float(row[mask].sum())
+                for flight, row, mask in zip(self._flights, rates, masks, strict=True)
+            }
+            self._next += 1
+
+    def _rates(self, block: int) -> NDArray[np.float64]:
+        """Rate of each flight on each sub-channel [bit/s], if it had it: (flights, K)."""
+        count, begins_ns = self._mac.subchannels, block * self._block_ns
+        found = np.zeros((len(self._flights), count))
+        for row, flight in zip(found, self._flights, strict=True):
+            snr = self._channel.measured_snr(flight.src, flight.addressees[0], begins_ns)
+            if isinstance(snr, np.ndarray):
+                parts = np.array_split(snr, count)
+                row[:] = [self._channel.rate_bps(part) / count for part in parts]
+            else:
+                row[:] = self._channel.rate_bps(snr) / count
+        return found
+
+    def _allocated(
+        self, averages: dict[Flight, float], rates: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Give each sub-channel to the flight with the largest rate over average: (flights, K)."""
+        given = np.zeros(rates.shape, dtype=bool)
+        if not self._flights:
+            return given
+        mean = np.array([averages[flight] for flight in self._flights])
+        merit = np.where(rates > 0.0, rates / np.maximum(mean, 1e-300)[:, None], 0.0)
+        for k in range(rates.shape[1]):
+            best = int(np.argmax(merit[:, k]))
+            if merit[best, k] > 0.0:
+                given[best, k] = True
+                if given[best].sum() == self._mac.most:
+                    merit[best] = 0.0
+        return given
+
+
+class FlightShares(Shares):
+    """The shares of one flight.
+
+    Parameters
+    ----------
+    fair : ProportionalFair
+    flight : Flight
+    """
+
+    def __init__(self, fair: ProportionalFair, flight: Flight) -> None:
+        self._fair, self._flight = fair, flight
+
+    def at(self, time_ns: int) -> Share:
+        return self._fair.share(time_ns, self._flight)
