@@ -25,13 +25,24 @@ class Share(NamedTuple):
         Of the band, in [0, 1].
     subchannels : (K,) bool array or None
         Which ones; None where it has none.
-    until_ns : int
-        When that may next change.
+    until_ns : int or None
+        When that may next change; None: nothing says that it does.
     """
 
     part: float
-    subchannels: NDArray[np.bool_] | None
-    until_ns: int
+    subchannels: NDArray[np.bool_] | None = None
+    until_ns: int | None = None
+
+    def of(self, snr: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """Of SNRs of resource blocks those in its sub-channels; the SNR of a band as it is."""
+        if self.subchannels is None or isinstance(snr, float):
+            return snr
+        parts = np.array_split(snr, len(self.subchannels))
+        return np.concatenate([p for p, its in zip(parts, self.subchannels, strict=True) if its])
+
+
+WHOLE = Share(1.0)
+"""All of the band."""
 
 
 class Shares(ABC):

@@ -7,10 +7,8 @@ are functions of time, the same however often and in whatever order they are ask
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import ALONE, Medium, Share
+from netsim.channels.mac import ALONE, WHOLE, Medium
 from netsim.links.radio.background import FEW, Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
@@ -243,9 +241,8 @@ class RadioChannel:
             if background is not None:
                 rise = background.rise(time_ns)
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
-            share = None if medium.shares is None else medium.shares.at(time_ns)
-            if share is not None:
-                found = self._in_share(found, share)
+            share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
+            found = share.of(found)
             rate = rate_bps
             if rate is None:
                 known = found
@@ -253,21 +250,18 @@ class RadioChannel:
                     known = self.measured_snr(src, dst, time_ns)
                     seen_ns = max(0, time_ns - self._csi_delay_ns)
                     known /= rise if background is None else background.rise(seen_ns)
-                    if share is not None:
-                        known = self._in_share(known, share)
+                    known = share.of(known)
                 rate = self.rate_bps(known)
-                if share is not None:
-                    rate *= share.part
-            whole = rate / share.part if share is not None and share.part else rate
-            snr = self._of_blocks(found, whole)
-            per = self.error(snr, packet_bits, whole) if rate > 0 else 1.0
+            snr = self._of_blocks(found, rate)
+            rate = rate if share.part else 0.0
+            per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
-            attempt_ns = self.attempt_ns(packet_bits, rate, medium)
+            attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
             until_ns = None
             if not self.constant:
                 until_ns = self._holds_until_ns(src, dst, time_ns, background)
-            if share is not None:
+            if share.until_ns is not None:
                 until_ns = min(share.until_ns, until_ns or share.until_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
@@ -282,13 +276,6 @@ class RadioChannel:
             if length_ns is None:
                 return
             time_ns += length_ns
-
-    def _in_share(self, snr: Gain, share: Share) -> Gain:
-        """The SNR in the sub-channels of a share."""
-        if share.subchannels is None or isinstance(snr, float):
-            return snr
-        parts = np.array_split(snr, len(share.subchannels))
-        return np.concatenate([p for p, its in zip(parts, share.subchannels, strict=True) if its])
 
     def _holds_until_ns(
         self, src: int, dst: int, time_ns: int, background: Background | None = None
