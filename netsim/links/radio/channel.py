@@ -235,14 +235,14 @@ class RadioChannel:
         background = None
         if interferers:
             background = Background(self._mean_snr, self._fading, dst, interferers)
-        rise = noise_rise
+        rise, flat = noise_rise, self._blocks is None
         while True:
             fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
-            found = share.of(found)
+            found = found if share is WHOLE else share.of(found)
             rate = rate_bps
             if rate is None:
                 known = found
@@ -252,7 +252,7 @@ class RadioChannel:
                     known /= rise if background is None else background.rise(seen_ns)
                     known = share.of(known)
                 rate = self.rate_bps(known)
-            snr = self._of_blocks(found, rate)
+            snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
             per += medium.collision * (1.0 - per)
@@ -415,10 +415,8 @@ class RadioChannel:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
-        means, gains = (
-            self._mean_snr.snr(src, near, time_ns),
-            self._fading.around(src, near, time_ns),
-        )
+        means = self._mean_snr.snr(src, near, time_ns)
+        gains = self._fading.around(src, near, time_ns)
         blocks = self._blocks
         snr = means * gains if blocks is None else blocks.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]
