@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Changed
 from netsim.units import to_ns
+
+RATES = 1 << 14
+"""For so many pairs and blocks it is kept what rates they have."""
 
 
 class Cells:
@@ -42,6 +46,7 @@ class Cells:
     ) -> None:
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._base_stations, self._block_ns = base_stations, max(1, to_ns(block_s))
+        self._rates = lru_cache(maxsize=RATES)(self._rates_of_pair)
         self._pools: dict[tuple[int, bool], list[Flight]] = {}
         self._fair: dict[tuple[int, bool], ProportionalFair] = {}
         self._due: dict[tuple[int, bool], None] = {}  # pools of which a flight has gone
@@ -84,6 +89,16 @@ class Cells:
             )
         return dst, True
 
+    def _rates_of_pair(self, src: int, dst: int, block: int) -> NDArray[np.float64]:
+        """Rate of a pair on each sub-channel [bit/s], if it had it, in a coherence block: (K,)."""
+        count, channel = self._mac.subchannels, self._channel
+        snr = channel.measured_snr(src, dst, block * self._block_ns)
+        if isinstance(snr, float):
+            return np.full(count, channel.rate_bps(snr) / count)
+        if channel.resource_blocks is not None and len(snr) % count == 0:
+            return channel.resource_blocks.rates_bps(snr.reshape(count, -1)) / count
+        return np.array([channel.rate_bps(part) for part in np.array_split(snr, count)]) / count
+
     def _share_out(self, key: tuple[int, bool], now_ns: int) -> None:
         """Set the media of the flights of a pool."""
         mac, flights = self._mac, self._pools[key]
@@ -98,7 +113,7 @@ class Cells:
             unicasts = [f for f in flights if not f.broadcast]
             before = self._fair.get(key)
             fair = self._fair[key] = ProportionalFair(
-                mac, self._channel, unicasts, self._block_ns, now_ns, len(unicasts) / n, before
+                mac, self._rates, unicasts, self._block_ns, now_ns, len(unicasts) / n, before
             )
         for flight in flights:
             if flight.broadcast:
@@ -123,7 +138,8 @@ class ProportionalFair:
     Parameters
     ----------
     mac : Ofdma
-    channel : RadioChannel
+    of_pair : callable
+        (sender, receiver, block) -> its rate on each sub-channel [bit/s], if it had it: (K,).
     flights : sequence of Flight
     block_ns : int
     now_ns : int
@@ -136,14 +152,14 @@ class ProportionalFair:
     def __init__(
         self,
         mac: Ofdma,
-        channel: RadioChannel,
+        of_pair: Callable[[int, int, int], NDArray[np.float64]],
         flights: Sequence[Flight],
         block_ns: int,
         now_ns: int,
         part: float,
         before: ProportionalFair | None = None,
     ) -> None:
-        self._mac, self._channel, self._block_ns = mac, channel, block_ns
+        self._mac, self._of_pair, self._block_ns = mac, of_pair, block_ns
         self._flights, self._part = flights, part
         self._weight = min(1.0, block_ns * 1e-9 / mac.average_s)
         self._first = self._next = now_ns // block_ns
@@ -191,16 +207,8 @@ class ProportionalFair:
 
     def _rates(self, block: int) -> NDArray[np.float64]:
         """Rate of each flight on each sub-channel [bit/s], if it had it: (flights, K)."""
-        count, begins_ns = self._mac.subchannels, block * self._block_ns
-        found = np.zeros((len(self._flights), count))
-        for row, flight in zip(found, self._flights, strict=True):
-            snr = self._channel.measured_snr(flight.src, flight.addressees[0], begins_ns)
-            if isinstance(snr, np.ndarray):
-                parts = np.array_split(snr, count)
-                row[:] = [self._channel.rate_bps(part) / count for part in parts]
-            else:
-                row[:] = self._channel.rate_bps(snr) / count
-        return found
+        rows = [self._of_pair(f.src, f.addressees[0], block) for f in self._flights]
+        return np.array(rows).reshape(len(rows), self._mac.subchannels)
 
     def _allocated(
         self, averages: dict[Flight, float], rates: NDArray[np.float64]

@@ -54,9 +54,8 @@ class RadioChannel:
         self._mean_snr = budget.mean_snr
         self._by_rate = radio.packet_error.by_rate
         fading = self._fading = FadingGains(radio, last_wakeup, streams)
-        self._blocks = fading.blocks
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
-        self.moving = budget.mean_snr.moving
+        self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
@@ -99,12 +98,13 @@ class RadioChannel:
 
     def _of_blocks(self, snr: Gain, rate_bps: float | None = None) -> float:
         """The one SNR that resource blocks amount to at a rate; a single SNR as it is."""
-        return snr if self._blocks is None else float(self._blocks.snr(snr, rate_bps))  # type: ignore[return-value]
+        of = self.resource_blocks
+        return snr if of is None else float(of.snr(snr, rate_bps))  # type: ignore[return-value]
 
     def rate_bps(self, snr: Gain) -> float:
         """Rate [bit/s] that a sender chooses at an SNR (linear); 0 where nothing can be sent."""
-        if self._blocks is not None:
-            return self._blocks.rate_bps(snr)
+        if self.resource_blocks is not None:
+            return self.resource_blocks.rate_bps(snr)
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
@@ -235,7 +235,7 @@ class RadioChannel:
         background = None
         if interferers:
             background = Background(self._mean_snr, self._fading, dst, interferers)
-        rise, flat = noise_rise, self._blocks is None
+        rise, flat = noise_rise, self.resource_blocks is None
         while True:
             fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
@@ -417,6 +417,6 @@ class RadioChannel:
             return []
         means = self._mean_snr.snr(src, near, time_ns)
         gains = self._fading.around(src, near, time_ns)
-        blocks = self._blocks
+        blocks = self.resource_blocks
         snr = means * gains if blocks is None else blocks.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

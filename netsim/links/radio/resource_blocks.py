@@ -89,12 +89,26 @@ class ResourceBlocks:
 
     def rate_bps(self, snr: ArrayLike) -> float:
         """The fastest rate [bit/s] whose own effective SNR is enough for it; 0: there is none."""
+        return float(self.rates_bps(np.atleast_1d(np.asarray(snr, dtype=np.float64))[None])[0])
+
+    def rates_bps(self, snr: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`rate_bps` of several groups of blocks at once.
+
+        Parameters
+        ----------
+        snr : (n, K) float64
+            Linear.
+
+        Returns
+        -------
+        (n,) float64
+        """
         rate, bandwidth_hz = self._rate, self._bandwidth_hz
         if not isinstance(rate, TableRate):
-            return float(rate.bits_per_s(float(self.snr(snr)), bandwidth_hz))
-        for efficiency, _ in reversed(rate.table):
+            return np.array([rate.bits_per_s(float(one), bandwidth_hz) for one in self.snr(snr)])
+        found = np.zeros(len(snr))
+        for efficiency, least_db in rate.table:
             wanted_bps = efficiency * bandwidth_hz
-            got_bps = rate.bits_per_s(float(self.snr(snr, wanted_bps)), bandwidth_hz)
-            if got_bps >= wanted_bps * _ROUNDING:
-                return float(wanted_bps)
-        return 0.0
+            enough = self.snr(snr, wanted_bps) >= db_to_linear(least_db) * _ROUNDING
+            found[enough] = wanted_bps
+        return found
