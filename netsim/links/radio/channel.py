@@ -17,9 +17,6 @@ from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
 
-ALIKE = 1e-4
-"""Difference of error probabilities up to which two SNRs are alike to a packet."""
-
 
 class RadioChannel:
     """The channels between all nodes.
@@ -73,8 +70,7 @@ class RadioChannel:
         Returns
         -------
         float
-            Linear. Fading is the same in both directions. Of resource blocks: the effective one
-            at the most robust rate.
+            Linear, the same in both directions; of resource blocks the effective one.
         """
         return self._of_blocks(self._gain_snr(src, dst, time_ns))
 
@@ -170,26 +166,6 @@ class RadioChannel:
             return 1.0
         return Background(self._mean_snr, self._fading, dst, interferers).rise(time_ns)
 
-    def alike(self, one: float, other: float, packet_bits: int, rate_bps: float | None) -> bool:
-        """Whether attempts at two SNRs have the same rate and all but the same chance to fail.
-
-        Parameters
-        ----------
-        one, other : float
-            Linear.
-        packet_bits : int
-            Header included.
-        rate_bps : float or None
-            Fixed rate; None: chosen by the SNR.
-        """
-        rate = self.rate_bps(one) if rate_bps is None else rate_bps
-        if rate_bps is None and rate != self.rate_bps(other):
-            return False
-        if rate <= 0.0:
-            return True
-        errors = self.error(one, packet_bits, rate), self.error(other, packet_bits, rate)
-        return abs(errors[0] - errors[1]) <= ALIKE
-
     def blocks(
         self,
         src: int,
@@ -255,6 +231,8 @@ class RadioChannel:
             snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
             per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
+            if snr * rise < self.sensitivity:
+                per = 1.0
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)

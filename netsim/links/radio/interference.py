@@ -9,7 +9,7 @@ and move. Few flights are told:
   out changes the SINR by .004 dB at most, in the mean. Where nodes move all count, since they may
   come near.
 - Where no link changes in time, a flight is not told of interference that leaves its rate alone and
-  its packet error rate within `channel.ALIKE`. The mean SNR that is logged follows it all the same.
+  its packet error rate within `ALIKE`. The mean SNR that is logged follows it all the same.
 - Where links fade, it is not told until mean powers have changed by `SLIGHT` in all, relative to
   the interference and noise: .04 dB. Whenever it is sampled anew, all of them count.
 - What begins and ends in the same instant is looked at together (`settle`): a sender whose next
@@ -32,6 +32,9 @@ NEGLIGIBLE = 1e-3
 
 SLIGHT = 1e-2
 """Relative change of the mean interference and noise of which a fading link is not told."""
+
+ALIKE = 1e-4
+"""Difference of error probabilities up to which two SNRs are alike to a packet."""
 
 PAIRS = 1 << 16
 """For so many pairs of nodes it is kept whether they are in carrier-sense range."""
@@ -277,7 +280,7 @@ class Interference:
             return True
         signal = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
         told, now = signal / reception.told_rise, signal / rise
-        if not self._channel.alike(told, now, flight.packet_bits, flight.rate_bps):
+        if not _fares_alike(self._channel, told, now, flight):
             return False
         reception.alike = min(low, rise), max(high, rise)
         return True
@@ -301,3 +304,14 @@ class Changed(NamedTuple):
 def _alike(rise: float) -> tuple[float, float]:
     """What differs from `rise` by no more than rounding: the least and the largest."""
     return rise * (1.0 - _ROUNDING), rise * (1.0 + _ROUNDING)
+
+
+def _fares_alike(channel: RadioChannel, one: float, other: float, flight: Flight) -> bool:
+    """Whether a flight's attempts at two SNRs have one rate and all but one chance to fail."""
+    rate = channel.rate_bps(one) if flight.rate_bps is None else flight.rate_bps
+    if flight.rate_bps is None and rate != channel.rate_bps(other):
+        return False
+    if rate <= 0.0:
+        return True
+    errors = [channel.error(snr, flight.packet_bits, rate) for snr in (one, other)]
+    return abs(errors[0] - errors[1]) <= ALIKE

@@ -119,7 +119,9 @@ class RadioLink(PhysicalLink):
         elif (mac.interferes or mac.contends) and not radio.plays_frames:
         self._base_stations = base_stations if mac.has_base_stations else frozenset()
         self._interference: Interference | Cells | None = None
-        if isinstance(mac, Ofdma):
+        if mac.senses:
+            self._interference = Contention(radio, channel, nodes, distance_m)
+        elif isinstance(mac, Ofdma):
             block_s = radio.fading.constant_s(radio.carrier_hz)
             self._interference = Cells(mac, channel, nodes, base_stations, block_s)
         elif mac.interferes or mac.contends:
