@@ -393,8 +393,7 @@ class RadioChannel:
         near = self._mean_snr.near(src, others, time_ns)
         if not near:
             return []
-        means = self._mean_snr.snr(src, near, time_ns)
+        means, of = self._mean_snr.snr(src, near, time_ns), self.resource_blocks
         gains = self._fading.around(src, near, time_ns)
-        blocks = self.resource_blocks
-        snr = means * gains if blocks is None else blocks.snr(means[:, None] * gains)
+        snr = means * gains if of is None else of.snr(means[:, None] * gains)
         return [j for j, ok in zip(near, snr >= least, strict=True) if ok]

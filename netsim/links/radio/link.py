@@ -113,18 +113,14 @@ class RadioLink(PhysicalLink):
         self._queue = RadioQueue(nodes, radio.queue_limit)
         free = self._queue.free if mac.exclusive else None
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
-        self._interference: Interference | None = None
-        if mac.senses and not radio.plays_frames:
-            self._interference = Contention(radio, channel, nodes, distance_m)
-        elif (mac.interferes or mac.contends) and not radio.plays_frames:
         self._base_stations = base_stations if mac.has_base_stations else frozenset()
         self._interference: Interference | Cells | None = None
-        if mac.senses:
+        if mac.senses and not radio.plays_frames:
             self._interference = Contention(radio, channel, nodes, distance_m)
         elif isinstance(mac, Ofdma):
             block_s = radio.fading.constant_s(radio.carrier_hz)
             self._interference = Cells(mac, channel, nodes, base_stations, block_s)
-        elif mac.interferes or mac.contends:
+        elif (mac.interferes or mac.contends) and not radio.plays_frames:
             self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
@@ -140,7 +136,6 @@ class RadioLink(PhysicalLink):
             self._sampler = sampler(radio, channel, env, streams, self._end)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
-        self._overhears = mac.one_channel and meter.listens
         self._superposition = Superposition(self, radio, channel, meter, free, self._release)
         self._distance_m = distance_m if radio.propagation_delay else None
         self._ending = 0  # how many flights are being ended
