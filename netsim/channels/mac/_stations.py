@@ -113,7 +113,22 @@ class Stations:
             self.counts[pairs], self.beside[pairs], self.paces[pairs] = law[1:]
 
     def learn(self, losses: Floats, collided: Floats, close: float) -> float:
-        """Take over new probabilities of losing an attempt; by how much they differ at most."""
+        """Take over new probabilities of losing an attempt.
+
+        Parameters
+        ----------
+        losses : ndarray, shape (n,)
+            Of each sender, to collisions and hidden senders.
+        collided : ndarray, shape (n,)
+            The part of them that is collisions.
+        close : float
+            Changes up to this are taken over whole, larger ones in part.
+
+        Returns
+        -------
+        float
+            By how much a probability differs at most.
+        """
         fails = 1.0 - (1.0 - losses) * (1.0 - self.error)
         change = np.where(self.repeats, fails - self.fails, 0.0)
         most = float(np.abs(change).max())

@@ -122,7 +122,14 @@ class Contention(Interference):
         return Changed([one for one in at_once if one not in keeping], after + keeping)
 
     def hear_each_other(self, one: int, other: int, now_ns: int) -> bool:
-        """Whether two nodes sense each other's carrier."""
+        """Whether two nodes sense each other's carrier.
+
+        Parameters
+        ----------
+        one, other : int
+            The nodes.
+        now_ns : int
+        """
         channel = self._channel
         pair = (one, other) if one < other else (other, one)
         when_ns = now_ns if channel.moving else 0

@@ -64,19 +64,45 @@ class FadingGains:
             self._in_blocks = lru_cache(maxsize=1 << 14)(self.blocks.gains)
 
     def pair(self, i: int, j: int, time_ns: int) -> float:
-        """Power gain of a pair at an instant."""
+        """Power gain of a pair at an instant.
+
+        Parameters
+        ----------
+        i, j : int
+            The nodes, in either order.
+        time_ns : int
+        """
         if self._none:
             return 1.0
         low, high = (i, j) if i < j else (j, i)
         return self._gain(low, high, *self._key(low, high, time_ns))
 
     def of_blocks(self, i: int, j: int, time_ns: int) -> NDArray[np.float64]:
-        """Power gains of a pair's resource blocks at an instant: (K,)."""
+        """Power gains of a pair's resource blocks at an instant: (K,).
+
+        Parameters
+        ----------
+        i, j : int
+            The nodes, in either order.
+        time_ns : int
+        """
         low, high = (i, j) if i < j else (j, i)
         return self._in_blocks(low, high, *self._key(low, high, time_ns))
 
     def around(self, node: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        """Power gains between one node and others: (len(others),), or (len(others), K)."""
+        """Power gains between one node and others at an instant.
+
+        Parameters
+        ----------
+        node : int
+        others : sequence of int
+        time_ns : int
+
+        Returns
+        -------
+        ndarray, shape (len(others),) or (len(others), K)
+            K resource blocks where fading is frequency-selective.
+        """
         if self._none:
             return np.ones(len(others))
         low, high = np.minimum(node, others), np.maximum(node, others)

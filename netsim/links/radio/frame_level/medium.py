@@ -18,7 +18,16 @@ class Listener(Protocol):
         """Its own frame has ended."""
 
     def arrives(self, frame: Frame, snr: float, noticed: bool) -> None:
-        """A frame begins to arrive; its SNR is linear, without interference."""
+        """A frame begins to arrive.
+
+        Parameters
+        ----------
+        frame : Frame
+        snr : float
+            Linear, without interference.
+        noticed : bool
+            Whether it is strong enough for its preamble to be found.
+        """
 
     def detects(self, frame: Frame, in_range: bool) -> None:
         """The preamble of a frame has passed; `in_range`: of carrier sensing."""

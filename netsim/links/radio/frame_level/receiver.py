@@ -47,7 +47,16 @@ class Decoder:
         self.capture, self.combines = capture, combines
 
     def hazard(self, frame: Frame, snr: float, share: float) -> float:
-        """-log of the probability that a share of a frame is decoded; inf: it is lost."""
+        """-log of the probability that a share of a frame is decoded; inf: it is lost.
+
+        Parameters
+        ----------
+        frame : Frame
+        snr : float
+            Of this share, over noise and interference, linear.
+        share : float
+            Of the frame's length, in [0, 1].
+        """
         packet_bits = frame.flight.packet_bits
         per = self._error(snr, packet_bits, frame.rate_bps)
         if per >= 1.0:
@@ -55,7 +64,16 @@ class Decoder:
         return -log1p(-per) * share * frame.bits / packet_bits
 
     def combined_hazard(self, frame: Frame, earlier_snr: float, snr: float) -> float:
-        """As `hazard` of a whole frame, given that the earlier attempts were not enough."""
+        """As `hazard` of a whole frame, given that the earlier attempts were not enough.
+
+        Parameters
+        ----------
+        frame : Frame
+        earlier_snr : float
+            Sum of the SNRs of earlier attempts, linear.
+        snr : float
+            Of this one, linear.
+        """
         bits, rate_bps = frame.flight.packet_bits, frame.rate_bps
         before = self._error(earlier_snr, bits, rate_bps) if earlier_snr else 1.0
         after = self._error(earlier_snr + snr, bits, rate_bps)

@@ -208,7 +208,16 @@ class Station:
             self._look()
 
     def arrives(self, frame: Frame, snr: float, noticed: bool) -> None:
-        """A frame begins to arrive; its SNR is linear, without interference."""
+        """A frame begins to arrive.
+
+        Parameters
+        ----------
+        frame : Frame
+        snr : float
+            Linear, without interference.
+        noticed : bool
+            Whether it is strong enough for its preamble to be found.
+        """
         self._receiver.arrives(frame, snr, noticed, self._env.now)
 
     def detects(self, frame: Frame, in_range: bool) -> None:
