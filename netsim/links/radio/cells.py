@@ -53,7 +53,15 @@ class Cells:
         self._touched: dict[Flight, None] = {}
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        """Add a flight that begins; `others` are on the air."""
+        """Add a flight that begins.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that are on the air.
+        now_ns : int
+        """
         key = self._pool_of(flight)
         self._pools.setdefault(key, []).append(flight)
         self._share_out(key, now_ns)

@@ -288,11 +288,25 @@ class RadioChannel:
         return until_ns
 
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
-        """SNR of a link without fading, linear; 0 for a pair that is left out."""
+        """SNR of a link without fading, linear; 0 for a pair that is left out.
+
+        Parameters
+        ----------
+        src, dst : int
+            Sender and receiver.
+        time_ns : int
+        """
         return self._mean_snr.pair(src, dst, time_ns)
 
     def gain(self, src: int, dst: int, time_ns: int) -> Gain:
-        """Power gain of a link's fading, linear; (K,) where there are resource blocks."""
+        """Power gain of a link's fading, linear; (K,) where there are resource blocks.
+
+        Parameters
+        ----------
+        src, dst : int
+            Sender and receiver.
+        time_ns : int
+        """
         return self._fade(src, dst, time_ns)
 
     def _fade(self, src: int, dst: int, time_ns: int) -> Gain:

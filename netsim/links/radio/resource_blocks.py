@@ -40,7 +40,15 @@ class ResourceBlocks:
         self._gap = db_to_linear(rate.gap_db) if isinstance(rate, ShannonGap) else None
 
     def gains(self, low: int, high: int, *key: int) -> NDArray[np.float64]:
-        """Gains of a pair's blocks, keyed as other fading: (K,), linear."""
+        """Gains of a pair's blocks: (K,), linear.
+
+        Parameters
+        ----------
+        low, high : int
+            The nodes, the lower number first.
+        *key : int
+            What else keys the draw, as of other fading: the coherence block.
+        """
         row: NDArray[np.float64] = self.gains_of([low], [high], *([k] for k in key))[0]
         row.flags.writeable = False  # it is handed out again
         return row
