@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
-from netsim.links.radio.background import FEW, Background, Interferer
+from netsim.links.radio.background import Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
+from netsim.links.radio.loudness import Loudness
 from netsim.links.radio.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -38,6 +39,8 @@ class RadioChannel:
         Whether no link ever changes while a message lasts.
     sensitivity : float
         SNR, linear, below which a signal is not noticed.
+    loudness : Loudness
+        How loud interferers are.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class RadioChannel:
         self._mean_snr = budget.mean_snr
         self._by_rate = radio.packet_error.by_rate
         fading = self._fading = FadingGains(radio, last_wakeup, streams)
+        self.loudness = Loudness(budget.mean_snr, fading)
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
@@ -314,60 +318,6 @@ class RadioChannel:
         return self._gain(src, dst, time_ns)
 
     # -- many pairs of a node --------------------------------------------------------------------
-
-    def loudness_at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
-        """How loud senders are at a receiver: SNR over noise, without fading that changes in time.
-
-        Parameters
-        ----------
-        dst : int
-            The receiver.
-        senders : sequence of int
-        time_ns : int
-            At which gains that are held for an exchange are taken.
-
-        Returns
-        -------
-        list of float
-            Linear, one a sender.
-        """
-        if len(senders) <= FEW:
-            found = [self._mean_snr.pair(i, dst, time_ns) for i in senders]
-        else:
-            found = self._mean_snr.towards(dst, senders, time_ns).tolist()
-        return self._with_held_gains(dst, senders, time_ns, found)
-
-    def loudness_of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
-        """How loud a sender is at receivers; the counterpart of `loudness_at`.
-
-        Parameters
-        ----------
-        src : int
-            The sender.
-        receivers : sequence of int
-        time_ns : int
-            At which gains that are held for an exchange are taken.
-
-        Returns
-        -------
-        list of float
-            Linear, one a receiver.
-        """
-        if len(receivers) <= FEW:
-            found = [self._mean_snr.pair(src, j, time_ns) for j in receivers]
-        else:
-            found = self._mean_snr.snr(src, receivers, time_ns).tolist()
-        return self._with_held_gains(src, receivers, time_ns, found)
-
-    def _with_held_gains(
-        self, node: int, others: Sequence[int], time_ns: int, means: list[float]
-    ) -> list[float]:
-        if not self._fading.per_exchange:
-            return means
-        return [
-            mean * self._fading.pair(node, j, time_ns)
-            for j, mean in zip(others, means, strict=True)
-        ]
 
     def in_reach(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         """Whom a node reaches: those whose instantaneous SNR is at least the threshold.

@@ -169,14 +169,14 @@ class Interference:
         src, senders = flight.src, [other.src for other in apart]
         for reception in flight.receptions:
             dst = reception.tx.dst
-            loudness = self._channel.loudness_at(dst, senders, now_ns)
+            loudness = self._channel.loudness.at(dst, senders, now_ns)
             for other, inr in zip(apart, loudness, strict=True):
                 if inr >= self._least and other.src != dst:
                     reception.interferers[other] = inr
                     reception.rise += inr * other.medium_share
         hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
         receivers = [reception.tx.dst for _, reception in hearing]
-        loudness = self._channel.loudness_of(src, receivers, now_ns)
+        loudness = self._channel.loudness.of(src, receivers, now_ns)
         for (other, reception), inr in zip(hearing, loudness, strict=True):
             if inr >= self._least:
                 reception.interferers[flight] = inr

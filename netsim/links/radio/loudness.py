@@ -1,0 +1,74 @@
+"""How loud senders are at receivers: who may matter as an interferer, and how much."""
+
+from collections.abc import Sequence
+
+from netsim.links.radio.background import FEW
+from netsim.links.radio.fading_gains import FadingGains
+from netsim.links.radio.mean_snr import MeanSnr
+
+
+class Loudness:
+    """SNRs without the fading that changes in time.
+
+    Parameters
+    ----------
+    mean_snr : MeanSnr
+    fading : FadingGains
+    """
+
+    def __init__(self, mean_snr: MeanSnr, fading: FadingGains) -> None:
+        self._mean_snr, self._fading = mean_snr, fading
+
+    def at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
+        """How loud senders are at a receiver: SNR over noise, without fading that changes in time.
+
+        Parameters
+        ----------
+        dst : int
+            The receiver.
+        senders : sequence of int
+        time_ns : int
+            At which gains that are held for an exchange are taken.
+
+        Returns
+        -------
+        list of float
+            Linear, one a sender.
+        """
+        if len(senders) <= FEW:
+            found = [self._mean_snr.pair(i, dst, time_ns) for i in senders]
+        else:
+            found = self._mean_snr.towards(dst, senders, time_ns).tolist()
+        return self._with_held_gains(dst, senders, time_ns, found)
+
+    def of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
+        """How loud a sender is at receivers; the counterpart of `at`.
+
+        Parameters
+        ----------
+        src : int
+            The sender.
+        receivers : sequence of int
+        time_ns : int
+            At which gains that are held for an exchange are taken.
+
+        Returns
+        -------
+        list of float
+            Linear, one a receiver.
+        """
+        if len(receivers) <= FEW:
+            found = [self._mean_snr.pair(src, j, time_ns) for j in receivers]
+        else:
+            found = self._mean_snr.snr(src, receivers, time_ns).tolist()
+        return self._with_held_gains(src, receivers, time_ns, found)
+
+    def _with_held_gains(
+        self, node: int, others: Sequence[int], time_ns: int, means: list[float]
+    ) -> list[float]:
+        if not self._fading.per_exchange:
+            return means
+        return [
+            mean * self._fading.pair(node, j, time_ns)
+            for j, mean in zip(others, means, strict=True)
+        ]
