@@ -30,7 +30,7 @@ PAIRS = 3_000
 class Free:
     """A meter that counts nothing."""
 
-    by_bits = False
+    by_bits = listens = False
 
     def on_air(self, *_):
         pass
