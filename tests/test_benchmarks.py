@@ -49,8 +49,11 @@ def test_local_sgd_goes_one_by_one_where_that_is_asked_for(run):
     assert found["cells"][0]["backend"] == "sequential"
 
 
+NEEDS_KERNEL = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["native", "stacked"])
+@pytest.mark.parametrize("backend", [pytest.param("native", marks=NEEDS_KERNEL), "stacked"])
 def test_the_backends_call_alone_is_measured_where_it_is_the_way(run, backend):
     found = run("local_sgd", "--model", "a", "--nodes", 8, "--batch", 4, "--seconds", 0, "--kernel",
                 "--backend", backend, "--threads", "auto")  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.partitions._shares import hand_out
+from netsim.data.sets import Outline
 from netsim.errors import ScenarioError
 from netsim.registry import Positive
 from netsim.rng import Streams
@@ -38,6 +39,11 @@ class DpflToy(Partition):
 
     kind: Literal["dpfl_toy"] = "dpfl_toy"
     factor: Positive = 1.0
+
+    def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
+        """Training and test rows of the mean node; see the base class."""
+        train = self.factor * _PAPER.sum() / len(_PAPER)
+        return train, train * outline.test_rows / outline.train_rows
 
     def split(
         self,
