@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -75,15 +76,18 @@ class Component(Table):
     """A table that is chosen by its tag; a subclass states `kind: Literal["its_file_name"]`."""
 
 
+def modules(package: str) -> dict[str, ModuleType]:
+    """The public modules of a package by name, in alphabetical order."""
+    root = importlib.import_module(package)
+    names = sorted(info.name for info in pkgutil.iter_modules(root.__path__))
+    return {name: importlib.import_module(f"{package}.{name}") for name in names if name[0] != "_"}
+
+
 @cache
 def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
     """The components of a package by name, in alphabetical order."""
     found: dict[str, type[Component]] = {}
-    root = importlib.import_module(package)
-    for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda m: m.name):
-        if info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"{package}.{info.name}")
+    for name, module in modules(package).items():
         for value in vars(module).values():
             if (
                 inspect.isclass(value)
@@ -91,7 +95,7 @@ def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
                 and value.__module__ == module.__name__
                 and tag in value.model_fields
             ):
-                found[info.name] = value
+                found[name] = value
     return found
 
 

@@ -142,7 +142,7 @@ STATE: dict[str, float] = {}
 class Ar1(RadioChannel):
     """A gain that moves on by J0 at every question: the channel depends on who looks."""
 
-    def _fade(self, src, dst, time_ns):
+    def gain(self, src, dst, time_ns):
         low, high = min(src, dst), max(src, dst)
         states = self.__dict__.setdefault("states", {})
         count, h = states.get((low, high), (0, None))
@@ -156,20 +156,20 @@ class Ar1(RadioChannel):
 class OneFade(RadioChannel):
     """One draw a message."""
 
-    def _fade(self, src, dst, time_ns):
-        return super()._fade(src, dst, 0)
+    def gain(self, src, dst, time_ns):
+        return super().gain(src, dst, 0)
 
 
 class OneWay(RadioChannel):
-    def _fade(self, src, dst, time_ns):
+    def gain(self, src, dst, time_ns):
         return self._fading._gain(src, dst, *self._fading._key(src, dst, time_ns))
 
 
 class Shared(RadioChannel):
     """One fading process for all links."""
 
-    def _fade(self, src, dst, time_ns):
-        return super()._fade(0, 1, time_ns)
+    def gain(self, src, dst, time_ns):
+        return super().gain(0, 1, time_ns)
 
 
 class Clairvoyant(RadioChannel):

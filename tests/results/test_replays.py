@@ -9,6 +9,7 @@ from netsim import engine, world
 from netsim.console.exporting import export
 from netsim.errors import ScenarioError
 from netsim.recording.parquet_parts import read
+from netsim.registry import modules
 from netsim.results import replays
 from netsim.scenario import from_dict
 
@@ -177,4 +178,4 @@ def test_what_ns3_can_not_play_is_refused(exported, tmp_path, tables, problem):
 
 
 def test_simulators_are_files():
-    assert list(replays.simulators()) == ["ns3"]
+    assert list(modules(replays.__name__)) == ["ns3"]

@@ -37,12 +37,17 @@ from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf import solve
 from netsim.channels.mac._situation import Access, Hidden, Sender, Situation
 from netsim.registry import Count, Index, NonNegative, Positive
-from netsim.units import NS_PER_S
+from netsim.units import NS_PER_S, db_to_linear
 
 __all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 """(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
+
+
+PREAMBLE_SNR = db_to_linear(4.0)
+"""SINR, linear, from which on a receiver finds a preamble and locks to its packet: what ns-3's
+`ThresholdPreambleDetectionModel` takes."""
 
 
 class Csma(Mac):

@@ -94,7 +94,7 @@ class RadioChannel:
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
     def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
-        return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)
+        return self._mean_snr.pair(src, dst, time_ns) * self.gain(src, dst, time_ns)
 
     def _of_blocks(self, snr: Gain, rate_bps: float | None = None) -> float:
         """The one SNR that resource blocks amount to at a rate; a single SNR as it is."""
@@ -217,7 +217,7 @@ class RadioChannel:
             background = Background(self._mean_snr, self._fading, dst, interferers)
         rise, flat = noise_rise, self.resource_blocks is None
         while True:
-            fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
+            fade = self.gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
@@ -303,7 +303,7 @@ class RadioChannel:
         return self._mean_snr.pair(src, dst, time_ns)
 
     def gain(self, src: int, dst: int, time_ns: int) -> Gain:
-        """Power gain of a link's fading, linear; (K,) where there are resource blocks.
+        """Power gain of a link's fading, the same both ways, linear; (K,) with resource blocks.
 
         Parameters
         ----------
@@ -311,10 +311,6 @@ class RadioChannel:
             Sender and receiver.
         time_ns : int
         """
-        return self._fade(src, dst, time_ns)
-
-    def _fade(self, src: int, dst: int, time_ns: int) -> Gain:
-        """Power gain of a pair, the same both ways."""
         return self._gain(src, dst, time_ns)
 
     # -- many pairs of a node --------------------------------------------------------------------

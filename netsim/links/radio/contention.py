@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
-from netsim.channels.mac.csma import Access, Csma, Hidden, Sender, Situation
+from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender, Situation
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Changed, Interference
 from netsim.links.radio.table import Radio
-from netsim.units import NS_PER_S, db_to_linear
+from netsim.units import NS_PER_S
 
 HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
@@ -27,8 +27,6 @@ STEPS = 16
 """Such probabilities are rounded to one in so many: situations that are alike have one solution."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
-PREAMBLE_SNR = db_to_linear(4.0)
-"""SINR from which on a receiver finds a preamble, and locks to its packet."""
 
 
 class Contention(Interference):

@@ -4,8 +4,6 @@ A module states `SUFFIX`, the end of its files' names, and `write(layout, path)`
 that a scenario can name, too, so that what is written here can be played again.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.table import Radio
-from netsim.registry import did_you_mean
+from netsim.registry import did_you_mean, modules
 from netsim.rng import Streams
 from netsim.topology.mobility import StraightTrack, Track
 
@@ -105,8 +103,7 @@ class Layout:
 
 def formats() -> dict[str, ModuleType]:
     """Every format by name, in alphabetical order."""
-    found = sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name[0] != "_")
-    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}") for name in found}
+    return {name.replace("_", "-"): module for name, module in modules(__name__).items()}
 
 
 def write(layout: Layout, wanted: str, path: Path | None) -> Path:

@@ -4,18 +4,15 @@ A module states `write(run, folder)`, which fills a new folder. Beside the messa
 netsim made of them, so that the two can be compared without the run folder.
 """
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording.parquet_parts import read
-from netsim.registry import did_you_mean
+from netsim.registry import did_you_mean, modules
 from netsim.results.exports import Layout
 from netsim.scenario.tables import Scenario
 
@@ -94,12 +91,6 @@ class Run:
         )
 
 
-def simulators() -> dict[str, ModuleType]:
-    """Every simulator by name, in alphabetical order."""
-    found = sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name[0] != "_")
-    return {name: importlib.import_module(f"{__name__}.{name}") for name in found}
-
-
 def write(run: Run, wanted: str, folder: Path | None) -> Path:
     """Write what a simulator needs.
 
@@ -121,7 +112,7 @@ def write(run: Run, wanted: str, folder: Path | None) -> Path:
     ScenarioError
         If there is no such simulator, it can't play the run, or the folder is there already.
     """
-    known = simulators()
+    known = modules(__name__)
     module = known.get(wanted)
     if module is None:
         raise ScenarioError(

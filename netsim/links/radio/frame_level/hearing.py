@@ -7,7 +7,7 @@ from collections.abc import Callable
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.table import Radio
-from netsim.units import db_to_linear, to_ns
+from netsim.units import to_ns
 
 FAINT = 1e-3
 """SNR, linear, below which a signal counts neither as a signal nor as interference."""
@@ -45,9 +45,7 @@ class Hearing:
         self._channel, self._mean_snr = channel, budget.mean_snr
         self._nodes = range(len(budget.tx_power_w))
         self._range_m, self._distance_m = radio.mac.range_m, distance_m
-        self.least_snr = 0.0
-        if radio.sensitivity_dbm is not None:
-            self.least_snr = db_to_linear(radio.sensitivity_dbm - radio.noise_dbm)
+        self.least_snr = channel.sensitivity
         fading = radio.fading
         self._per_exchange = fading.hold == "exchange"
         self._coherence_ns = FOR_EVER

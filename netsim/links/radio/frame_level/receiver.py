@@ -17,13 +17,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import expm1, inf, log1p
 
+from netsim.channels.mac.csma import PREAMBLE_SNR
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.frame_level.frame import DATA, DECODED, SPOILT, Frame
 from netsim.rng import Streams
-from netsim.units import db_to_linear
-
-MARGIN = db_to_linear(4.0)
-"""How much stronger than noise and all others together a frame has to be to be found."""
 
 
 class Decoder:
@@ -113,7 +110,8 @@ class Receiver:
     ) -> None:
         self._node, self._decoder = node, decoder
         self._least_snr, self._earlier_snr = least_snr, earlier_snr
-        self._noise = min(1.0, least_snr / MARGIN)  # alone, what reaches the sensitivity is found
+        # Alone, what reaches the sensitivity is found.
+        self._noise = min(1.0, least_snr / PREAMBLE_SNR)
         self._signals: dict[Frame, tuple[float, bool]] = {}  # SNR, whether it is noticed
         self._sensed: dict[Frame, float] = {}  # SNR of those in range whose preamble has passed
         self.locked: Frame | None = None
@@ -161,7 +159,7 @@ class Receiver:
             self._sensed[frame] = snr
         if not noticed or not listening or self.locked is not None:
             return
-        if snr < MARGIN * (self._noise + self._interference(frame)):
+        if snr < PREAMBLE_SNR * (self._noise + self._interference(frame)):
             return
         self.locked, self._snr = frame, snr
         self._hazard, self._worst = 0.0, inf
