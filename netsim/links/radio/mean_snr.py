@@ -209,6 +209,11 @@ class PlacedMeanSnr(MeanSnr):
         self._tree = lru_cache(maxsize=2)(self._tree_at)
         self._around = lru_cache(maxsize=1 << 14)(self._nodes_around)
         self._asked: dict[int, tuple[Sequence[int], frozenset[int]]] = {}
+        shadowing = radio.shadowing
+        self._field_draws = np.empty((0, 0))
+        if shadowing.shared:
+            counters = np.arange(shadowing.draws_in_motion)
+            self._field_draws = streams.uniforms("shadowing field", counters=counters)[None]
         if self._cut:
             nodes, tree = len(positions_m), self._tree(0)
             within = (int(tree.count_neighbors(tree, range_m)) - nodes) // 2
@@ -301,7 +306,9 @@ class PlacedMeanSnr(MeanSnr):
             np.where(in_sight, with_sight, without)
             for with_sight, without in shadowing_sizes(self._radio)
         )
-        if self._track is None:
+        if model.shared:
+            deviations = model.in_motion(self._field_draws, ends_m, decorrelation_m)
+        elif self._track is None:
             deviations = model.still(self._streams.uniform_array("shadowing", low, high))
         else:
             counters = np.arange(model.draws_in_motion)

@@ -168,5 +168,7 @@ class Radio(Table):
         remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
         if self.propagation_delay:
             raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
+        if self.shadowing.shared:
+            raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
             raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")
