@@ -16,7 +16,7 @@ from netsim.links.radio.loudness import Loudness
 from netsim.links.radio.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
-from netsim.units import NS_PER_S, to_ns
+from netsim.units import NS_PER_S, db_to_linear, linear_to_db, to_ns, w_to_dbm
 
 
 class RadioChannel:
@@ -60,6 +60,7 @@ class RadioChannel:
         self.constant = not (self._fading.in_time or self.moving)
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
+        self._controlled = radio.power.controlled
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -92,6 +93,34 @@ class RadioChannel:
             Linear; of each resource block where fading has them.
         """
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
+
+    def power(self, src: int, receivers: Sequence[int], time_ns: int) -> float:
+        """Power with which a node sends to others, over its full one; the largest that one needs.
+
+        Parameters
+        ----------
+        src : int
+        receivers : sequence of int
+        time_ns : int
+            When the message begins.
+
+        Returns
+        -------
+        float
+            In (0, 1].
+        """
+        if not self._controlled:
+            return 1.0
+        most_dbm, noise_dbm = w_to_dbm(self._budget.tx_power_w[src]), self._radio.noise_dbm
+        least = 0.0
+        for dst in receivers:
+            mean = self._mean_snr.pair(src, dst, time_ns)
+            if mean == 0.0:
+                return 1.0
+            loss_db = most_dbm - noise_dbm - linear_to_db(mean)
+            needed_dbm = self._radio.power.dbm(loss_db, most_dbm, noise_dbm)
+            least = max(least, db_to_linear(needed_dbm - most_dbm))
+        return min(1.0, least)
 
     def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
         return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)
@@ -181,6 +210,7 @@ class RadioChannel:
         began_ns: int | None = None,
         interferers: Sequence[Interferer] = (),
         noise_rise: float = 1.0,
+        power: float = 1.0,
     ) -> Iterator[ChannelBlock]:
         """The channel that a message meets, block by block.
 
@@ -205,6 +235,8 @@ class RadioChannel:
             Senders whose power is noise at `dst`.
         noise_rise : float
             Interference and noise over noise, linear, if that is known: without `interferers`.
+        power : float
+            Transmit power over the sender's full one.
 
         Returns
         -------
@@ -220,14 +252,14 @@ class RadioChannel:
             fade = self._fade(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
-            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
+            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
             rate = rate_bps
             if rate is None:
                 known = found
                 if self._csi_delay_ns:
-                    known = self.measured_snr(src, dst, time_ns)
+                    known = self.measured_snr(src, dst, time_ns) * power
                     seen_ns = max(0, time_ns - self._csi_delay_ns)
                     known /= rise if background is None else background.rise(seen_ns)
                     known = share.of(known)
@@ -336,7 +368,9 @@ class RadioChannel:
         """
         return self._over(max(self._budget.threshold, self.sensitivity), src, others, time_ns)
 
-    def noticing(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
+    def noticing(
+        self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
+    ) -> list[int]:
         """Who notices what a node sends: its SNR there is at least the sensitivity.
 
         Parameters
@@ -345,13 +379,16 @@ class RadioChannel:
         others : sequence of int
             Whom to consider.
         time_ns : int
+        power : float
+            Transmit power over the sender's full one.
 
         Returns
         -------
         list of int
             Without a sensitivity, those in reach.
         """
-        return self._over(self.sensitivity or self._budget.threshold, src, others, time_ns)
+        least = (self.sensitivity or self._budget.threshold) / power
+        return self._over(least, src, others, time_ns)
 
     def _over(self, least: float, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         near = self._mean_snr.near(src, others, time_ns)

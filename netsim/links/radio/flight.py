@@ -300,6 +300,8 @@ class Flight:
         Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
         Share of the time on the air.
+    power : float
+        Its sender's transmit power over that node's full one.
     told_medium : Medium
         `medium` when it was told last.
     order : int
@@ -316,7 +318,7 @@ class Flight:
 
     contenders: dict[Flight, None]
     hidden: dict[Flight, None]
-    medium_share = 1.0
+    medium_share = power = 1.0
     order = 0
     medium = ALONE
     told_medium = ALONE
@@ -377,6 +379,7 @@ def blocks_met(
         began_ns=flight.begins_ns,
         interferers=() if channel.constant else interferers_at(flight, reception),
         noise_rise=reception.rise if channel.constant else 1.0,
+        power=flight.power,
     )
 
 
@@ -386,7 +389,7 @@ def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]
         return ()
     begins_ns = flight.begins_ns
     return [
-        Interferer(other.src, other.medium_share, max(begins_ns, other.begins_ns))
+        Interferer(other.src, other.medium_share * other.power, max(begins_ns, other.begins_ns))
         for other in reception.interferers
     ]
 

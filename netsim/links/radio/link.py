@@ -109,6 +109,7 @@ class RadioLink(PhysicalLink):
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
         self._exclusive, self._packets = mac.exclusive, radio.packets
+        self._controlled = radio.power.controlled
         self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
         self._queue = RadioQueue(nodes, radio.queue_limit)
         free = self._queue.free if mac.exclusive else None
@@ -206,8 +207,9 @@ class RadioLink(PhysicalLink):
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
+        power = self._channel.power(src, [tx.dst for tx in group], now) if self._controlled else 1.0
         if message.broadcast:
-            rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns)
+            rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns, power)
         else:
             receptions = [self._receivers.of_unicast(first, begins_ns)]
         radios = [] if src in self._base_stations else [src]
@@ -216,6 +218,7 @@ class RadioLink(PhysicalLink):
         flight = Flight(
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
+        flight.power = power
         for radio in radios:
             self._queue.free[radio] = False
         if self._interference is not None:
@@ -259,7 +262,9 @@ class RadioLink(PhysicalLink):
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         if self._overhears:
-            noticing = self._channel.noticing(flight.src, range(self._nodes), flight.begins_ns)
+            noticing = self._channel.noticing(
+                flight.src, range(self._nodes), flight.begins_ns, flight.power
+            )
             self._accounting.overheard(flight, noticing)
         interference = self._interference
         if interference is not None:

@@ -28,7 +28,8 @@ class Radio(Table):
     number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
     was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
     distribution; with `mac.kind = "csma"` every frame and backoff (`frame_level`). `bursts` lose
-    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost.
+    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost. `power` may let a
+    node send with less than `tx_power_dbm`; who is reachable is judged by the full power.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -53,6 +54,7 @@ class Radio(Table):
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
     shadowing: choice("netsim.channels.shadowing") = {"kind": "none"}  # type: ignore[valid-type]
+    power: choice("netsim.channels.power") = {"kind": "fixed"}  # type: ignore[valid-type]
     fading: choice("netsim.channels.fading") = {"kind": "rayleigh"}  # type: ignore[valid-type]
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
@@ -128,6 +130,15 @@ class Radio(Table):
             raise ValueError(
                 'reachable: there is no formula for fading.kind = "frequency_selective"; set '
                 "threshold_db or tx_power_dbm"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _carriers_are_sensed_at_full_power(self) -> Self:
+        if self.power.controlled and self.mac.senses:
+            raise ValueError(
+                f'power "{self.power.kind}": who hears whom under mac "{self.mac.kind}" is worked '
+                'out at full power; set power.kind = "fixed" or another mac'
             )
         return self
 
