@@ -211,6 +211,7 @@ class RadioChannel:
         interferers: Sequence[Interferer] = (),
         noise_rise: float = 1.0,
         power: float = 1.0,
+        rates: Callable[[int], tuple[float, int]] | None = None,
     ) -> Iterator[ChannelBlock]:
         """The channel that a message meets, block by block.
 
@@ -237,6 +238,8 @@ class RadioChannel:
             Interference and noise over noise, linear, if that is known: without `interferers`.
         power : float
             Transmit power over the sender's full one.
+        rates : callable or None
+            Time [ns] -> rate [bit/s], and until when [ns]: takes the place of `rate_bps`.
 
         Returns
         -------
@@ -255,7 +258,9 @@ class RadioChannel:
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
-            rate = rate_bps
+            rate, rate_until_ns = rate_bps, None
+            if rates is not None:
+                rate, rate_until_ns = rates(time_ns)
             if rate is None:
                 known = found
                 if self._csi_delay_ns:
@@ -277,6 +282,8 @@ class RadioChannel:
                 until_ns = self._holds_until_ns(src, dst, time_ns, background)
             if share.until_ns is not None:
                 until_ns = min(share.until_ns, until_ns or share.until_ns)
+            if rate_until_ns is not None:
+                until_ns = min(rate_until_ns, until_ns or rate_until_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
             if until_ns is not None:
@@ -284,9 +291,12 @@ class RadioChannel:
                 if rate > 0:  # an attempt belongs to the block in which it begins
                     attempts = math.ceil(length_ns / attempt_ns)
                     length_ns = math.ceil(attempts * attempt_ns)
-            yield ChannelBlock(
+            block = ChannelBlock(
                 attempts, per, snr, attempt_ns, length_ns, medium.collision, noise_rise=rise
             )
+            if rates is not None:
+                block.rate_bps = rate
+            yield block
             if length_ns is None:
                 return
             time_ns += length_ns

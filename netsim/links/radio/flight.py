@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +28,7 @@ from netsim.links.link import (
 )
 from netsim.links.radio.background import Interferer
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.rate_adaptation import LinkRates
 from netsim.units import linear_to_db
 
 
@@ -102,11 +103,19 @@ class Reception:
         SNR of earlier legs, linear, summed over attempts.
     hopeless : bool
         Whether no attempt of earlier legs could have got through.
+    leg_rates, rates : LinkRates or None
+        What the sender knew of the link where the leg began (None: what it knows now), and at the
+        end of what has been sampled; only where rates follow acknowledgements.
+    rates_before : list of LinkRates
+        What it knew before each block of the leg.
     """
 
     # Defaults of what few flights ever set are kept with the class: one is made for every message.
     hidden: dict[Flight, tuple[float, float, bool]]
     first_loss: tuple[float, int] | None = None
+    leg_rates: LinkRates | None = None
+    rates: LinkRates | None = None
+    rates_before: list[LinkRates]
     leg_start: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
@@ -164,6 +173,19 @@ class Reception:
             return 1.0
         clear_ns = self._clear_ns + (now_ns - self._followed_ns) / self._followed_rise
         return clear_ns * self._sampled_rise / lasted_ns
+
+    def count_rate(self, block: ChannelBlock, attempts: int, acknowledged: int) -> None:
+        """Count the attempts of a block for the rates that follow acknowledgements.
+
+        Parameters
+        ----------
+        block : ChannelBlock
+            The last one of the leg so far.
+        attempts, acknowledged : int
+        """
+        assert self.rates is not None
+        self.rates_before.append(self.rates.copy())
+        self.rates.count(block.rate_bps, attempts, acknowledged)
 
     def close_leg(self, clearer: float = 1.0) -> None:
         """Add the leg to the sums over earlier legs, and forget its blocks.
@@ -242,6 +264,8 @@ class Reception:
         if last is None or (last.noise_rise == 1.0 and self.sampled_medium.collision == 0.0):
             return False
         snr, rate_bps = last.snr * last.noise_rise, flight.rate_bps
+        if last.rate_bps:
+            rate_bps = last.rate_bps
         if rate_bps is None:
             rate_bps = channel.rate_bps(snr)
         alone = channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
@@ -302,6 +326,8 @@ class Flight:
         Share of the time on the air.
     power : float
         Its sender's transmit power over that node's full one.
+    expected_bps : float or None
+        The rate [bit/s] by which contention judges it, where it follows acknowledgements.
     told_medium : Medium
         `medium` when it was told last.
     order : int
@@ -319,6 +345,7 @@ class Flight:
     contenders: dict[Flight, None]
     hidden: dict[Flight, None]
     medium_share = power = 1.0
+    expected_bps: float | None = None
     order = 0
     medium = ALONE
     told_medium = ALONE
@@ -357,7 +384,11 @@ class Flight:
 
 
 def blocks_met(
-    flight: Flight, reception: Reception, channel: RadioChannel, time_ns: int
+    flight: Flight,
+    reception: Reception,
+    channel: RadioChannel,
+    time_ns: int,
+    rates: Callable[[int], tuple[float, int]] | None = None,
 ) -> Iterator[ChannelBlock]:
     """The channel that attempts meet from an instant on, with interference as things are.
 
@@ -368,6 +399,8 @@ def blocks_met(
         One of the flight's.
     channel : RadioChannel
     time_ns : int
+    rates : callable or None
+        Time [ns] -> rate [bit/s], and until when [ns], where it follows acknowledgements.
     """
     return channel.blocks(
         flight.src,
@@ -380,6 +413,7 @@ def blocks_met(
         interferers=() if channel.constant else interferers_at(flight, reception),
         noise_rise=reception.rise if channel.constant else 1.0,
         power=flight.power,
+        rates=rates,
     )
 
 

@@ -57,8 +57,8 @@ class Interference:
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
-    combines : bool
-        Whether attempts at a packet are combined, so that the SNR of each counts.
+    by_snr : bool
+        Whether the SNR of each attempt counts: attempts at a packet are combined, or rates differ.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Interference:
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
-        combines: bool = False,
+        by_snr: bool = False,
     ) -> None:
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._distance_m = distance_m if mac.range_m is not None else None
         self._least = 0.0 if channel.moving else NEGLIGIBLE
-        self._by_error = channel.constant and not combines
+        self._by_error = channel.constant and not by_snr
         self._near = lru_cache(maxsize=PAIRS)(self._in_range)
         self._touched: dict[Flight, None] = {}  # those that may have to be told
         self._joined = 0

@@ -28,6 +28,7 @@ from functools import partial
 
 from netsim.channels.mac import ALONE
 from netsim.channels.mac.ofdma import Ofdma
+from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import (
@@ -51,6 +52,7 @@ from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
+from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
@@ -122,9 +124,13 @@ class RadioLink(PhysicalLink):
             block_s = radio.fading.constant_s(radio.carrier_hz)
             self._interference = Cells(mac, channel, nodes, base_stations, block_s)
         elif (mac.interferes or mac.contends) and not radio.plays_frames:
-            self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
+            by_snr = radio.arq.combines or radio.rate.adapts
+            self._interference = Interference(mac, channel, nodes, distance_m, by_snr)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
+        self._adaptation: RateAdaptation | None = None
+        if isinstance(radio.rate, Minstrel):
+            self._adaptation = RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
         if radio.plays_frames:
@@ -134,7 +140,7 @@ class RadioLink(PhysicalLink):
             )  # fmt: skip
         else:
             sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-            self._sampler = sampler(radio, channel, env, streams, self._end)
+            self._sampler = sampler(radio, channel, env, streams, self._end, self._adaptation)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._superposition = Superposition(self, radio, channel, meter, free, self._release)
@@ -219,6 +225,9 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = power
+        if self._adaptation is not None and not message.broadcast:
+            attempt_ns = partial(self._channel.attempt_ns, packet_bits, medium=ALONE)
+            flight.expected_bps = self._adaptation.best_bps(src, first.dst, attempt_ns)
         for radio in radios:
             self._queue.free[radio] = False
         if self._interference is not None:

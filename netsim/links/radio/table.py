@@ -83,7 +83,8 @@ class Radio(Table):
     @model_validator(mode="after")
     def _a_modulation_is_known(self) -> Self:
         error = self.packet_error
-        if error.kind == "ofdm_80211" and error.mbps is None and self.rate.kind != "ofdm_80211":
+        known = self.rate.kind == "ofdm_80211" or self.rate.adapts
+        if error.kind == "ofdm_80211" and error.mbps is None and not known:
             raise ValueError(
                 'packet_error "ofdm_80211" needs mbps, the rate whose modulation and code packets '
                 'have, or rate.kind = "ofdm_80211"'
@@ -139,6 +140,28 @@ class Radio(Table):
             raise ValueError(
                 f'power "{self.power.kind}": who hears whom under mac "{self.mac.kind}" is worked '
                 'out at full power; set power.kind = "fixed" or another mac'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _acknowledgements_tell_of_rates(self) -> Self:
+        if not self.rate.adapts:
+            return self
+        told = f'rate "{self.rate.kind}" follows acknowledgements'
+        if not self.arq.acknowledged or self.arq.combines:
+            raise ValueError(
+                f'{told} of single attempts: it does not go with arq "{self.arq.kind}"; set '
+                '"abort", "hole" or "unlimited"'
+            )
+        if not self.packet_error.per_rate or getattr(self.packet_error, "mbps", None) is not None:
+            raise ValueError(
+                f"{told}: packet errors must depend on the rate; set packet_error.kind = "
+                '"ofdm_80211"'
+            )
+        if self.mac.has_base_stations or self.plays_frames:
+            raise ValueError(
+                f"{told} of messages that a sender sends one after the other: it does not go with "
+                'mac.kind = "ofdma" or with frames (fidelity = "packet" of mac "csma")'
             )
         return self
 
