@@ -167,6 +167,8 @@ class PlacedMeanSnr(MeanSnr):
         farther apart are left out; not so where senders interfere, which they do at any distance.
     track : Track or None
         How they move; None: none does.
+    heights_m : sequence of float
+        Of each node [m]; empty: distances are those along the ground.
 
     Raises
     ------
@@ -182,10 +184,12 @@ class PlacedMeanSnr(MeanSnr):
         streams: Streams,
         range_m: float,
         track: Track | None = None,
+        heights_m: Sequence[float] = (),
     ) -> None:
         self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
         self._dbm = np.array(powers_dbm)
         self._positions_m = positions_m
+        self._heights_m = np.array(heights_m) if len(heights_m) else None
         self._range_m = range_m
         self._many = len(positions_m) > EVERY_PAIR_UP_TO
         self._searches = self._many and math.isfinite(range_m)
@@ -279,7 +283,13 @@ class PlacedMeanSnr(MeanSnr):
         distance_m = np.hypot(*(theirs - mine).T)
         low, high = np.minimum(src, others), np.maximum(src, others)
         sight = streams.uniform_array("sight", low, high) if radio.path_loss.sighted else 0.0
-        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
+        heights_m = self._heights_m
+        if heights_m is None:
+            loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
+        else:
+            loss_db = radio.path_loss.loss_between_db(
+                distance_m, heights_m[others], heights_m[src], radio.carrier_hz, sight
+            )
         if radio.shadowing.drawn:
             ends_m = np.where(
                 (others < src)[:, None],

@@ -96,6 +96,7 @@ def _adhoc(radio: Radio, layout: Layout) -> tuple[dict[str, Any], dict[str, list
         isinstance(radio.path_loss, LogDistance)
         and not radio.shadowing.drawn
         and layout.positions_m is not None
+        and not layout.heights_m
     )
     arguments: dict[str, Any] = {
         "mode": f"OfdmRate{mbps}Mbps",
