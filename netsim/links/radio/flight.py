@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels.arq import Sending
 from netsim.channels.block import ChannelBlock
@@ -101,6 +102,8 @@ class Reception:
         one attempt is several transmissions; one that was cut short counts by its part.
     weighted_snr : float
         SNR of earlier legs, linear, summed over attempts.
+    came : (packets,) bool array or None
+        Which packets of a round of a repeated broadcast arrived, once it has ended.
     hopeless : bool
         Whether no attempt of earlier legs could have got through.
     leg_rates, rates : LinkRates or None
@@ -113,6 +116,7 @@ class Reception:
     # Defaults of what few flights ever set are kept with the class: one is made for every message.
     hidden: dict[Flight, tuple[float, float, bool]]
     first_loss: tuple[float, int] | None = None
+    came: NDArray[np.bool_] | None = None
     leg_rates: LinkRates | None = None
     rates: LinkRates | None = None
     rates_before: list[LinkRates]
@@ -326,6 +330,10 @@ class Flight:
         Share of the time on the air.
     power : float
         Its sender's transmit power over that node's full one.
+    repeated : bool
+        Whether it is a round of a repeated broadcast, so that it matters which packets arrive.
+    feedback_ns : int
+        How long after the last attempt of a round its receivers tell what they lack.
     expected_bps : float or None
         The rate [bit/s] by which contention judges it, where it follows acknowledgements.
     told_medium : Medium
@@ -353,7 +361,8 @@ class Flight:
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
-    expired = met_worse = False
+    expired = met_worse = repeated = False
+    feedback_ns = 0
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None

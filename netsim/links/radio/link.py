@@ -54,6 +54,7 @@ from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -112,6 +113,9 @@ class RadioLink(PhysicalLink):
         mac = self._mac = radio.mac
         self._exclusive, self._packets = mac.exclusive, radio.packets
         self._controlled = radio.power.controlled
+        self.broadcast_acknowledged = radio.broadcast.rounds > 1
+        self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
+        self._in_rounds: dict[Flight, BroadcastRounds] = {}
         self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
         self._queue = RadioQueue(nodes, radio.queue_limit)
         free = self._queue.free if mac.exclusive else None
@@ -191,7 +195,10 @@ class RadioLink(PhysicalLink):
         if not message.left_queue:
             message.left_queue = True
             for tx in message.group:
-                self.finish(tx, outcome, attempts=0)
+                if message.rounds is None:
+                    self.finish(tx, outcome, attempts=0)
+                else:
+                    self._deliver(*message.rounds.given_up(tx, outcome))
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
@@ -210,6 +217,11 @@ class RadioLink(PhysicalLink):
         if deadline_ns is not None and deadline_ns < now:
             deadline_ns = now
         packets, packet_bits = self._packets(first.envelope.bits)
+        rounds = message.rounds
+        if rounds is not None:
+            packets = len(rounds.sending)
+        elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
+            rounds = BroadcastRounds(group, packets, self._rounds)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
@@ -225,6 +237,8 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = power
+        if rounds is not None:
+            flight.repeated, self._in_rounds[flight] = True, rounds
         if self._adaptation is not None and not message.broadcast:
             attempt_ns = partial(self._channel.attempt_ns, packet_bits, medium=ALONE)
             flight.expected_bps = self._adaptation.best_bps(src, first.dst, attempt_ns)
@@ -236,6 +250,9 @@ class RadioLink(PhysicalLink):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
+        if rounds is not None and self._feedback_bits and rate_bps:
+            told_ns = self._channel.attempt_ns(self._feedback_bits, rate_bps, flight.medium)
+            flight.feedback_ns = round(told_ns * len(receptions))
         flight.turns = self._turns
         self._flights[flight] = None
         self._sampler.begin(flight)
@@ -270,6 +287,14 @@ class RadioLink(PhysicalLink):
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
+        missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
+        if rounds is not None:
+            if flight.feedback_ns and not (cut or flight.expired):
+                for reception in flight.receptions:
+                    self.count_transmitted(reception.tx.dst, self._feedback_bits)
+                    bits += self._feedback_bits
+            reports, bits = rounds.after(flight, reports, bits, cut)
+            missed = ()
         if self._overhears:
             noticing = self._channel.noticing(
                 flight.src, range(self._nodes), flight.begins_ns, flight.power
@@ -280,13 +305,21 @@ class RadioLink(PhysicalLink):
             interference.leave(flight, self._flights)
         flight.leg += 1
         self._ending += 1
-        for report in (*reports, *flight.missed):
+        for report in (*reports, *missed):
             self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
+        if rounds is not None and rounds.lacking:
+            self._next_round(flight.src, rounds)
         self._ending -= 1
         if interference is not None and not self._ending:  # with what has begun meanwhile
             self._settle(interference)
+
+    def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
+        """Send what receivers of a broadcast lack."""
+        group = self.in_contact(rounds.lacking)
+        if group:
+            self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
     def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         return reception.predetermined or self._sampler.report(flight, reception, cut)
@@ -346,7 +379,12 @@ class RadioLink(PhysicalLink):
         report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)
         self._accounting.receiver_leaves(flight, reception, self.env.now)
-        self._deliver(report)
+        rounds = self._in_rounds.get(flight)
+        if rounds is None:
+            self._deliver(report)
+        else:
+            rounds.count(reception, report)
+            self._deliver(*rounds.given_up(reception.tx, outcome))
         if self._exclusive:
             flight.radios.remove(reception.tx.dst)
             self._release([reception.tx.dst])

@@ -160,7 +160,9 @@ class MessageLevelSampler:
         sending = reception.sending
         assert sending is not None
         assert reception.rng is not None
-        if reception.tx.envelope.message.accepts_partial and sending.delivered:
+        if flight.repeated:
+            arrived = reception.came = sending.arrived(reception.rng)
+        elif reception.tx.envelope.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
@@ -240,7 +242,7 @@ class MessageLevelSampler:
                 reception.block_attempts.append(_attempt(sending, rng, block))
                 if sending.over:
                     break
-        return round(flight.packets_left * flight.attempt_ns)
+        return round(flight.packets_left * flight.attempt_ns) + flight.feedback_ns
 
     def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""

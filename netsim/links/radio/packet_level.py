@@ -137,6 +137,8 @@ class PacketLevelSampler:
         if reception.blocks and sent_ns > 0:
             under_way = min(1.0, sent_ns / flight.attempt_ns)
         reception.blocks = []
+        if flight.repeated:
+            reception.came = counts.arrived()
         channel, limit = self._channel, self._radio.arq.limit
         return reception.report(flight, under_way, counts, counts.arrived(), channel, limit)
 
@@ -218,7 +220,9 @@ class PacketLevelSampler:
             else:
                 over = self._count_attempt(counts, through, snr)
                 over = over or len(counts.settled) == flight.packets
-        if over:
+        if over and flight.feedback_ns:
+            self._env.after(flight.feedback_ns, self._ended, flight, leg)
+        elif over:
             self._ended(flight, flight.leg)
         else:
             self._attempt(flight, leg, at_ns)

@@ -59,6 +59,7 @@ class Radio(Table):
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+    broadcast: choice("netsim.channels.broadcast") = {"kind": "once"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
     sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
@@ -162,6 +163,15 @@ class Radio(Table):
             raise ValueError(
                 f"{told} of messages that a sender sends one after the other: it does not go with "
                 'mac.kind = "ofdma" or with frames (fidelity = "packet" of mac "csma")'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rounds_are_no_frames(self) -> Self:
+        if self.plays_frames and self.broadcast.rounds > 1:
+            raise ValueError(
+                f'broadcast "{self.broadcast.kind}" is not played frame by frame: set fidelity = '
+                '"message"'
             )
         return self
 
