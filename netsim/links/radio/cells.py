@@ -101,7 +101,9 @@ class Cells:
         """Rate of a pair on each sub-channel [bit/s], if it had it, in a coherence block: (K,)."""
         count, channel = self._mac.subchannels, self._channel
         time_ns = block * self._block_ns
-        snr = channel.measured_snr(src, dst, time_ns) * channel.power(src, (dst,), time_ns)
+        snr = channel.measured_snr(src, dst, time_ns) * channel.power.over_full(
+            src, (dst,), time_ns
+        )
         if isinstance(snr, float):
             return np.full(count, channel.rate_bps(snr) / count)
         if channel.resource_blocks is not None and len(snr) % count == 0:

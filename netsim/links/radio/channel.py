@@ -13,10 +13,11 @@ from netsim.links.radio.background import Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
 from netsim.links.radio.loudness import Loudness
+from netsim.links.radio.power_control import PowerControl
 from netsim.links.radio.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
-from netsim.units import NS_PER_S, db_to_linear, linear_to_db, to_ns, w_to_dbm
+from netsim.units import NS_PER_S, to_ns
 
 
 class RadioChannel:
@@ -41,6 +42,8 @@ class RadioChannel:
         SNR, linear, below which a signal is not noticed.
     loudness : Loudness
         How loud interferers are.
+    power : PowerControl
+        With what power nodes send.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class RadioChannel:
         self.constant = not (self._fading.in_time or self.moving)
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
-        self._controlled = radio.power.controlled
+        self.power = PowerControl(radio, budget)
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -93,34 +96,6 @@ class RadioChannel:
             Linear; of each resource block where fading has them.
         """
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
-
-    def power(self, src: int, receivers: Sequence[int], time_ns: int) -> float:
-        """Power with which a node sends to others, over its full one; the largest that one needs.
-
-        Parameters
-        ----------
-        src : int
-        receivers : sequence of int
-        time_ns : int
-            When the message begins.
-
-        Returns
-        -------
-        float
-            In (0, 1].
-        """
-        if not self._controlled:
-            return 1.0
-        most_dbm, noise_dbm = w_to_dbm(self._budget.tx_power_w[src]), self._radio.noise_dbm
-        least = 0.0
-        for dst in receivers:
-            mean = self._mean_snr.pair(src, dst, time_ns)
-            if mean == 0.0:
-                return 1.0
-            loss_db = most_dbm - noise_dbm - linear_to_db(mean)
-            needed_dbm = self._radio.power.dbm(loss_db, most_dbm, noise_dbm)
-            least = max(least, db_to_linear(needed_dbm - most_dbm))
-        return min(1.0, least)
 
     def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
         return self._mean_snr.pair(src, dst, time_ns) * self._fade(src, dst, time_ns)

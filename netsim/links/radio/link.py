@@ -112,7 +112,6 @@ class RadioLink(PhysicalLink):
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
         self._exclusive, self._packets = mac.exclusive, radio.packets
-        self._controlled = radio.power.controlled
         self.broadcast_acknowledged = radio.broadcast.rounds > 1
         self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
         self._in_rounds: dict[Flight, BroadcastRounds] = {}
@@ -225,7 +224,9 @@ class RadioLink(PhysicalLink):
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
-        power = self._channel.power(src, [tx.dst for tx in group], now) if self._controlled else 1.0
+        power = 1.0
+        if self._channel.power.at_work:
+            power = self._channel.power.over_full(src, [tx.dst for tx in group], now)
         if message.broadcast:
             rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns, power)
         else:

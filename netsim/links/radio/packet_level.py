@@ -22,7 +22,8 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, blocks_met, transmit_share
+from netsim.links.radio.conditions import blocks_met, transmit_share
+from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
