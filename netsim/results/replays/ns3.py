@@ -192,6 +192,8 @@ def _compare_radio(radio: Radio, mbps: int, differs: list[str]) -> None:
             differs.append("contention windows are those of 802.11a: 16 to 1,024 slots")
     if radio.power.controlled:
         differs.append("every frame is sent with full power")
+    if radio.broadcast.rounds > 1:
+        differs.append("a broadcast is sent once")
     if radio.packet_header_bytes < BASIC_HEADER_BYTES:
         differs.append(
             f"headers are of {BASIC_HEADER_BYTES} bytes, not of {radio.packet_header_bytes}"
