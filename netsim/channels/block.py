@@ -25,6 +25,8 @@ class ChannelBlock:
         Whether the receiver's radio sleeps, so that its decoder gets no signal.
     noise_rise : float
         Interference and noise over noise, linear: so much more the SNR would be without others.
+    rate_bps : float
+        Rate of its attempts [bit/s] where it follows acknowledgements; else not told.
     """
 
     attempts: int | None
@@ -35,3 +37,4 @@ class ChannelBlock:
     erasure: float = 0.0
     asleep: bool = False
     noise_rise: float = 1.0
+    rate_bps: float = 0.0

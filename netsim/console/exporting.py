@@ -78,6 +78,7 @@ def export(
         budget=on_air.budget,
         tx_power_dbm=on_air.tx_power_dbm,
         streams=streams,
+        heights_m=scenario.nodes.heights,
     )
     if simulator is not None:
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)

@@ -73,7 +73,7 @@ def open_network(
     batch_size = scenario.training_of(entry).batch_size
     mortal = any(joules is not None for joules in world.batteries_j)
     availability = Availability(clock, recorder, num_nodes, world.churn, mortal)
-    distance_m = distances(world.positions_m, world.track)
+    distance_m = distances(world.positions_m, world.track, world.heights_m)
     meter = EnergyMeter(
         clock,
         scenario.energy,
@@ -192,7 +192,7 @@ def _open_radio(
         meter=devices.meter,
         off=devices.availability.off,
         meetings=world.meetings,
-        distance_m=distances(world.positions_m, world.track),
+        distance_m=distances(world.positions_m, world.track, world.heights_m),
         rhythms=world.rhythms,
         base_stations=frozenset(i for i, role in enumerate(world.roles) if role == SERVER),
     )

@@ -104,6 +104,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     }
     if world.positions_m is not None:
         table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    if world.heights_m:
+        table["z_m"] = list(world.heights_m)
     if world.tx_power_dbm:
         table["tx_power_dbm"] = list(world.tx_power_dbm)
     return table

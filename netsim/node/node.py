@@ -266,8 +266,8 @@ class Node:
         -------
         simpy.Event
             {receiver: outcome} when the message has ended for all of them, at once if there are
-            none; the outcomes are None over the air, where broadcasts have no acknowledgements.
-            Under every schedule.
+            none; the outcomes are None over the air, where broadcasts have no acknowledgements
+            unless `[radio.broadcast]` repeats them. Under every schedule.
 
         Raises
         ------

@@ -53,6 +53,7 @@ class Group(Table):
     churn: Annotated[ChurnChoice | None, Overrides("churn")] = None
     sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
     battery_j: Annotated[Positive | None, Overrides("energy.battery_j")] = None
+    height_m: Annotated[Finite | None, Overrides("nodes.height_m")] = None
 
 
 def overridden() -> dict[str, str]:
@@ -66,12 +67,18 @@ def overridden() -> dict[str, str]:
 
 
 class Nodes(Table):
-    """How many nodes, where they are, and which differ."""
+    """How many nodes, where they are, and which differ.
+
+    Distances are those along the ground, unless heights are given: of each node (`heights_m`), of a
+    group, or of all (`height_m`); where some are, others are 0. Nodes that move keep their height.
+    """
 
     count: Annotated[int, Field(ge=1, le=100_000)]
     placement: Literal["iid_links", "disc", "given"] = "iid_links"
     radius_m: Positive = 100.0
     positions_m: tuple[tuple[Finite, Finite], ...] = ()
+    height_m: Finite | None = None
+    heights_m: tuple[Finite, ...] = ()
     groups: tuple[Group, ...] = ()
 
     @model_validator(mode="after")
@@ -83,6 +90,16 @@ class Nodes(Table):
             )
         if self.placement != "given" and self.positions_m:
             raise ValueError('positions_m are read only with placement = "given"')
+        if self.heights_m and len(self.heights_m) != self.count:
+            raise ValueError(
+                f"heights_m needs one height a node: {self.count} nodes, "
+                f"{len(self.heights_m)} heights"
+            )
+        some = (self.height_m, *(group.height_m for group in self.groups))
+        if self.heights_m and any(height is not None for height in some):
+            raise ValueError("heights_m gives the height of every node: leave out height_m")
+        if self.placement == "iid_links" and self.heights:
+            raise ValueError('heights are read only with placement = "disc" or "given"')
         grouped = sum(group.count for group in self.groups)
         if grouped > self.count:
             raise ValueError(f"the groups have {grouped} nodes, but count = {self.count}")
@@ -90,6 +107,14 @@ class Nodes(Table):
         if len(set(names)) < len(names):
             raise ValueError("two groups have the same name")
         return self
+
+    @property
+    def heights(self) -> tuple[float, ...]:
+        """Height of each node [m]; empty where none is given."""
+        if self.heights_m:
+            return self.heights_m
+        found = [self.height_m if h is None else h for h in self.of_groups("height_m")]
+        return () if all(h is None for h in found) else tuple(h or 0.0 for h in found)
 
     def of_groups(self, key: str) -> tuple[Any, ...]:
         """A key by node as the groups state it; the key's default for nodes of no group."""

@@ -32,6 +32,8 @@ class Site:
         Where files that a topology names lie, unless they lie where it says.
     servers : frozenset of int
         Nodes of that role.
+    heights_m : tuple of float
+        Of each node; empty: distances are those along the ground.
     """
 
     nodes: int
@@ -40,6 +42,7 @@ class Site:
     range_m: float | None = None
     folder: Path | None = None
     servers: frozenset[int] = frozenset()
+    heights_m: tuple[float, ...] = ()
 
 
 class Topology(Component):

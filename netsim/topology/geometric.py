@@ -3,6 +3,7 @@
 from typing import Literal
 
 import networkx as nx
+import numpy as np
 from scipy.spatial import cKDTree
 
 from netsim.errors import ScenarioError
@@ -20,6 +21,8 @@ class Geometric(Topology):
     wrap_m : float, optional
         Side of a square whose opposite edges touch: distances without borders, as in the theory
         of connectivity (Penrose, 2003). Places are taken modulo it.
+
+    Distances are those in space where nodes have heights.
     """
 
     kind: Literal["geometric"] = "geometric"
@@ -39,9 +42,12 @@ class Geometric(Topology):
                 '[topology] kind = "geometric": without a [radio], or where path_loss '
                 "states every pair, there is no range; set radius_m"
             )
+        box_m = None
         if self.wrap_m is not None:
-            places = places % self.wrap_m
-        tree = cKDTree(places, boxsize=self.wrap_m)
+            places, box_m = places % self.wrap_m, [self.wrap_m, self.wrap_m, 0.0]  # 0: no end
+        if site.heights_m:
+            places = np.column_stack([places, site.heights_m])
+        tree = cKDTree(places, boxsize=box_m and box_m[: places.shape[1]])
         graph = nx.empty_graph(site.nodes)
         graph.add_edges_from(tree.query_pairs(radius_m))
         return adjacency(graph, site.nodes)

@@ -57,6 +57,8 @@ class World:
         At the start; None where links have no places (`iid_links`, wired).
     track : Track or None
         How nodes move; None: nobody does.
+    heights_m : tuple of float
+        Of each node, at all times; empty: distances are those along the ground.
     architectures : tuple of Architecture
     initial : tuple of torch.Tensor
         (D,) initial parameters; the same tensor where they are common.
@@ -88,6 +90,7 @@ class World:
     meetings: Meetings | None
     positions_m: np.ndarray | None
     track: Track | None
+    heights_m: tuple[float, ...]
     architectures: tuple[Architecture, ...]
     initial: tuple[Tensor, ...]
     wiring: Wiring | None
@@ -138,7 +141,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
-    site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers)
+    heights_m = scenario.nodes.heights
+    site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m)
     known, meetings = neighbours(scenario, site)
 
     return World(
@@ -152,6 +156,7 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         meetings=meetings,
         positions_m=positions_m,
         track=track,
+        heights_m=heights_m,
         architectures=architectures,
         initial=initial,
         wiring=wiring,

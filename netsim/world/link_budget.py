@@ -10,6 +10,7 @@ from netsim.errors import ScenarioError
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.given_snr import GivenMeanSnr
 from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
@@ -95,14 +96,32 @@ def open_budget(
     if positions is None:
         alike = IidMeanSnr(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
         return LinkBudget(alike, threshold, watts), threshold_db, powers
-    range_m = coverage.range_m(radio, max(powers), threshold)
+    heights_m, highest = nodes.heights, radio
+    if heights_m:
+        _require_height(radio, min(heights_m))
+        highest = radio.model_copy(update={"path_loss": radio.path_loss.of_farthest(heights_m)})
+    range_m = coverage.range_m(highest, max(powers), threshold)
     # What is too weak to be noticed still adds to the noise.
     heard_m = range_m
     if radio.sensitivity:
-        deaf = radio.model_copy(update={"sensitivity_dbm": None})
+        deaf = highest.model_copy(update={"sensitivity_dbm": None})
         heard_m = coverage.range_m(deaf, max(powers), threshold)
-    means = PlacedMeanSnr(radio, powers, positions, streams, heard_m, track)
+    means = PlacedMeanSnr(radio, powers, positions, streams, heard_m, track, heights_m)
     return LinkBudget(means, threshold, watts, range_m), threshold_db, powers
+
+
+def _require_height(radio: Radio, least_m: float) -> None:
+    """Raise ScenarioError where heights do not go with the rest of a radio."""
+    if least_m <= radio.path_loss.least_height_m:
+        raise ScenarioError(
+            f'[nodes] height_m: path_loss "{radio.path_loss.kind}" needs every antenna above '
+            f"{radio.path_loss.least_height_m:g} m, and one is at {least_m:g} m"
+        )
+    if radio.reachable is not None:
+        raise ScenarioError(
+            f"[radio] reachable = {radio.reachable:g}: the formula is for nodes on the ground; set "
+            "threshold_db or tx_power_dbm yourself"
+        )
 
 
 def _require_gains_alone(scenario: Scenario, gains: Gains) -> None:

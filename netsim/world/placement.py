@@ -1,7 +1,7 @@
 """Where the nodes of a scenario are, and how they move."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +59,9 @@ def placed(
 
 
 def distances(
-    positions_m: NDArray[np.float64] | None, track: Track | None
+    positions_m: NDArray[np.float64] | None,
+    track: Track | None,
+    heights_m: Sequence[float] = (),
 ) -> Callable[[int, int, int], float] | None:
     """The distance between two nodes [m], as a function of (node, node, time_ns).
 
@@ -69,6 +71,8 @@ def distances(
         At the start.
     track : Track or None
         How nodes move; None: nobody does.
+    heights_m : sequence of float
+        Of each node; empty: distances are those along the ground.
 
     Returns
     -------
@@ -82,7 +86,13 @@ def distances(
         one, other = positions_m[[i, j]] if track is None else track.at((i, j), time_ns)
         return math.dist(one, other)
 
-    return distance_m
+    if not len(heights_m):
+        return distance_m
+
+    def slant_m(i: int, j: int, time_ns: int) -> float:
+        return math.hypot(distance_m(i, j, time_ns), heights_m[i] - heights_m[j])
+
+    return slant_m
 
 
 def _require_for_energy(scenario: Scenario, places: bool) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.table import Radio
@@ -80,6 +81,9 @@ def _require_rates(radio: Radio) -> None:
     """Raise DataError if the rate model uses a rate that a table of packet errors lacks."""
     if not radio.packet_error.by_rate:
         return
+    if isinstance(radio.rate, Minstrel):
+        for rate_bps in radio.rate.rates_bps(radio.bandwidth_hz):
+            radio.packet_error.at_rate(rate_bps)
     for snr_db in np.arange(-60.0, 80.0, 0.1).tolist():
         rate_bps = radio.rate.bits_per_s(db_to_linear(snr_db), radio.bandwidth_hz)
         if rate_bps > 0:

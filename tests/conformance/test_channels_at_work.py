@@ -88,3 +88,35 @@ def test_alike_links_differ_by_shadowing_alone(play, sigma_db):
     assert len(set(snrs.values())) == (10 if sigma_db else 1)
     if not sigma_db:
         assert snrs[0, 1] == pytest.approx(15.0)
+
+
+CONTROLLED = {
+    "path_loss": {"kind": "umi"},
+    "rate": {"kind": "minstrel"},
+    "packet_error": {"kind": "ofdm_80211"},
+    "power": {"kind": "inversion", "target_snr_db": 20.0},
+    "broadcast": {"kind": "repeated"},
+    "packet_payload_bytes": 200,
+    "ttl_s": 0.3,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "toy", "moving"),
+    [("correlated_ends", "toy_flood", False), ("nesh", "toy_hello", True)],
+)
+def test_power_rates_rounds_and_heights_in_a_run(play, kind, toy, moving):
+    """They go together, and a run that is played again is the same."""
+    radio = CONTROLLED | {"shadowing": {"kind": kind, "decorrelation_m": 15.0}}
+    groups = [{"name": "mast", "count": 1, "height_m": 20.0}]
+    tables = {"radio": radio, "nodes": DISC | {"height_m": 1.5, "groups": groups}}
+    if moving:
+        speeds = {"min_m_per_s": 1.0, "max_m_per_s": 20.0}
+        tables["mobility"] = {"kind": "random_waypoint"} | speeds
+        tables["radio"] = radio | {"mac": {"kind": "shared"}}
+    logs = [play(toy, "rounds", horizon_s=2.9, **tables).log for _ in range(2)]
+    assert logs[0].equals(logs[1])
+    arrived = logs[0][logs[0].outcome == "delivered"]
+    assert len(arrived) > 100
+    if toy == "toy_flood":  # a broadcast is louder than some of its receivers need
+        assert arrived.snr_db.mean() < 25.0

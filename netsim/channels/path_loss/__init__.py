@@ -1,8 +1,13 @@
 """One path_loss model a file; the file's name is its `kind` in a scenario."""
 
+import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels import Real
 from netsim.registry import Component
@@ -35,6 +40,9 @@ class PathLoss(Component):
 
     own_shadowing: ClassVar[tuple[OwnShadowing, OwnShadowing] | None] = None
     """Shadowing that the model's standard states (with, without) line of sight; None: none."""
+
+    least_height_m: ClassVar[float] = -math.inf
+    """Antennas have to be above this height [m], where nodes have heights."""
 
     assumes: ClassVar[str | None] = None
     """A limit of the model that a reader of results has to know; None: none."""
@@ -84,6 +92,38 @@ class PathLoss(Component):
         float or ndarray
             Loss [dB], shaped as `distance_m`; it does not fall with distance.
         """
+
+    def loss_between_db(
+        self,
+        ground_m: NDArray[np.float64],
+        one_m: NDArray[np.float64],
+        other_m: NDArray[np.float64],
+        carrier_hz: float,
+        u: NDArray[np.float64] | float = 0.0,
+    ) -> NDArray[np.float64]:
+        """Mean path loss between antennas with heights of their own.
+
+        Parameters
+        ----------
+        ground_m : ndarray
+            Distance along the ground [m].
+        one_m, other_m : ndarray
+            Heights of the two ends [m].
+        carrier_hz : float
+        u : ndarray or float
+            See `loss_db`.
+
+        Returns
+        -------
+        ndarray
+            That of `loss_db` over the distance in space, unless the model has heights in it; the
+            same with the ends exchanged.
+        """
+        return self.loss_db(np.hypot(ground_m, one_m - other_m), carrier_hz, u)
+
+    def of_farthest(self, heights_m: Sequence[float]) -> "PathLoss":
+        """The model whose loss, far away, is not over that of any pair of antennas this high."""
+        return self
 
     def sight_probability(self, distance_m: Real) -> Real:
         """Probability of line of sight over a distance [m]; does not rise with it."""

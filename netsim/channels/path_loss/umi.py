@@ -9,9 +9,11 @@ Warning: the model is measured between a base station at 10 m and a device on th
 to 5000 m. Between two devices it is an extrapolation.
 """
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from netsim.channels import Real
@@ -41,6 +43,7 @@ class UrbanMicro(PathLoss):
     base_height_m: Height = 10.0
     device_height_m: Height = 1.5
     sighted: ClassVar[bool] = True
+    least_height_m: ClassVar[float] = 1.0
     own_shadowing = (OwnShadowing(4.0, 10.0), OwnShadowing(7.82, 13.0))
     assumes: ClassVar[str | None] = (
         "path_loss umi (TR 38.901) is measured between a base station at 10 m and a device; "
@@ -48,20 +51,43 @@ class UrbanMicro(PathLoss):
     )
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
+        loss_db: Real = self._loss_db(
+            distance_m, self.base_height_m, self.device_height_m, carrier_hz, u
+        )
+        return loss_db
+
+    def loss_between_db(
+        self,
+        ground_m: NDArray[np.float64],
+        one_m: NDArray[np.float64],
+        other_m: NDArray[np.float64],
+        carrier_hz: float,
+        u: NDArray[np.float64] | float = 0.0,
+    ) -> NDArray[np.float64]:
+        """That of the higher end as base station and the other as device."""
+        high_m, low_m = np.maximum(one_m, other_m), np.minimum(one_m, other_m)
+        return np.asarray(self._loss_db(ground_m, high_m, low_m, carrier_hz, u))
+
+    def of_farthest(self, heights_m: Sequence[float]) -> PathLoss:
+        top_m = max(heights_m)  # the higher, the farther the breakpoint
+        return self.model_copy(update={"base_height_m": top_m, "device_height_m": top_m})
+
+    def _loss_db(
+        self, distance_m: Any, base_m: Any, device_m: Any, carrier_hz: float, u: Any
+    ) -> Any:
         ground_m = np.maximum(distance_m, NEAREST_M)
-        rise_m = self.base_height_m - self.device_height_m
+        rise_m = base_m - device_m
         log_d = np.log10(np.hypot(ground_m, rise_m))
         log_f = np.log10(carrier_hz / 1e9)
-        heights_m2 = (self.base_height_m - 1.0) * (self.device_height_m - 1.0)
+        heights_m2 = (base_m - 1.0) * (device_m - 1.0)
         breakpoint_m = 4.0 * heights_m2 * carrier_hz / C_M_PER_S
         near_db = 32.4 + 21.0 * log_d + 20.0 * log_f
         far_db = 32.4 + 40.0 * log_d + 20.0 * log_f
         far_db = far_db - 9.5 * np.log10(breakpoint_m**2 + rise_m**2)
         los_db = np.where(ground_m <= breakpoint_m, near_db, far_db)
-        nlos_db = 22.4 + 35.3 * log_d + 21.3 * log_f - 0.3 * (self.device_height_m - 1.5)
+        nlos_db = 22.4 + 35.3 * log_d + 21.3 * log_f - 0.3 * (device_m - 1.5)
         in_sight = u < self.sight_probability(distance_m)
-        loss_db: Real = np.where(in_sight, los_db, np.maximum(los_db, nlos_db))[()]
-        return loss_db
+        return np.where(in_sight, los_db, np.maximum(los_db, nlos_db))[()]
 
     def sight_probability(self, distance_m: Real) -> Real:
         """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, else 1; 1 or 0 if `sight` is not "drawn"."""

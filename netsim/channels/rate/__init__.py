@@ -1,12 +1,17 @@
 """One rate model a file; the file's name is its `kind` in a scenario."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from netsim.registry import Component
 
 
 class Rate(Component):
     """Rate at which a sender sends the bits of an attempt: base of the models."""
+
+    adapts: ClassVar[bool] = False
+    """Whether unicasts follow what was acknowledged (`netsim.links.radio.rate_adaptation`), not
+    `bits_per_s`."""
 
     @property
     def choice_delay_s(self) -> float:

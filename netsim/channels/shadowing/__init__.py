@@ -13,16 +13,20 @@ from netsim.registry import Component
 class Shadowing(Component):
     """Large-scale fading: change of a pair's path loss by the obstacles around it.
 
-    A model is a function of uniforms, drawn by its caller and keyed by the unordered pair, and of
-    where the two ends of the pair are. So it is the same in both directions, independent from pair
-    to pair, and the same again when a node returns to a place.
+    A model is a function of uniforms, drawn by its caller, and of where the two ends of the pair
+    are. So it is the same in both directions, and the same again when a node returns to a place.
+    The uniforms are keyed by the unordered pair, so that pairs are independent, unless all pairs
+    share one field over the plane.
     """
 
     drawn: ClassVar[bool] = True
     """Whether it needs random draws; if not, it is 0."""
 
+    shared: ClassVar[bool] = False
+    """Whether all pairs share the same uniforms, and `in_motion` is asked though no node moves."""
+
     draws_in_motion: ClassVar[int] = 1
-    """How many uniforms a pair needs where nodes move."""
+    """How many uniforms a pair, or all of them share, where nodes move."""
 
     @abstractmethod
     def still(self, u: Real) -> Real:
@@ -51,7 +55,7 @@ class Shadowing(Component):
         Parameters
         ----------
         u : (pairs, draws_in_motion) array
-            Uniform in [0, 1).
+            Uniform in [0, 1); one row where all pairs share them.
         ends_m : (pairs, 4) array
             x and y of the end with the lower id, then those of the other [m].
         decorrelation_m : (pairs,) array

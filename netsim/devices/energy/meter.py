@@ -64,6 +64,7 @@ class EnergyMeter:
         }
         self._slept_ns = [0] * len(batteries_j)
         self._on_since_ns = [0] * len(batteries_j)
+        self._radiated_w = radiated_w
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
         self.listens = self._receiving_w != 0.0
@@ -85,7 +86,13 @@ class EnergyMeter:
     # -- energy drawn ---------------------------------------------------------------------------
 
     def on_air(
-        self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
+        self,
+        src: int,
+        receivers: Sequence[int],
+        from_ns: int,
+        to_ns: int,
+        airtime_ns: int,
+        power: float = 1.0,
     ) -> None:
         """A node sends, and others receive, for a time spread evenly between two instants.
 
@@ -98,8 +105,13 @@ class EnergyMeter:
             Where `to_ns` is the earlier one, the time is taken back.
         airtime_ns : int
             At most |to_ns - from_ns|; negative where it is taken back.
+        power : float
+            Transmit power over the sender's full one.
         """
-        watt = self._sending_w[src] + self._woken_w(src, from_ns, to_ns)
+        sending_w = self._sending_w[src]
+        if power != 1.0:
+            sending_w = self._radio.sending_w(power * self._radiated_w[src])
+        watt = sending_w + self._woken_w(src, from_ns, to_ns)
         self._radio_j[src] += watt * airtime_ns / NS_PER_S
         if self._batteries:
             self._drain(src, watt, from_ns, to_ns, airtime_ns)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netsim.links.link import Transmission
+from netsim.links.radio.repeated_broadcast import BroadcastRounds
 
 
 @dataclass(slots=True, eq=False)
@@ -21,6 +22,8 @@ class QueuedMessage:
         Nodes whose radios it needs to start, the sender first; twice the sender for a broadcast,
         and for a unicast that does not occupy its receiver's radio.
     broadcast : bool
+    rounds : BroadcastRounds or None
+        Of a broadcast of which a further round is to be sent.
     left_queue : bool
         Whether it has started or was given up.
     order : int
@@ -30,6 +33,7 @@ class QueuedMessage:
     group: Sequence[Transmission]
     radios: tuple[int, int]
     broadcast: bool
+    rounds: BroadcastRounds | None = None
     left_queue: bool = False
     order: int = 0
 

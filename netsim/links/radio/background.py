@@ -32,7 +32,8 @@ class Interferer(NamedTuple):
     ----------
     src : int
     share : float
-        Share of the time for which it transmits, in (0, 1].
+        Share of the time for which it transmits, times its power over the node's full one: in
+        (0, 1].
     since_ns : int
         Since when it and the wanted sender are both on the air: whose fading counts where a gain is
         held for an exchange.

@@ -100,7 +100,10 @@ class Cells:
     def _rates_of_pair(self, src: int, dst: int, block: int) -> NDArray[np.float64]:
         """Rate of a pair on each sub-channel [bit/s], if it had it, in a coherence block: (K,)."""
         count, channel = self._mac.subchannels, self._channel
-        snr = channel.measured_snr(src, dst, block * self._block_ns)
+        time_ns = block * self._block_ns
+        snr = channel.measured_snr(src, dst, time_ns) * channel.power.over_full(
+            src, (dst,), time_ns
+        )
         if isinstance(snr, float):
             return np.full(count, channel.rate_bps(snr) / count)
         if channel.resource_blocks is not None and len(snr) % count == 0:

@@ -13,6 +13,7 @@ from netsim.links.radio.background import Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
 from netsim.links.radio.loudness import Loudness
+from netsim.links.radio.power_control import PowerControl
 from netsim.links.radio.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -41,6 +42,8 @@ class RadioChannel:
         SNR, linear, below which a signal is not noticed.
     loudness : Loudness
         How loud interferers are.
+    power : PowerControl
+        With what power nodes send.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class RadioChannel:
         self.constant = not (self._fading.in_time or self.moving)
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
+        self.power = PowerControl(radio, budget)
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -181,6 +185,8 @@ class RadioChannel:
         began_ns: int | None = None,
         interferers: Sequence[Interferer] = (),
         noise_rise: float = 1.0,
+        power: float = 1.0,
+        rates: Callable[[int], tuple[float, int]] | None = None,
     ) -> Iterator[ChannelBlock]:
         """The channel that a message meets, block by block.
 
@@ -205,6 +211,10 @@ class RadioChannel:
             Senders whose power is noise at `dst`.
         noise_rise : float
             Interference and noise over noise, linear, if that is known: without `interferers`.
+        power : float
+            Transmit power over the sender's full one.
+        rates : callable or None
+            Time [ns] -> rate [bit/s], and until when [ns]: takes the place of `rate_bps`.
 
         Returns
         -------
@@ -220,14 +230,16 @@ class RadioChannel:
             fade = self.gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
-            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise
+            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
-            rate = rate_bps
+            rate, rate_until_ns = rate_bps, None
+            if rates is not None:
+                rate, rate_until_ns = rates(time_ns)
             if rate is None:
                 known = found
                 if self._csi_delay_ns:
-                    known = self.measured_snr(src, dst, time_ns)
+                    known = self.measured_snr(src, dst, time_ns) * power
                     seen_ns = max(0, time_ns - self._csi_delay_ns)
                     known /= rise if background is None else background.rise(seen_ns)
                     known = share.of(known)
@@ -245,6 +257,8 @@ class RadioChannel:
                 until_ns = self._holds_until_ns(src, dst, time_ns, background)
             if share.until_ns is not None:
                 until_ns = min(share.until_ns, until_ns or share.until_ns)
+            if rate_until_ns is not None:
+                until_ns = min(rate_until_ns, until_ns or rate_until_ns)
             if rate > 0 and attempt_ns == 0.0:  # an infinite rate: it takes no time at all
                 until_ns = None
             if until_ns is not None:
@@ -252,9 +266,12 @@ class RadioChannel:
                 if rate > 0:  # an attempt belongs to the block in which it begins
                     attempts = math.ceil(length_ns / attempt_ns)
                     length_ns = math.ceil(attempts * attempt_ns)
-            yield ChannelBlock(
+            block = ChannelBlock(
                 attempts, per, snr, attempt_ns, length_ns, medium.collision, noise_rise=rise
             )
+            if rates is not None:
+                block.rate_bps = rate
+            yield block
             if length_ns is None:
                 return
             time_ns += length_ns
@@ -332,7 +349,9 @@ class RadioChannel:
         """
         return self._over(max(self._budget.threshold, self.sensitivity), src, others, time_ns)
 
-    def noticing(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
+    def noticing(
+        self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
+    ) -> list[int]:
         """Who notices what a node sends: its SNR there is at least the sensitivity.
 
         Parameters
@@ -341,13 +360,16 @@ class RadioChannel:
         others : sequence of int
             Whom to consider.
         time_ns : int
+        power : float
+            Transmit power over the sender's full one.
 
         Returns
         -------
         list of int
             Without a sensitivity, those in reach.
         """
-        return self._over(self.sensitivity or self._budget.threshold, src, others, time_ns)
+        least = (self.sensitivity or self._budget.threshold) / power
+        return self._over(least, src, others, time_ns)
 
     def _over(self, least: float, src: int, others: Sequence[int], time_ns: int) -> list[int]:
         near = self._mean_snr.near(src, others, time_ns)

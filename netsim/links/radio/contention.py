@@ -51,7 +51,8 @@ class Contention(Interference):
         distance_m: Callable[[int, int, int], float] | None,
     ) -> None:
         assert isinstance(radio.mac, Csma)
-        super().__init__(radio.mac, channel, nodes, distance_m, radio.arq.combines)
+        by_snr = radio.arq.combines or radio.rate.adapts
+        super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
         self._radio, self._csma = radio, radio.mac
         self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
@@ -171,7 +172,7 @@ class Contention(Interference):
     def _lost_to(self, at: Flight, reception: Reception, loudness: float, now_ns: int) -> float:
         """Probability that a packet is lost to a sender's power, if not to noise alone."""
         snr = self._channel.snr(at.src, reception.tx.dst, now_ns)
-        rate_bps = at.rate_bps
+        rate_bps = at.expected_bps if at.rate_bps is None else at.rate_bps
         if rate_bps is None:
             rate_bps = self._channel.rate_bps(snr)
         if rate_bps <= 0.0:
@@ -224,7 +225,7 @@ class Contention(Interference):
         if rate_bps is None:
             dst = flight.receptions[0].tx.dst
             snr = self._channel.snr(flight.src, dst, now_ns)
-            rate_bps = self._channel.rate_bps(snr)
+            rate_bps = flight.expected_bps or self._channel.rate_bps(snr)
             if self._channel.constant and rate_bps > 0.0:
                 error = round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
         frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S

@@ -26,7 +26,13 @@ class EnergyMeter(Protocol):
     listens: bool
 
     def on_air(
-        self, src: int, receivers: Sequence[int], from_ns: int, to_ns: int, airtime_ns: int
+        self,
+        src: int,
+        receivers: Sequence[int],
+        from_ns: int,
+        to_ns: int,
+        airtime_ns: int,
+        power: float = 1.0,
     ) -> None:
         """A node sends and others receive.
 
@@ -39,6 +45,8 @@ class EnergyMeter(Protocol):
             Between which instants.
         airtime_ns : int
             How long of that the radios are at work.
+        power : float
+            Transmit power over the sender's full one.
         """
 
     def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
@@ -109,7 +117,7 @@ class EnergyAccounting:
         for from_ns, to_ns, airtime_ns in _airtimes(flight, begin_ns, flight.accounted_to_ns):
             self._recorder.airtime_ns += airtime_ns
             flight.airtime_ns += airtime_ns
-            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns)
+            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns, flight.power)
         for reception in _waking_later(flight):
             heard_from_ns, heard_to_ns = (
                 max(t, reception.wakes_ns) for t in (begin_ns, flight.accounted_to_ns)

@@ -7,14 +7,15 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels.arq import Sending
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import ALONE, Medium, Turns
+from netsim.channels.mac import ALONE, Turns
 from netsim.links.link import (
     ASLEEP,
     COLLISION,
@@ -26,8 +27,8 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
-from netsim.links.radio.background import Interferer
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.rate_adaptation import LinkRates
 from netsim.units import linear_to_db
 
 
@@ -100,13 +101,24 @@ class Reception:
         one attempt is several transmissions; one that was cut short counts by its part.
     weighted_snr : float
         SNR of earlier legs, linear, summed over attempts.
+    came : (packets,) bool array or None
+        Which packets of a round of a repeated broadcast arrived, once it has ended.
     hopeless : bool
         Whether no attempt of earlier legs could have got through.
+    leg_rates, rates : LinkRates or None
+        What the sender knew of the link where the leg began (None: what it knows now), and at the
+        end of what has been sampled; only where rates follow acknowledgements.
+    rates_before : list of LinkRates
+        What it knew before each block of the leg.
     """
 
     # Defaults of what few flights ever set are kept with the class: one is made for every message.
     hidden: dict[Flight, tuple[float, float, bool]]
     first_loss: tuple[float, int] | None = None
+    came: NDArray[np.bool_] | None = None
+    leg_rates: LinkRates | None = None
+    rates: LinkRates | None = None
+    rates_before: list[LinkRates]
     leg_start: Sending | None = None
     sending: Sending | None = None
     rng: np.random.Generator | None = None
@@ -164,6 +176,19 @@ class Reception:
             return 1.0
         clear_ns = self._clear_ns + (now_ns - self._followed_ns) / self._followed_rise
         return clear_ns * self._sampled_rise / lasted_ns
+
+    def count_rate(self, block: ChannelBlock, attempts: int, acknowledged: int) -> None:
+        """Count the attempts of a block for the rates that follow acknowledgements.
+
+        Parameters
+        ----------
+        block : ChannelBlock
+            The last one of the leg so far.
+        attempts, acknowledged : int
+        """
+        assert self.rates is not None
+        self.rates_before.append(self.rates.copy())
+        self.rates.count(block.rate_bps, attempts, acknowledged)
 
     def close_leg(self, clearer: float = 1.0) -> None:
         """Add the leg to the sums over earlier legs, and forget its blocks.
@@ -242,6 +267,8 @@ class Reception:
         if last is None or (last.noise_rise == 1.0 and self.sampled_medium.collision == 0.0):
             return False
         snr, rate_bps = last.snr * last.noise_rise, flight.rate_bps
+        if last.rate_bps:
+            rate_bps = last.rate_bps
         if rate_bps is None:
             rate_bps = channel.rate_bps(snr)
         alone = channel.error(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else 1.0
@@ -300,6 +327,14 @@ class Flight:
         Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
         Share of the time on the air.
+    power : float
+        Its sender's transmit power over that node's full one.
+    repeated : bool
+        Whether it is a round of a repeated broadcast, so that it matters which packets arrive.
+    feedback_ns : int
+        How long after the last attempt of a round its receivers tell what they lack.
+    expected_bps : float or None
+        The rate [bit/s] by which contention judges it, where it follows acknowledgements.
     told_medium : Medium
         `medium` when it was told last.
     order : int
@@ -316,7 +351,8 @@ class Flight:
 
     contenders: dict[Flight, None]
     hidden: dict[Flight, None]
-    medium_share = 1.0
+    medium_share = power = 1.0
+    expected_bps: float | None = None
     order = 0
     medium = ALONE
     told_medium = ALONE
@@ -324,7 +360,8 @@ class Flight:
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
-    expired = met_worse = False
+    expired = met_worse = repeated = False
+    feedback_ns = 0
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
@@ -352,48 +389,3 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
-
-
-def blocks_met(
-    flight: Flight, reception: Reception, channel: RadioChannel, time_ns: int
-) -> Iterator[ChannelBlock]:
-    """The channel that attempts meet from an instant on, with interference as things are.
-
-    Parameters
-    ----------
-    flight : Flight
-    reception : Reception
-        One of the flight's.
-    channel : RadioChannel
-    time_ns : int
-    """
-    return channel.blocks(
-        flight.src,
-        reception.tx.dst,
-        time_ns,
-        flight.packet_bits,
-        flight.rate_bps,
-        medium=reception.medium,
-        began_ns=flight.begins_ns,
-        interferers=() if channel.constant else interferers_at(flight, reception),
-        noise_rise=reception.rise if channel.constant else 1.0,
-    )
-
-
-def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:
-    """Whose power is noise to a reception of a flight, as things are."""
-    if not reception.interferers:
-        return ()
-    begins_ns = flight.begins_ns
-    return [
-        Interferer(other.src, other.medium_share, max(begins_ns, other.begins_ns))
-        for other in reception.interferers
-    ]
-
-
-def transmit_share(medium: Medium, attempt_ns: float) -> float:
-    """Share of an attempt's time in which its sender transmits, in [0, 1]."""
-    if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):
-        return 1.0
-    alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
-    return medium.transmissions * alone_ns / attempt_ns

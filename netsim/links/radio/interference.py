@@ -57,8 +57,8 @@ class Interference:
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
-    combines : bool
-        Whether attempts at a packet are combined, so that the SNR of each counts.
+    by_snr : bool
+        Whether the SNR of each attempt counts: attempts at a packet are combined, or rates differ.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Interference:
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
-        combines: bool = False,
+        by_snr: bool = False,
     ) -> None:
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._distance_m = distance_m if mac.range_m is not None else None
         self._least = 0.0 if channel.moving else NEGLIGIBLE
-        self._by_error = channel.constant and not combines
+        self._by_error = channel.constant and not by_snr
         self._near = lru_cache(maxsize=PAIRS)(self._in_range)
         self._touched: dict[Flight, None] = {}  # those that may have to be told
         self._joined = 0
@@ -170,14 +170,16 @@ class Interference:
         for reception in flight.receptions:
             dst = reception.tx.dst
             loudness = self._channel.loudness.at(dst, senders, now_ns)
-            for other, inr in zip(apart, loudness, strict=True):
+            for other, loud in zip(apart, loudness, strict=True):
+                inr = loud * other.power
                 if inr >= self._least and other.src != dst:
                     reception.interferers[other] = inr
                     reception.rise += inr * other.medium_share
         hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
         receivers = [reception.tx.dst for _, reception in hearing]
         loudness = self._channel.loudness.of(src, receivers, now_ns)
-        for (other, reception), inr in zip(hearing, loudness, strict=True):
+        for (other, reception), loud in zip(hearing, loudness, strict=True):
+            inr = loud * flight.power
             if inr >= self._least:
                 reception.interferers[flight] = inr
                 self._shift(other, reception, src, inr, flight.medium_share)
@@ -278,7 +280,7 @@ class Interference:
         low, high = reception.alike
         if low <= rise <= high:
             return True
-        signal = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
+        signal = flight.power * self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
         told, now = signal / reception.told_rise, signal / rise
         if not _fares_alike(self._channel, told, now, flight):
             return False

@@ -28,6 +28,7 @@ from functools import partial
 
 from netsim.channels.mac import ALONE
 from netsim.channels.mac.ofdma import Ofdma
+from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import (
@@ -51,7 +52,9 @@ from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
+from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -109,6 +112,9 @@ class RadioLink(PhysicalLink):
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
         self._exclusive, self._packets = mac.exclusive, radio.packets
+        self.broadcast_acknowledged = radio.broadcast.rounds > 1
+        self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
+        self._in_rounds: dict[Flight, BroadcastRounds] = {}
         self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
         self._queue = RadioQueue(nodes, radio.queue_limit)
         free = self._queue.free if mac.exclusive else None
@@ -121,9 +127,13 @@ class RadioLink(PhysicalLink):
             block_s = radio.fading.constant_s(radio.carrier_hz)
             self._interference = Cells(mac, channel, nodes, base_stations, block_s)
         elif (mac.interferes or mac.contends) and not radio.plays_frames:
-            self._interference = Interference(mac, channel, nodes, distance_m, radio.arq.combines)
+            by_snr = radio.arq.combines or radio.rate.adapts
+            self._interference = Interference(mac, channel, nodes, distance_m, by_snr)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
+        self._adaptation: RateAdaptation | None = None
+        if isinstance(radio.rate, Minstrel):
+            self._adaptation = RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
         if radio.plays_frames:
@@ -133,7 +143,7 @@ class RadioLink(PhysicalLink):
             )  # fmt: skip
         else:
             sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-            self._sampler = sampler(radio, channel, env, streams, self._end)
+            self._sampler = sampler(radio, channel, env, streams, self._end, self._adaptation)
         self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._superposition = Superposition(self, radio, channel, meter, free, self._release)
@@ -184,7 +194,10 @@ class RadioLink(PhysicalLink):
         if not message.left_queue:
             message.left_queue = True
             for tx in message.group:
-                self.finish(tx, outcome, attempts=0)
+                if message.rounds is None:
+                    self.finish(tx, outcome, attempts=0)
+                else:
+                    self._deliver(*message.rounds.given_up(tx, outcome))
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
@@ -203,11 +216,19 @@ class RadioLink(PhysicalLink):
         if deadline_ns is not None and deadline_ns < now:
             deadline_ns = now
         packets, packet_bits = self._packets(first.envelope.bits)
+        rounds = message.rounds
+        if rounds is not None:
+            packets = len(rounds.sending)
+        elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
+            rounds = BroadcastRounds(group, packets, self._rounds)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
+        power = 1.0
+        if self._channel.power.at_work:
+            power = self._channel.power.over_full(src, [tx.dst for tx in group], now)
         if message.broadcast:
-            rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns)
+            rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns, power)
         else:
             receptions = [self._receivers.of_unicast(first, begins_ns)]
         radios = [] if src in self._base_stations else [src]
@@ -216,6 +237,12 @@ class RadioLink(PhysicalLink):
         flight = Flight(
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
+        flight.power = power
+        if rounds is not None:
+            flight.repeated, self._in_rounds[flight] = True, rounds
+        if self._adaptation is not None and not message.broadcast:
+            attempt_ns = partial(self._channel.attempt_ns, packet_bits, medium=ALONE)
+            flight.expected_bps = self._adaptation.best_bps(src, first.dst, attempt_ns)
         for radio in radios:
             self._queue.free[radio] = False
         if self._interference is not None:
@@ -224,6 +251,9 @@ class RadioLink(PhysicalLink):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
+        if rounds is not None and self._feedback_bits and rate_bps:
+            told_ns = self._channel.attempt_ns(self._feedback_bits, rate_bps, flight.medium)
+            flight.feedback_ns = round(told_ns * len(receptions))
         flight.turns = self._turns
         self._flights[flight] = None
         self._sampler.begin(flight)
@@ -258,21 +288,39 @@ class RadioLink(PhysicalLink):
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
+        missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
+        if rounds is not None:
+            if flight.feedback_ns and not (cut or flight.expired):
+                for reception in flight.receptions:
+                    self.count_transmitted(reception.tx.dst, self._feedback_bits)
+                    bits += self._feedback_bits
+            reports, bits = rounds.after(flight, reports, bits, cut)
+            missed = ()
         if self._overhears:
-            noticing = self._channel.noticing(flight.src, range(self._nodes), flight.begins_ns)
+            noticing = self._channel.noticing(
+                flight.src, range(self._nodes), flight.begins_ns, flight.power
+            )
             self._accounting.overheard(flight, noticing)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)
         flight.leg += 1
         self._ending += 1
-        for report in (*reports, *flight.missed):
+        for report in (*reports, *missed):
             self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
+        if rounds is not None and rounds.lacking:
+            self._next_round(flight.src, rounds)
         self._ending -= 1
         if interference is not None and not self._ending:  # with what has begun meanwhile
             self._settle(interference)
+
+    def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
+        """Send what receivers of a broadcast lack."""
+        group = self.in_contact(rounds.lacking)
+        if group:
+            self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
     def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         return reception.predetermined or self._sampler.report(flight, reception, cut)
@@ -332,7 +380,12 @@ class RadioLink(PhysicalLink):
         report = self._report(flight, reception, cut=True)
         flight.receptions.remove(reception)
         self._accounting.receiver_leaves(flight, reception, self.env.now)
-        self._deliver(report)
+        rounds = self._in_rounds.get(flight)
+        if rounds is None:
+            self._deliver(report)
+        else:
+            rounds.count(reception, report)
+            self._deliver(*rounds.given_up(reception.tx, outcome))
         if self._exclusive:
             flight.radios.remove(reception.tx.dst)
             self._release([reception.tx.dst])

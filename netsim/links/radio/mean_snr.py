@@ -167,6 +167,8 @@ class PlacedMeanSnr(MeanSnr):
         farther apart are left out; not so where senders interfere, which they do at any distance.
     track : Track or None
         How they move; None: none does.
+    heights_m : sequence of float
+        Of each node [m]; empty: distances are those along the ground.
 
     Raises
     ------
@@ -182,10 +184,12 @@ class PlacedMeanSnr(MeanSnr):
         streams: Streams,
         range_m: float,
         track: Track | None = None,
+        heights_m: Sequence[float] = (),
     ) -> None:
         self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
         self._dbm = np.array(powers_dbm)
         self._positions_m = positions_m
+        self._heights_m = np.array(heights_m) if len(heights_m) else None
         self._range_m = range_m
         self._many = len(positions_m) > EVERY_PAIR_UP_TO
         self._searches = self._many and math.isfinite(range_m)
@@ -209,6 +213,11 @@ class PlacedMeanSnr(MeanSnr):
         self._tree = lru_cache(maxsize=2)(self._tree_at)
         self._around = lru_cache(maxsize=1 << 14)(self._nodes_around)
         self._asked: dict[int, tuple[Sequence[int], frozenset[int]]] = {}
+        shadowing = radio.shadowing
+        self._field_draws = np.empty((0, 0))
+        if shadowing.shared:
+            counters = np.arange(shadowing.draws_in_motion)
+            self._field_draws = streams.uniforms("shadowing field", counters=counters)[None]
         if self._cut:
             nodes, tree = len(positions_m), self._tree(0)
             within = (int(tree.count_neighbors(tree, range_m)) - nodes) // 2
@@ -274,7 +283,13 @@ class PlacedMeanSnr(MeanSnr):
         distance_m = np.hypot(*(theirs - mine).T)
         low, high = np.minimum(src, others), np.maximum(src, others)
         sight = streams.uniform_array("sight", low, high) if radio.path_loss.sighted else 0.0
-        loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
+        heights_m = self._heights_m
+        if heights_m is None:
+            loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
+        else:
+            loss_db = radio.path_loss.loss_between_db(
+                distance_m, heights_m[others], heights_m[src], radio.carrier_hz, sight
+            )
         if radio.shadowing.drawn:
             ends_m = np.where(
                 (others < src)[:, None],
@@ -301,7 +316,9 @@ class PlacedMeanSnr(MeanSnr):
             np.where(in_sight, with_sight, without)
             for with_sight, without in shadowing_sizes(self._radio)
         )
-        if self._track is None:
+        if model.shared:
+            deviations = model.in_motion(self._field_draws, ends_m, decorrelation_m)
+        elif self._track is None:
             deviations = model.still(self._streams.uniform_array("shadowing", low, high))
         else:
             counters = np.arange(model.draws_in_motion)

@@ -27,8 +27,10 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
+from netsim.links.radio.conditions import blocks_met, interferers_at, transmit_share
+from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
+from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import first_lost, lost_while_asleep
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -55,6 +57,8 @@ class MessageLevelSampler:
     ended : callable
         Called with (flight, leg) at the planned end of each leg that was sampled; a leg other than
         the flight's has been replaced.
+    adaptation : RateAdaptation or None
+        Rates of unicasts, where they follow acknowledgements.
     """
 
     def __init__(
@@ -64,7 +68,9 @@ class MessageLevelSampler:
         env: Clock,
         streams: Streams,
         ended: Callable[[Flight, int], None],
+        adaptation: RateAdaptation | None = None,
     ) -> None:
+        self._adaptation = adaptation
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
         self._env, self._streams, self._ended = env, streams, ended
@@ -147,11 +153,17 @@ class MessageLevelSampler:
             else:
                 reception.blocks, reception.block_attempts = [], []
                 reception.sending = self._at_leg_start(flight, reception)
+        if self._adaptation is not None and not flight.broadcast:
+            known = reception.leg_rates if cut or flight.expired else reception.rates
+            if known is not None:
+                self._adaptation.keep(flight.src, reception.tx.dst, known)
         reception.close_leg(reception.clearer(self._env.now))
         sending = reception.sending
         assert sending is not None
         assert reception.rng is not None
-        if reception.tx.envelope.message.accepts_partial and sending.delivered:
+        if flight.repeated:
+            arrived = reception.came = sending.arrived(reception.rng)
+        elif reception.tx.envelope.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
@@ -192,7 +204,12 @@ class MessageLevelSampler:
             if block.per > HOPELESS_PER and left_ns is not None:
                 _bound(block, left_ns)
             blocks.append(block)
-            block_attempts.append(_attempt(sending, rng, block))
+            if reception.rates is None:
+                block_attempts.append(_attempt(sending, rng, block))
+            else:
+                before, made = sending.delivered, _attempt(sending, rng, block)
+                block_attempts.append(made)
+                reception.count_rate(block, made, sending.delivered - before)
             hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
             if sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS:
                 break
@@ -226,12 +243,19 @@ class MessageLevelSampler:
                 reception.block_attempts.append(_attempt(sending, rng, block))
                 if sending.over:
                     break
-        return round(flight.packets_left * flight.attempt_ns)
+        return round(flight.packets_left * flight.attempt_ns) + flight.feedback_ns
 
     def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
         begins_ns = max(0, flight.leg_begins_ns)
-        found = blocks_met(flight, reception, self._channel, begins_ns)
+        rates = None
+        if self._adaptation is not None and not flight.broadcast:
+            dst, medium = reception.tx.dst, reception.medium
+            known = reception.leg_rates or self._adaptation.of(flight.src, dst)
+            reception.rates, reception.rates_before = known.copy(), []
+            attempt_ns = partial(self._channel.attempt_ns, flight.packet_bits, medium=medium)
+            rates = self._adaptation.rule(flight.src, dst, reception.rates, attempt_ns)
+        found = blocks_met(flight, reception, self._channel, begins_ns, rates)
         first = reception.first_loss
         if first is not None and first[1] == flight.leg:
             found = first_lost(found, first[0])
@@ -272,10 +296,15 @@ class MessageLevelSampler:
                 done -= attempts[at]
                 at += 1
         sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
+        before = 0
         for block in reception.blocks[: at + 1]:
+            before = sending.delivered
             _attempt(sending, rng, block)
         if done < attempts[at]:
             sending.rewind(rng, done)
+        if reception.rates is not None:
+            reception.rates = reception.leg_rates = reception.rates_before[at]
+            reception.rates.count(reception.blocks[at].rate_bps, done, sending.delivered - before)
         reception.blocks = reception.blocks[: at + 1]
         reception.block_attempts = [*attempts[:at], done]
         reception.leg_start = reception.sending = sending

@@ -22,7 +22,9 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, blocks_met, transmit_share
+from netsim.links.radio.conditions import blocks_met, transmit_share
+from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -72,6 +74,8 @@ class PacketLevelSampler:
     streams : Streams
     ended : callable
         Called with (flight, leg) when a flight is over.
+    adaptation : RateAdaptation or None
+        Rates of unicasts, where they follow acknowledgements.
     """
 
     def __init__(
@@ -81,7 +85,9 @@ class PacketLevelSampler:
         env: Clock,
         streams: Streams,
         ended: Callable[[Flight, int], None],
+        adaptation: RateAdaptation | None = None,
     ) -> None:
+        self._adaptation = adaptation
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
         self._counts: dict[Reception, _PacketCounts] = {}
@@ -132,6 +138,8 @@ class PacketLevelSampler:
         if reception.blocks and sent_ns > 0:
             under_way = min(1.0, sent_ns / flight.attempt_ns)
         reception.blocks = []
+        if flight.repeated:
+            reception.came = counts.arrived()
         channel, limit = self._channel, self._radio.arq.limit
         return reception.report(flight, under_way, counts, counts.arrived(), channel, limit)
 
@@ -142,7 +150,13 @@ class PacketLevelSampler:
 
     def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
         """The channel block at a receiver when the attempt under way began."""
-        block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns))
+        rates = None
+        if self._adaptation is not None and not flight.broadcast:
+            dst, medium = reception.tx.dst, reception.medium
+            known = reception.rates = self._adaptation.of(flight.src, dst)
+            attempt_ns = partial(self._channel.attempt_ns, flight.packet_bits, medium=medium)
+            rates = self._adaptation.rule(flight.src, dst, known, attempt_ns)
+        block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns, rates))
         block.asleep = flight.leg_begins_ns < reception.wakes_ns
         if reception.unreachable is not None or block.asleep:
             block.per = block.erasure = 1.0
@@ -200,12 +214,16 @@ class PacketLevelSampler:
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
             through = bool(reception.rng.random() >= self._failing(flight, counts, block, snr))
+            if reception.rates is not None:
+                reception.rates.count(block.rate_bps, 1, int(through))
             if flight.broadcast:
                 counts.settled.append(through)
             else:
                 over = self._count_attempt(counts, through, snr)
                 over = over or len(counts.settled) == flight.packets
-        if over:
+        if over and flight.feedback_ns:
+            self._env.after(flight.feedback_ns, self._ended, flight, leg)
+        elif over:
             self._ended(flight, flight.leg)
         else:
             self._attempt(flight, leg, at_ns)

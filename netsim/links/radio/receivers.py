@@ -51,12 +51,20 @@ class Receivers:
         return reception
 
     def of_broadcast(
-        self, group: Sequence[Transmission], begins_ns: int
+        self, group: Sequence[Transmission], begins_ns: int, power: float = 1.0
     ) -> tuple[float, list[Reception], list[Report]]:
-        """Rate [bit/s] of a broadcast, the lowest of its receivers'; who listens; who misses it."""
+        """Rate [bit/s] of a broadcast, the lowest of its receivers'; who listens; who misses it.
+
+        Parameters
+        ----------
+        group : sequence of Transmission
+        begins_ns : int
+        power : float
+            Transmit power over the sender's full one.
+        """
         channel = self._channel
-        snrs = [channel.snr(tx.src, tx.dst, begins_ns) for tx in group]
-        known = [channel.measured_snr(tx.src, tx.dst, begins_ns) for tx in group]
+        snrs = [power * channel.snr(tx.src, tx.dst, begins_ns) for tx in group]
+        known = [power * channel.measured_snr(tx.src, tx.dst, begins_ns) for tx in group]
         rates = [channel.rate_bps(snr) for snr in known]
         # The sender can't tell who is busy, off or asleep.
         rate_bps = min((r for r in rates if r > 0), default=0.0)

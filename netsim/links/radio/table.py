@@ -28,7 +28,8 @@ class Radio(Table):
     number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
     was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
     distribution; with `mac.kind = "csma"` every frame and backoff (`frame_level`). `bursts` lose
-    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost.
+    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost. `power` may let a
+    node send with less than `tx_power_dbm`; who is reachable is judged by the full power.
     """
 
     carrier_hz: Positive = 2.4e9
@@ -53,10 +54,12 @@ class Radio(Table):
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]
     shadowing: choice("netsim.channels.shadowing") = {"kind": "none"}  # type: ignore[valid-type]
+    power: choice("netsim.channels.power") = {"kind": "fixed"}  # type: ignore[valid-type]
     fading: choice("netsim.channels.fading") = {"kind": "rayleigh"}  # type: ignore[valid-type]
     rate: choice("netsim.channels.rate") = {"kind": "fixed", "rate_bps": 20e6}  # type: ignore[valid-type]
     packet_error: choice("netsim.channels.packet_error") = {"kind": "outage"}  # type: ignore[valid-type]
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
+    broadcast: choice("netsim.channels.broadcast") = {"kind": "once"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
     sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
@@ -81,7 +84,8 @@ class Radio(Table):
     @model_validator(mode="after")
     def _a_modulation_is_known(self) -> Self:
         error = self.packet_error
-        if error.kind == "ofdm_80211" and error.mbps is None and self.rate.kind != "ofdm_80211":
+        known = self.rate.kind == "ofdm_80211" or self.rate.adapts
+        if error.kind == "ofdm_80211" and error.mbps is None and not known:
             raise ValueError(
                 'packet_error "ofdm_80211" needs mbps, the rate whose modulation and code packets '
                 'have, or rate.kind = "ofdm_80211"'
@@ -132,6 +136,46 @@ class Radio(Table):
         return self
 
     @model_validator(mode="after")
+    def _carriers_are_sensed_at_full_power(self) -> Self:
+        if self.power.controlled and self.mac.senses:
+            raise ValueError(
+                f'power "{self.power.kind}": who hears whom under mac "{self.mac.kind}" is worked '
+                'out at full power; set power.kind = "fixed" or another mac'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _acknowledgements_tell_of_rates(self) -> Self:
+        if not self.rate.adapts:
+            return self
+        told = f'rate "{self.rate.kind}" follows acknowledgements'
+        if not self.arq.acknowledged or self.arq.combines:
+            raise ValueError(
+                f'{told} of single attempts: it does not go with arq "{self.arq.kind}"; set '
+                '"abort", "hole" or "unlimited"'
+            )
+        if not self.packet_error.per_rate or getattr(self.packet_error, "mbps", None) is not None:
+            raise ValueError(
+                f"{told}: packet errors must depend on the rate; set packet_error.kind = "
+                '"ofdm_80211"'
+            )
+        if self.mac.has_base_stations or self.plays_frames:
+            raise ValueError(
+                f"{told} of messages that a sender sends one after the other: it does not go with "
+                'mac.kind = "ofdma" or with frames (fidelity = "packet" of mac "csma")'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rounds_are_no_frames(self) -> Self:
+        if self.plays_frames and self.broadcast.rounds > 1:
+            raise ValueError(
+                f'broadcast "{self.broadcast.kind}" is not played frame by frame: set fidelity = '
+                '"message"'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _bursts_are_drawn_by_message(self) -> Self:
         if self.bursts is not None and self.fidelity == "packet":
             raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
@@ -168,5 +212,7 @@ class Radio(Table):
         remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
         if self.propagation_delay:
             raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
+        if self.shadowing.shared:
+            raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
             raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")

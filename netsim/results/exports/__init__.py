@@ -46,6 +46,8 @@ class Layout:
         One a node; empty without a radio.
     streams : Streams
         The randomness of the run.
+    heights_m : tuple of float
+        Of each node; empty: distances are those along the ground.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Layout:
     budget: LinkBudget | None
     tx_power_dbm: tuple[float, ...]
     streams: Streams
+    heights_m: tuple[float, ...] = ()
 
     def samples_ns(self) -> range:
         """Times at which formats that sample do so: 0, the step, twice the step, ..."""

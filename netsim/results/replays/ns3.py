@@ -96,6 +96,7 @@ def _adhoc(radio: Radio, layout: Layout) -> tuple[dict[str, Any], dict[str, list
         isinstance(radio.path_loss, LogDistance)
         and not radio.shadowing.drawn
         and layout.positions_m is not None
+        and not layout.heights_m
     )
     arguments: dict[str, Any] = {
         "mode": f"OfdmRate{mbps}Mbps",
@@ -189,6 +190,10 @@ def _compare_radio(radio: Radio, mbps: int, differs: list[str]) -> None:
             differs.append("a frame that overlaps others may be received (capture)")
         if (radio.mac.cw_min, radio.mac.stages) != (16, 6):
             differs.append("contention windows are those of 802.11a: 16 to 1,024 slots")
+    if radio.power.controlled:
+        differs.append("every frame is sent with full power")
+    if radio.broadcast.rounds > 1:
+        differs.append("a broadcast is sent once")
     if radio.packet_header_bytes < BASIC_HEADER_BYTES:
         differs.append(
             f"headers are of {BASIC_HEADER_BYTES} bytes, not of {radio.packet_header_bytes}"

@@ -130,7 +130,7 @@ class Spent:
         self.bits, self.heard_bits = [0] * nodes, [0] * nodes
         self.overheard_ns = [0] * nodes
 
-    def on_air(self, src, receivers, from_ns, to_ns, airtime_ns):
+    def on_air(self, src, receivers, from_ns, to_ns, airtime_ns, power=1.0):
         self.sending_ns[src] += airtime_ns
         for node in receivers:
             self.receives(node, from_ns, to_ns, airtime_ns)

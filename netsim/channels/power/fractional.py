@@ -1,0 +1,36 @@
+"""Fractional power control: the open loop of the LTE and NR uplink.
+
+P = min(Pmax, P0 + alpha PL + 10 log10 M) [dBm] (3GPP TS 36.213, 5.1.1.1, and TS 38.213, 7.1.1,
+without the terms for the transport format and the closed loop). With alpha = 1 every sender that
+is not at its limit is received with the same power; with alpha < 1 those farther away are received
+with less, and disturb others less.
+"""
+
+import math
+from typing import Literal
+
+from netsim.channels.power import Power
+from netsim.registry import Count, Finite, Fraction
+
+
+class FractionalPower(Power):
+    """A part of the path loss is made up for.
+
+    Attributes
+    ----------
+    p0_dbm : float
+        P0, power per resource block at the receiver where all the loss is made up for [dBm].
+    alpha : float
+        Part of the loss, in dB, that is made up for.
+    resource_blocks : int
+        M, how many the power is for.
+    """
+
+    kind: Literal["fractional"] = "fractional"
+    p0_dbm: Finite
+    alpha: Fraction = 0.8
+    resource_blocks: Count = 1
+
+    def dbm(self, loss_db: float, most_dbm: float, noise_dbm: float) -> float:
+        blocks_db = 10.0 * math.log10(self.resource_blocks)
+        return min(most_dbm, self.p0_dbm + self.alpha * loss_db + blocks_db)
