@@ -100,6 +100,9 @@ class Case:
         Keys that take the learning rate, beside that of the training.
     model : dict, optional
         Its own [model].
+    worlds : tuple of str
+        Where it is played: a method whose nodes have to send at the same time has no other than
+        rounds.
     """
 
     kind: str
@@ -114,6 +117,7 @@ class Case:
     in_radio: Mapping[str, Any] = field(default_factory=dict)
     rate_keys: tuple[str, ...] = ()
     model: Mapping[str, Any] | None = None
+    worlds: tuple[str, ...] = WORLDS
 
     @property
     def label(self) -> str:
@@ -146,6 +150,7 @@ CASES = (
         name="fedprox_ft",
         reports="trained",
     ),
+    Case("baa", LOCAL, reports="mixed", worlds=("rounds",)),
     Case("ditto", {**LOCAL, "strength": 0.75}, steps=2 * ROUND_STEPS),
     Case("dpsgd", {"local_steps": 1}, name="dpsgd_step", published="peers", steps=1),
     Case("dpsgd", LOCAL, name="dpsgd_epochs", published="peers"),

@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Job(case, world, choices[case.label].rate, seed, given.out)
         for world in given.world
         for case in cases
-        if case.label in choices
+        if case.label in choices and world in case.worlds
         for seed in given.seeds
     ]
     rows = play_all(jobs, given.jobs)

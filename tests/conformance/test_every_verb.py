@@ -39,9 +39,8 @@ def test_every_verb_of_a_node_has_a_toy_user():
     verbs = {
         name for name in dir(Node) if not name.startswith("_") and callable(getattr(Node, name))
     }
-    # sums over the air need a channel of their own: tests/algorithms_/test_baa.py
     unused = {v for v in verbs if not re.search(rf"\bnode\.{v}\(", sources)}
-    assert unused == {"superposed"}
+    assert unused == set()
 
 
 def test_a_node_shows_its_api_and_nothing_else(play):
