@@ -1,4 +1,4 @@
-"""Over-the-air mean: train, send the model with all others at once, divide the sum by who is in it."""
+"""Over-the-air mean: train, send with all others at once, divide the sum by who is in it."""
 
 from torch import Tensor
 
