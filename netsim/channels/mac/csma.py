@@ -43,11 +43,18 @@ __all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 """(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
-
+ACK_BITS = 8 * 14
+BASIC_RATES_BPS = (24e6, 12e6, 6e6)
+"""Rates at which control frames are sent."""
 
 PREAMBLE_SNR = db_to_linear(4.0)
 """SINR, linear, from which on a receiver finds a preamble and locks to its packet: what ns-3's
 `ThresholdPreambleDetectionModel` takes."""
+
+
+def basic_rate_bps(rate_bps: float) -> float:
+    """The highest basic rate that is not above a rate, at which it is answered [bit/s]."""
+    return next((basic for basic in BASIC_RATES_BPS if basic <= rate_bps), BASIC_RATES_BPS[-1])
 
 
 class Csma(Mac):

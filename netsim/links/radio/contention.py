@@ -2,19 +2,21 @@
 
 Two senders contend if each senses the other's carrier when the later one starts. Those that do not
 are hidden from each other, and matter where one of them can spoil a packet at the other's receiver:
-there the packet's error at its SINR with both on the air is compared with that without. A sender
-that can't is noise to the other, for its share of the time. The senders that hang together by
-hearing or spoiling are one situation, which `netsim.channels.mac.csma` solves; its answer is the
-`medium` of their flights until a flight of theirs begins or ends.
+there the packet's error at its SINR with both on the air is compared with that without. Senders
+that can't, each by itself, may do so together (`bursts`); where the channel changes in time they
+are noise instead, each for its share of the time. The senders that hang together by hearing or spoiling
+are one situation, which `netsim.channels.mac.csma` solves; its answer is the `medium` of their
+flights until a flight of theirs begins or ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
 from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender, Situation
+from netsim.links.radio.bursts import Bursts
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Changed, Interference
@@ -56,6 +58,11 @@ class Contention(Interference):
         self._radio, self._csma = radio, radio.mac
         self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._steady = channel.constant
+        self._several = Bursts(channel, radio.arq.acknowledged)
+        self._frames_s: dict[Flight, float] = {}
+        self._burst: dict[Flight, list[float]] = {}  # what several senders at once do to each
+        self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
         self._spoilt: dict[Flight, None] = {}  # those whose attempt under way another one overlaps
@@ -100,6 +107,8 @@ class Contention(Interference):
         self._ended_ns[flight.src] = flight.ends_ns
         for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
             held.pop(flight, None)
+        for known in (self._found, self._frames_s, self._burst):
+            known.pop(flight, None)
         self.remove(flight, others)
         for other in flight.contenders:
             del other.contenders[flight]
@@ -114,6 +123,10 @@ class Contention(Interference):
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:
             self._solve(next(iter(self._unsolved)), now_ns)
+        if self._steady:
+            for flight in self._touched:
+                self._burst[flight] = self._several.losses(flight, self._frame_s)
+                self._set_medium(flight)
         at_once, after = super().settle(now_ns)
         at_once += [one for one in self._spoilt if one not in at_once]
         keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
@@ -197,7 +210,11 @@ class Contention(Interference):
 
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's situation."""
-        senders = {one: self._sender(one, now_ns) for one in self._together(flight)}
+        together = self._together(flight)
+        if self._steady:
+            for one in together:
+                self._burst[one] = self._several.losses(one, self._frame_s)
+        senders = {one: self._sender(one, now_ns) for one in together}
         index = {one: i for i, one in enumerate(senders)}
         situation = Situation(
             tuple(senders.values()),
@@ -214,7 +231,8 @@ class Contention(Interference):
         found = zip(senders.items(), self._csma.access(situation), strict=True)
         for (one, sender), access in found:
             self._unsolved.pop(one, None)
-            if _set_medium(one, sender, access):
+            self._found[one] = sender, access
+            if self._set_medium(one):
                 self._touched[one] = None
                 share = min(1.0, access.sent_s / access.attempt_s)
                 self.set_share(one, share, self._on_air)
@@ -227,7 +245,9 @@ class Contention(Interference):
             snr = self._channel.snr(flight.src, dst, now_ns)
             rate_bps = flight.expected_bps or self._channel.rate_bps(snr)
             if self._channel.constant and rate_bps > 0.0:
-                error = round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
+                error = self._error(snr, flight.packet_bits, rate_bps)
+                error = 1.0 - (1.0 - error) * (1.0 - self._burst[flight][0])
+                error = round(error * STEPS) / STEPS
         frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
@@ -251,6 +271,44 @@ class Contention(Interference):
         if self._channel.snr(at.src, receiver, now_ns) < PREAMBLE_SNR * (1.0 + loudness):
             return 1.0
         return self._lost_to(at, reception, loudness, now_ns)
+
+    def _set_medium(self, flight: Flight) -> bool:
+        """Set the medium of a flight and its receptions; whether it differs from what they met."""
+        sender, access = self._found[flight]
+        old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
+        losses: Sequence[float] = access.losses
+        if self._steady:
+            both = zip(losses, self._burst[flight], strict=False)
+            losses = [1.0 - (1.0 - spoilt) * (1.0 - burst) for spoilt, burst in both]
+        medium = Medium(
+            wait_ns=max(0.0, access.attempt_s * NS_PER_S - frame_ns),
+            transmissions=access.sent_s / sender.frame_s if frame_ns else 1.0,
+            collision=max(losses),
+        )
+        differs = abs(medium.wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
+        for reception, loss in zip(flight.receptions, losses, strict=False):
+            differs = differs or abs(loss - reception.medium.collision) > SAME
+        if not differs:
+            return False
+        flight.medium = medium
+        for reception, loss in zip(flight.receptions, losses, strict=False):
+            reception.medium = medium._replace(collision=loss)
+        return True
+
+    def _raise(self, reception: Reception, more: float) -> None:
+        if not self._steady:  # else `_bursts` counts who is there, in place of their mean power
+            super()._raise(reception, more)
+
+    def _frame_s(self, flight: Flight) -> float:
+        """Time of a packet of a flight [s]."""
+        if flight not in self._frames_s:
+            rate_bps = flight.rate_bps or flight.expected_bps
+            if rate_bps is None:
+                snr = self._channel.snr(flight.src, flight.receptions[0].tx.dst, flight.begins_ns)
+                rate_bps = self._channel.rate_bps(snr)
+            attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
+            self._frames_s[flight] = attempt_ns / NS_PER_S
+        return self._frames_s[flight]
 
 
 def _overlap_now(flight: Flight) -> list[Flight]:
@@ -285,22 +343,3 @@ def _lost_its_last(flight: Flight) -> bool:
         if sending is not None and 2 * sending.lost > sending.packets:
             return True
     return False
-
-
-def _set_medium(flight: Flight, sender: Sender, access: Access) -> bool:
-    """Set the medium of a flight and its receptions; whether it differs from what they met."""
-    old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
-    medium = Medium(
-        wait_ns=max(0.0, access.attempt_s * NS_PER_S - frame_ns),
-        transmissions=access.sent_s / sender.frame_s if frame_ns else 1.0,
-        collision=max(access.losses),
-    )
-    differs = abs(medium.wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
-    for reception, loss in zip(flight.receptions, access.losses, strict=False):
-        differs = differs or abs(loss - reception.medium.collision) > SAME
-    if not differs:
-        return False
-    flight.medium = medium
-    for reception, loss in zip(flight.receptions, access.losses, strict=False):
-        reception.medium = medium._replace(collision=loss)
-    return True

@@ -174,7 +174,7 @@ class Interference:
                 inr = loud * other.power
                 if inr >= self._least and other.src != dst:
                     reception.interferers[other] = inr
-                    reception.rise += inr * other.medium_share
+                    self._raise(reception, inr * other.medium_share)
         hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
         receivers = [reception.tx.dst for _, reception in hearing]
         loudness = self._channel.loudness.of(src, receivers, now_ns)
@@ -238,11 +238,15 @@ class Interference:
         share : float
             How much larger the share is.
         """
-        reception.rise += inr * share
+        self._raise(reception, inr * share)
         self._touched[flight] = None
         if not self._by_error:
             weight = share if self._channel.moving else inr * share
             reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
+
+    def _raise(self, reception: Reception, more: float) -> None:
+        """Let interference over noise grow, or fall."""
+        reception.rise += more
 
     def _told(self, flight: Flight) -> None:
         """Note that a flight knows what it meets."""

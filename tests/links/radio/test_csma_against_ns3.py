@@ -39,7 +39,7 @@ def around(n, hidden, weaker_db):
     """SNRs and distances of n senders around receiver n; every second one is weaker there."""
     snr, apart_m = np.full((n + 1, n + 1), 1e6), np.full((n + 1, n + 1), 10.0)
     if hidden:
-        apart_m[:n, :n] = 1000.0
+        apart_m[:n, :n], snr[:n, :n] = 1000.0, 1e-9
     snr[1:n:2, n] /= 10 ** (weaker_db / 10)
     return snr, lambda i, j, t: apart_m[i, j]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from netsim.channels.mac.csma import ACK_BITS, basic_rate_bps
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.frame_level.frame import CTS, DATA, RTS, Frame
-from netsim.links.radio.frame_level.timing import ANSWER_BITS, RTS_BITS, Timing, basic_rate_bps
+from netsim.links.radio.frame_level.timing import RTS_BITS, Timing
 
 
 def data_frame(
@@ -63,5 +64,5 @@ def answer(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:
     # A rate below all basic ones has an answer of its own.
     rate_bps = min(basic_rate_bps(frame.rate_bps), frame.rate_bps)
     return Frame(
-        kind, node, frame.src, frame.flight, duration_ns, rate_bps, ANSWER_BITS, nav_ns, frame
+        kind, node, frame.src, frame.flight, duration_ns, rate_bps, ACK_BITS, nav_ns, frame
     )

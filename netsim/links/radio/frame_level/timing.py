@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from netsim.channels.mac.csma import Csma
+from netsim.channels.mac.csma import ACK_BITS, Csma, basic_rate_bps
 from netsim.links.radio.table import Radio
 from netsim.units import to_ns
 
@@ -15,16 +15,8 @@ PREAMBLE_S = 20e-6
 SYMBOL_S, SERVICE_AND_TAIL_BITS = 4e-6, 22
 """An OFDM symbol, and the bits beside a frame's own."""
 
-ANSWER_BITS = 8 * 14
 RTS_BITS = 8 * 20
-"""Lengths of ACK and CTS, and of RTS."""
-BASIC_RATES_BPS = (24e6, 12e6, 6e6)
-"""Rates at which control frames are sent."""
-
-
-def basic_rate_bps(rate_bps: float) -> float:
-    """The highest basic rate that is not above a rate, at which it is answered [bit/s]."""
-    return next((basic for basic in BASIC_RATES_BPS if basic <= rate_bps), BASIC_RATES_BPS[-1])
+"""Length of an RTS; a CTS is as long as an acknowledgement."""
 
 
 class Timing:
@@ -69,5 +61,5 @@ class Timing:
         if self._ack_s is not None:
             return to_ns(self._ack_s)
         per_symbol = basic_rate_bps(rate_bps) * SYMBOL_S
-        symbols = ceil((ANSWER_BITS + SERVICE_AND_TAIL_BITS) / per_symbol - 1e-9)
+        symbols = ceil((ACK_BITS + SERVICE_AND_TAIL_BITS) / per_symbol - 1e-9)
         return to_ns(PREAMBLE_S + symbols * SYMBOL_S)
