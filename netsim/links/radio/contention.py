@@ -4,9 +4,9 @@ Two senders contend if each senses the other's carrier when the later one starts
 are hidden from each other, and matter where one of them can spoil a packet at the other's receiver:
 there the packet's error at its SINR with both on the air is compared with that without. Senders
 that can't, each by itself, may do so together (`bursts`); where the channel changes in time they
-are noise instead, each for its share of the time. The senders that hang together by hearing or spoiling
-are one situation, which `netsim.channels.mac.csma` solves; its answer is the `medium` of their
-flights until a flight of theirs begins or ends.
+are noise instead, each for its share of the time. The senders that hang together by hearing or
+spoiling are one situation, which `netsim.channels.mac.csma` solves; its answer is the `medium` of
+their flights until a flight of theirs begins or ends.
 """
 
 from __future__ import annotations
