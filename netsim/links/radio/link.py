@@ -27,8 +27,6 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 
 from netsim.channels.mac import ALONE
-from netsim.channels.mac.ofdma import Ofdma
-from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import (
@@ -45,14 +43,13 @@ from netsim.links.radio.admission import QueuedMessage, RadioQueue
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.contention import Contention
 from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.rate_adaptation import RateAdaptation
+from netsim.links.radio.parts import adaptation_of, interference_of
 from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.superposition import Superposition
@@ -120,20 +117,10 @@ class RadioLink(PhysicalLink):
         free = self._queue.free if mac.exclusive else None
         self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
         self._base_stations = base_stations if mac.has_base_stations else frozenset()
-        self._interference: Interference | Cells | None = None
-        if mac.senses and not radio.plays_frames:
-            self._interference = Contention(radio, channel, nodes, distance_m)
-        elif isinstance(mac, Ofdma):
-            block_s = radio.fading.constant_s(radio.carrier_hz)
-            self._interference = Cells(mac, channel, nodes, base_stations, block_s)
-        elif (mac.interferes or mac.contends) and not radio.plays_frames:
-            by_snr = radio.arq.combines or radio.rate.adapts
-            self._interference = Interference(mac, channel, nodes, distance_m, by_snr)
+        self._interference = interference_of(radio, channel, nodes, distance_m, base_stations)
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
-        self._adaptation: RateAdaptation | None = None
-        if isinstance(radio.rate, Minstrel):
-            self._adaptation = RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
+        self._adaptation = adaptation_of(radio, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
         if radio.plays_frames:

@@ -1,0 +1,56 @@
+"""What a radio link is made of, as `[radio]` has it: who interferes, and what samples attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+
+from netsim.channels.mac.ofdma import Ofdma
+from netsim.channels.rate.minstrel import Minstrel
+from netsim.links.radio.cells import Cells
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.contention import Contention
+from netsim.links.radio.interference import Interference
+from netsim.links.radio.rate_adaptation import RateAdaptation
+from netsim.links.radio.table import Radio
+from netsim.rng import Streams
+
+
+def interference_of(
+    radio: Radio,
+    channel: RadioChannel,
+    nodes: int,
+    distance_m: Callable[[int, int, int], float] | None,
+    base_stations: AbstractSet[int],
+) -> Interference | Cells | None:
+    """What flights do to each other; None: nothing, or the frame level sees to it.
+
+    Parameters
+    ----------
+    radio : Radio
+    channel : RadioChannel
+    nodes : int
+        How many nodes there are.
+    distance_m : callable or None
+        (node, node, time in ns) -> distance in m; None where nodes have no places.
+    base_stations : set of int
+    """
+    mac = radio.mac
+    if radio.plays_frames:
+        return None
+    if mac.senses:
+        return Contention(radio, channel, nodes, distance_m)
+    if isinstance(mac, Ofdma):
+        block_s = radio.fading.constant_s(radio.carrier_hz)
+        return Cells(mac, channel, nodes, base_stations, block_s)
+    if mac.interferes or mac.contends:
+        by_snr = radio.arq.combines or radio.rate.adapts
+        return Interference(mac, channel, nodes, distance_m, by_snr)
+    return None
+
+
+def adaptation_of(radio: Radio, streams: Streams) -> RateAdaptation | None:
+    """Rates of unicasts, where they follow acknowledgements."""
+    if isinstance(radio.rate, Minstrel):
+        return RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
+    return None
