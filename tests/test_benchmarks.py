@@ -251,6 +251,16 @@ def test_a_delivery_costs_events_and_time_at_every_size_and_more_by_packet(run, 
     assert found["exponents"].keys() == {"still", "fading"}
 
 
+@pytest.mark.slow
+def test_csma_message_by_message_is_set_beside_frames(run, monkeypatch):
+    levels = importlib.import_module("csma_levels")
+    monkeypatch.setitem(levels.NETWORKS, "domain", (4, 30.0, (0.1,), 4.0))
+    (cell,) = run("csma_levels", "--network", "domain", "--seeds", 2)
+    assert cell["packet delivered"] > 0.9
+    assert abs(cell["difference"]) < 0.1
+    assert 0.5 < cell["ratio"] < 1.5
+
+
 def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     methods = importlib.import_module("_methods")

@@ -14,6 +14,8 @@ from netsim.scenario import from_dict
 
 ALGORITHMS = Path(__file__).parent / "algorithms"
 PAYLOAD_BYTES, HEADER_BYTES = 1464, 36
+MODEL_BYTES = 51_240
+"""What is pushed: 35 frames."""
 EXPONENT, REFERENCE_DB = 3.0, 46.6777
 SENSITIVITY_DBM = -82.0
 """ns-3's threshold of a preamble."""
@@ -63,6 +65,39 @@ def in_disc(nodes: int, radius_m: float, seed: int) -> list[list[float]]:
     rng = np.random.default_rng(1000 + seed)
     r, a = radius_m * np.sqrt(rng.uniform(size=nodes)), 2 * math.pi * rng.uniform(size=nodes)
     return [[float(x), float(y)] for x, y in np.stack([r * np.cos(a), r * np.sin(a)], 1).round(3)]
+
+
+def pushes(
+    nodes: int, radius_m: float, rate_hz: float, lasting_s: float, seed: int, fidelity: str
+) -> dict[str, Any]:
+    """The tables of an ad hoc network whose nodes push models to all that they hear.
+
+    Parameters
+    ----------
+    nodes : int
+    radius_m : float
+        Of the disc that they are in.
+    rate_hz : float
+        Wake-ups of a node.
+    lasting_s : float
+        For how long it pushes; then there is a minute for what waits.
+    seed : int
+        Of places and of all draws.
+    fidelity : {"message", "packet"}
+    """
+    return {
+        "seed": seed,
+        "horizon_s": lasting_s + 60.0,
+        "nodes": {
+            "count": nodes,
+            "placement": "given",
+            "positions_m": in_disc(nodes, radius_m, seed),
+        },
+        "topology": {"kind": "geometric", "radius_m": RANGE_M},
+        "exchange": {"schedule": "poisson", "rate_hz": rate_hz},
+        "radio": radio(control_bits=8 * MODEL_BYTES, fidelity=fidelity),
+        "algorithm": {"kind": "push", "until_s": lasting_s},
+    }
 
 
 def play(tables: dict[str, Any], folder: Path | None = None) -> tuple[dict[str, Any], float]:

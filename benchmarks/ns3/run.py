@@ -41,7 +41,6 @@ ADHOC = {  # nodes, radius [m], wake-ups of a node [Hz], for so long [s]
     "heavy": (40, 180.0, 0.15, 15.0),
 }
 """Ad hoc networks: one domain at half and near capacity; hidden senders, light and heavy load."""
-MODEL_BYTES = 51_240
 HIDDEN = ((2, 0.0, False), (2, 80.0, False), (4, 40.0, False), (2, 80.0, True))
 """Senders, frames a second of each (0: saturated), whether RTS precedes them."""
 STAR = {  # nodes, bytes, wake-ups [Hz], for so long [s], one-way latency [s]
@@ -92,21 +91,8 @@ def adhoc(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
     """Ad hoc networks; every seed is a network of its own, played once in each."""
     cells = []
     for what in options.what or ADHOC:
-        nodes, radius_m, rate_hz, lasting_s = ADHOC[what]
         for seed in range(options.seeds):
-            tables = {
-                "seed": seed,
-                "horizon_s": lasting_s + 60.0,
-                "nodes": {
-                    "count": nodes,
-                    "placement": "given",
-                    "positions_m": _netsim.in_disc(nodes, radius_m, seed),
-                },
-                "topology": {"kind": "geometric", "radius_m": _netsim.RANGE_M},
-                "exchange": {"schedule": "poisson", "rate_hz": rate_hz},
-                "radio": _netsim.radio(control_bits=8 * MODEL_BYTES, fidelity=options.fidelity),
-                "algorithm": {"kind": "push", "until_s": lasting_s},
-            }
+            tables = _netsim.pushes(*ADHOC[what], seed, options.fidelity)
             cells.append(_played(ns3, tables) | {"run": f"{what} {seed}", "what": what})
     return cells
 
