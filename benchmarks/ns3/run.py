@@ -41,6 +41,8 @@ ADHOC = {  # nodes, radius [m], wake-ups of a node [Hz], for so long [s]
     "heavy": (40, 180.0, 0.15, 15.0),
 }
 """Ad hoc networks: one domain at half and near capacity; hidden senders, light and heavy load."""
+GROWING = {f"light{n}": (n, 28.46 * math.sqrt(n), 0.04, 2000.0 / n) for n in (10, 100, 1000)}
+"""As `wide`, with more nodes on more ground, and as many wake-ups in all."""
 HIDDEN = ((2, 0.0, False), (2, 80.0, False), (4, 40.0, False), (2, 80.0, True))
 """Senders, frames a second of each (0: saturated), whether RTS precedes them."""
 STAR = {  # nodes, bytes, wake-ups [Hz], for so long [s], one-way latency [s]
@@ -72,6 +74,10 @@ def replayed(ns3: Ns3, folder: Path, seeds: int, cpu_s: float | None) -> Cell:
         cell[name], error = mean_se([found[name] for found in each])
         if name.startswith(("ns-3", "ratio")):
             cell[f"{name} ±"] = error
+    for side in ("netsim", "ns-3"):
+        if cell[f"{side} CPU s"]:
+            came = cell["messages"] * cell[f"{side} delivered"]
+            cell[f"{side} messages/CPU s"] = came / cell[f"{side} CPU s"]
     return cell
 
 
@@ -92,7 +98,7 @@ def adhoc(ns3: Ns3, options: argparse.Namespace) -> list[Cell]:
     cells = []
     for what in options.what or ADHOC:
         for seed in range(options.seeds):
-            tables = _netsim.pushes(*ADHOC[what], seed, options.fidelity)
+            tables = _netsim.pushes(*(ADHOC | GROWING)[what], seed, options.fidelity)
             cells.append(_played(ns3, tables) | {"run": f"{what} {seed}", "what": what})
     return cells
 
@@ -267,6 +273,7 @@ CASES: dict[str, Callable[[Ns3, argparse.Namespace], list[Cell]]] = {
     "replay": replay, "link": link, "dcf": dcf, "hidden": hidden, "adhoc": adhoc, "star": star,
 }  # fmt: skip
 NUMBERS = {"Mb/s": ".3f", "delivered": ".3f", "mean s": ".3f", "p95 s": ".2f", "CPU s": ".2f"}
+NUMBERS["messages/CPU s"] = ",.0f"
 
 
 def averages(cells: Sequence[Cell]) -> list[Cell]:
@@ -324,8 +331,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.case == "replay" and not options.what:
         parser.error("replay: name a run folder")
-    if options.case == "adhoc" and (unknown := set(options.what) - set(ADHOC)):
-        parser.error(f"adhoc: {', '.join(sorted(unknown))}: there are {', '.join(ADHOC)}")
+    if options.case == "adhoc" and (unknown := set(options.what) - set(ADHOC | GROWING)):
+        known = ", ".join(ADHOC | GROWING)
+        parser.error(f"adhoc: {', '.join(sorted(unknown))}: there are {known}")
     try:
         ns3 = _programs.find(options.ns3)
     except _programs.MissingError as missing:
