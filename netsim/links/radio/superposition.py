@@ -104,6 +104,7 @@ class Superposition:
         self._waiting: dict[int, list[Transmission]] = {}
         self._due: dict[int, None] = {}
         self._frames: dict[int, int] = {}
+        self._on_air: list[dict[Transmission, Superposed]] = []  # by frame
 
     def add(self, tx: Transmission) -> None:
         """Let a transmission wait for the others of its frame."""
@@ -130,7 +131,14 @@ class Superposition:
                 self._start(dst, group, radios)
 
     def drop(self, node: int) -> None:
-        """Give up what a node that has been switched off was about to send."""
+        """Give up what a node that has been switched off sends, is about to send, or receives.
+
+        A frame goes on without it for the others; what it has sent of its row is in no sum.
+        """
+        for frame in self._on_air:
+            for tx in [tx for tx in frame if node in (tx.src, tx.dst)]:
+                del frame[tx]
+                self._finish(tx, OFF, 1)
         for dst, group in list(self._waiting.items()):
             stay = [tx for tx in group if tx.src != node]
             for tx in group:
@@ -172,15 +180,15 @@ class Superposition:
             for node in radios:
                 self._free[node] = False
         self._recorder.airtime_ns += duration_ns
-        ends = []
+        frame: dict[Transmission, Superposed] = {}
         for tx in heard:
             came = self._came(tx, now, duration_ns, truncation)
-            arrived = Superposed((dst, number), noise, self._symbols, came)
+            frame[tx] = Superposed((dst, number), noise, self._symbols, came)
             listeners = [dst] if tx is heard[0] else []
             self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
-            ends.append((tx, arrived))
         snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
-        self._env.after(duration_ns, self._end, ends, radios, snr_db)
+        self._on_air.append(frame)
+        self._env.after(duration_ns, self._end, frame, radios, snr_db)
 
     @property
     def _symbols(self) -> int:
@@ -203,11 +211,12 @@ class Superposition:
 
     def _end(
         self,
-        ends: Sequence[tuple[Transmission, Superposed]],
+        frame: dict[Transmission, Superposed],
         radios: Sequence[int],
         snr_db: float | None,
     ) -> None:
-        for tx, arrived in ends:
+        self._on_air = [other for other in self._on_air if other is not frame]
+        for tx, arrived in frame.items():
             share = arrived.share
             outcome = PARTIAL if 0.0 < share < 1.0 else DELIVERED if share else OUTAGE
             if self._ttl_ns is not None and self._env.now - tx.envelope.sent_ns > self._ttl_ns:

@@ -96,6 +96,16 @@ def test_who_is_off_is_left_out(air):
     assert [(x.src, x.outcome) for x in e.run()] == [(2, "off"), (1, "delivered")]
 
 
+def test_who_goes_off_in_a_frame_is_in_no_sum(air):
+    """The others' frame goes on; without its receiver nothing arrives."""
+    for gone, want in ((2, [(2, 1 * MS, "off"), (1, 2 * MS, "delivered")]),
+                       (0, [(1, 1 * MS, "off"), (2, 1 * MS, "off")])):  # fmt: skip
+        e = air(fading={"kind": "none"})
+        e.aggregate([1, 2])
+        e.switch(gone, False, 1 * MS)
+        assert [(x.src, x.at_ns, x.outcome) for x in e.run()] == want
+
+
 def test_share_truncated_under_rayleigh(air):
     """1 - exp(-.5) = .3935 of the entries."""
     n, truncation = 3_000, 0.5
