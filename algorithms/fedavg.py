@@ -29,23 +29,32 @@ from netsim import api
 from netsim.api import Node, Process, Ref
 
 
-class Params(api.StarParams, api.RoundParams, api.PaceParams, api.SamplingParams):
-    """Of the star exchange and of rounds."""
+class Params(api.StarParams, api.RoundParams, api.PaceParams, api.SamplingParams, api.FallingRate):
+    """Of the star exchange and of rounds, and a learning rate that may fall as FedAvg+'s does."""
 
 
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds (Algorithm 1), or the star exchange with the mean as its rule."""
     if api.takes_rounds(node, params):
         sampling = api.Sampling(node, params)
-        return api.round_processes(node, params, api.AveragedModel(node, params), sampling=sampling)
+        return api.round_processes(node, params, InRounds(node, params), sampling=sampling)
     return FedAvgStar(node, params).processes()
+
+
+class InRounds(api.AveragedModel[Params]):
+    """One node in rounds."""
+
+    def how(self) -> dict[str, Any]:
+        rate = self.params.learning_rate(self.node.now_s)
+        return {**super().how(), "learning_rate": rate}
 
 
 class FedAvgStar(api.StarExchange[Params]):
     """A star that mixes by the arithmetic mean over N_i and i."""
 
     def how(self) -> dict[str, Any]:
-        return {"loss": self.params.loss()}
+        rate = self.params.learning_rate(self.node.now_s)
+        return {"learning_rate": rate, "loss": self.params.loss()}
 
     def combine(self, heard: api.Heard) -> Ref:
         self.node.log_weights(heard.peers, [share(heard)] * len(heard.peers))

@@ -20,8 +20,6 @@ stands in. A client without an answer goes on from its own model; a star mixes t
 came.
 """
 
-from typing import Any
-
 from netsim import api
 from netsim.api import Node, Process, Ref
 
@@ -44,47 +42,34 @@ def processes(node: Node, params: Params) -> list[Process]:
     return AsStar(node, params).processes()
 
 
-class InRounds(api.AveragedModel[Params]):
+class InRounds(fedavg.InRounds):
     """One node in rounds; w is the model that it adopted last."""
+
+    params: Params
 
     def __init__(self, node: Node, params: Params) -> None:
         super().__init__(node, params)
         self.w = self.model.theta
 
-    def how(self) -> dict[str, Any]:
-        return {**super().how(), "learning_rate": learning_rate(self.node, self.params)}
-
     def adopt(self, common: api.Mean) -> None:
         self.w = step(self.node, self.params, self.w, common.theta)
         self.model.replace(self.w)
-        if not personalises(self.node, self.params):
+        if not self.params.has_fallen(self.node.now_s):
             self.node.publish(self.w, "mixed")
 
 
-class AsStar(api.StarExchange[Params]):
+class AsStar(fedavg.FedAvgStar):
     """One node of the star exchange."""
 
-    def how(self) -> dict[str, Any]:
-        rate = learning_rate(self.node, self.params)
-        return {"learning_rate": rate, "loss": self.params.loss()}
+    params: Params
 
     def combine(self, heard: api.Heard) -> Ref:
         own = self.model.theta
         return step(self.node, self.params, own, fedavg.mean(self.node, own, heard))
 
 
-def personalises(node: Node, params: Params) -> bool:
-    """Whether the switch is over."""
-    return node.now_s >= params.switch_s
-
-
-def learning_rate(node: Node, params: Params) -> float | None:
-    """Of local steps; None is the scenario's."""
-    return params.fine_tune_learning_rate if personalises(node, params) else None
-
-
 def step(node: Node, params: Params, w: Ref, mean: Ref) -> Ref:
     """The mean before the switch, w + epsilon (mean - w) from then on."""
-    if not personalises(node, params):
+    if not params.has_fallen(node.now_s):
         return mean
     return node.mix([w, mean], [1.0 - params.epsilon, params.epsilon])

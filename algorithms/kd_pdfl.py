@@ -29,7 +29,7 @@ star, or their last model stands in.
 """
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -46,8 +46,11 @@ FAR = 1e30
 """Distance to a model that has diverged: its weight falls to 0, which keeps it out of the mix."""
 
 
-class Params(api.StarParams):
+class Params(api.StarParams, api.FallingRate):
     """What the paper leaves open: mu1, mu2 and c_base have no published values.
+
+    The paper tells of no falling learning rate, but of one for FedAvg+, which it compares with;
+    `switch_s` and `fine_tune_learning_rate` give it to both.
 
     `cost` is the (L, L) cost of moving mass between labels for `distance = "wasserstein1"`; absent:
     0 for staying, 1 for any move.
@@ -85,6 +88,9 @@ class KdPdfl(api.StarExchange[Params]):
     def __init__(self, node: Node, params: Params) -> None:
         super().__init__(node, params)
         self.w: Ref = node.compute(first_weights, node.num_nodes, node.id)
+
+    def how(self) -> dict[str, Any]:
+        return {"learning_rate": self.params.learning_rate(self.node.now_s)}
 
     def combine(self, heard: api.Heard) -> Ref:
         node, params, theta = self.node, self.params, self.model.theta

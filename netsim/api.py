@@ -84,7 +84,12 @@ from netsim.protocols.declaration import algorithm
 from netsim.protocols.downloads import DownloadParams, Downloads
 from netsim.protocols.edges import Edges, mixing_shares
 from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
-from netsim.protocols.local_training import LocalTraining, PlainTraining, with_statistics_of
+from netsim.protocols.local_training import (
+    FallingRate,
+    LocalTraining,
+    PlainTraining,
+    with_statistics_of,
+)
 from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
@@ -126,6 +131,7 @@ __all__ = [
     "DownloadParams",
     "Downloads",
     "Edges",
+    "FallingRate",
     "FilePath",
     "Finite",
     "Fraction",

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from netsim.learning.refs import Ref
 from netsim.protocols.crop_flip import augmented_cross_entropy
-from netsim.registry import Count, Table
+from netsim.registry import Count, Positive, Table
 
 
 class LocalTraining(Table):
@@ -45,6 +45,27 @@ class PlainTraining(LocalTraining):
     def how(self) -> dict[str, Any]:
         """Keywords of `node.train`: how much and by which loss."""
         return {**self.amount(), "loss": self.loss()}
+
+
+class FallingRate(Table):
+    """A learning rate that falls once, to `fine_tune_learning_rate` at `switch_s`; None: never."""
+
+    switch_s: Positive | None = None
+    fine_tune_learning_rate: Positive | None = None
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> Self:
+        if (self.switch_s is None) != (self.fine_tune_learning_rate is None):
+            raise ValueError("switch_s and fine_tune_learning_rate go together: give both, or none")
+        return self
+
+    def has_fallen(self, now_s: float) -> bool:
+        """Whether the lower rate holds at an instant."""
+        return self.switch_s is not None and now_s >= self.switch_s
+
+    def learning_rate(self, now_s: float) -> float | None:
+        """Of local steps that begin at an instant, as `node.train` takes it; None: as set."""
+        return self.fine_tune_learning_rate if self.has_fallen(now_s) else None
 
 
 def with_statistics_of(trained: Ref, theta: Ref) -> Ref:

@@ -52,6 +52,7 @@ TUNED = {"fine_tune_after": 1}
 LEARNED = {"graph": "learned"}
 SHRINKS = {"prune_after": 1, "kept_peers": 1}
 GRAPH = {"warmup_rounds": 0}
+FALLS = {"switch_s": 60.0, "fine_tune_learning_rate": 0.01}
 NORM = {"step": "norm"}
 
 CHANGES = {
@@ -75,6 +76,8 @@ CHANGES = {
     "sampled": ({"sampled": 0.5}, {}),
     "fine_tune_after": (TUNED, {}),
     "fine_tune_epochs": ({"fine_tune_epochs": 1}, {}, TUNED),
+    "switch_s": ({"switch_s": 120.0}, {}, FALLS),
+    "fine_tune_learning_rate": ({"fine_tune_learning_rate": 0.02}, {}, FALLS),
 }
 """What to change for a parameter, in which world (beside `WORLD`), and from which other values."""
 
@@ -175,6 +178,12 @@ OWN = {
         "step": (NORM, STAR),
         "absent": ({"absent": "last"}, STAR | LOST),
         "max_age_s": ({"max_age_s": 0.001}, STAR | LATE),
+        "switch_s": ({"switch_s": 8.0}, STAR, FALLS | {"switch_s": 0.5}),
+        "fine_tune_learning_rate": (
+            {"fine_tune_learning_rate": 0.02},
+            STAR,
+            FALLS | {"switch_s": 0.5},
+        ),
     },
     "knn_per": {
         "neighbours": ({"neighbours": 3}, {}),

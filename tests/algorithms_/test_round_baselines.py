@@ -229,6 +229,16 @@ def test_fedavg_plus(play, world):
     close(shown(run, "trained"), thetas)
 
 
+@pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
+def test_fedavg_with_a_falling_rate_is_fedavg_plus_that_goes_all_the_way(play, world):
+    falls = {"switch_s": 60.0, "fine_tune_learning_rate": 0.05}
+    mine = play({"kind": "fedavg", **falls}, **world)
+    plus = play({"kind": "fedavg_plus", "epsilon": 1.0, **falls}, **world)
+    close(shown(mine, "trained"), shown(plus, "trained"))
+    assert np.abs(np.subtract(shown(play({"kind": "fedavg"}, **world), "trained"),
+                              shown(mine, "trained"))).max() > 1e-3  # fmt: skip
+
+
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
 @pytest.mark.parametrize("amount", [{}, {"local_epochs": 1}, {"local_steps": 2}])
 def test_dpsgd(play, world, amount):
