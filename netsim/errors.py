@@ -2,10 +2,13 @@
 
     NetsimError
     ├── ScenarioError    bad input: file, key, value and remedy (exit code 2, nothing written)
-    │   └── DataError    a data set that is not there or not what it should be
+    │   ├── DataError    a data set that is not there or not what it should be
+    │   └── FolderBusyError    another process holds the folder of results
     ├── ProtocolError    an algorithm used the node's verbs wrongly (exit code 1)
     │   └── DeadlockError    every process waits and nothing will ever happen
-    └── ComputeError     a learning job failed: node, virtual time, job (exit code 1)
+    ├── ComputeError     a learning job failed: node, virtual time, job (exit code 1)
+    └── FolderError      the folder of results can't be written any more (exit code 1)
+        └── FolderLostError    it was removed, or another process took it over
 
 Each takes one positional message, because SimPy re-raises a crash as `type(error)(*error.args)`.
 """
@@ -23,6 +26,10 @@ class DataError(ScenarioError):
     """A data set is missing or malformed; says where it was looked for and how to get it."""
 
 
+class FolderBusyError(ScenarioError):
+    """Another process writes into the folder of results, or left it unfinished; names it."""
+
+
 class ProtocolError(NetsimError):
     """An algorithm used a verb wrongly: a foreign Ref, an unserved request, a bad schedule."""
 
@@ -33,3 +40,11 @@ class DeadlockError(ProtocolError):
 
 class ComputeError(NetsimError):
     """A learning job failed; the message names node, virtual time and job."""
+
+
+class FolderError(NetsimError):
+    """A file of a folder of results can't be written: which one, and why."""
+
+
+class FolderLostError(FolderError):
+    """A folder of results was removed, or taken over by another process, during a run."""
