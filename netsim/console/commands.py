@@ -13,6 +13,7 @@ from netsim.console.checking import checked
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
+from netsim.recording import checksums, folder_lock
 from netsim.scenario import Scenario, algorithm_files
 
 
@@ -65,13 +66,17 @@ def run(
             progress.announce(console, scenario)
         return made[0]
 
-    with progress.watched(console, quiet) as watch:
-        folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
     try:
-        _conclude(made[0], folders, scenario, figures, quiet)
-    except KeyboardInterrupt as stop:
-        stop.add_note(f"all runs had ended; their results are in {made[0]}")
-        raise
+        with progress.watched(console, quiet) as watch:
+            folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
+        try:
+            _conclude(made[0], folders, scenario, figures, quiet)
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"all runs had ended; their results are in {made[0]}")
+            raise
+    finally:
+        for folder in made:
+            folder_lock.release(folder)
 
 
 def _conclude(
@@ -99,8 +104,11 @@ def _conclude(
 
         for folder in folders:
             draw(folder)
+            checksums.extend(folder)
         if several:
             draw_comparison(top, folders)
+    if several:
+        checksums.write(top)
     if not quiet:
         console = terminal.out()
         console.print(compared)

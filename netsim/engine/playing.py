@@ -10,8 +10,10 @@ from typing import Any
 
 import torch
 
+from netsim.engine.failures import failure_text
 from netsim.engine.simulation import Simulation, Watcher
-from netsim.results import summary
+from netsim.recording import checksums, folder_lock
+from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World
@@ -55,29 +57,57 @@ def play(
     torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
-    with _collecting_seldom():
+    with _owned(folder), _collecting_seldom():
         return _played(Simulation(world, entry, folder, timing_only, on_progress), folder)
+
+
+@contextmanager
+def _owned(folder: Path | None) -> Iterator[None]:
+    """The run folder, created if need be, belongs to this process meanwhile."""
+    if folder is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder_lock.held(folder):
+        yield
 
 
 def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
     """The summary of a run, which goes to its folder with all else."""
-    status: dict[str, Any] = {"state": "running"}
     try:
         if folder is not None:
             run.write_inputs(folder)
-            summary.write_json(folder / "status.json", status)
+            status.write(folder, {"state": "running"})
         run.to_horizon()
-        status = {"state": "done"}
-        return run.finish(folder)
+        found = run.finish(folder)
+        if folder is not None:
+            status.write(folder, {"state": "done", "virtual_s": to_s(run.clock.now)})
+            checksums.write(folder)
+        return found
     except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        status = {"state": "interrupted" if interrupted else "failed", "error": str(error)}
+        if folder is not None:
+            _leave(run, folder, error)
         raise
-    finally:
-        run.recorder.close()
-        if folder is not None and folder.exists():
-            status |= {"virtual_s": to_s(run.clock.now)}
-            summary.write_json(folder / "status.json", status)
+
+
+def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
+    """Write what waits of a run that has ended before its time, and what ended it."""
+    written, virtual_s = run.recorder.salvage(), to_s(run.clock.now)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    told = status.write_at_any_cost(
+        folder,
+        {
+            "state": "interrupted" if interrupted else "failed",
+            "error": "" if interrupted else failure_text(error),
+            "virtual_s": virtual_s,
+            "rows_written": written,
+        },
+    )
+    if not interrupted:
+        rows = ", ".join(f"{rows} rows of {table}" for table, rows in written.items()) or "no rows"
+        error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
+        if not told and folder.exists():
+            error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from netsim.errors import NetsimError, ScenarioError
+from netsim.errors import FolderBusyError, NetsimError, ScenarioError
+from netsim.recording import folder_lock
+from netsim.recording.folder_lock import is_lock
 from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files
 from netsim.traces.files import spelt_out
 
@@ -58,8 +61,11 @@ def machine_problems(
 def out_problem(out: Path, option: str = "--out") -> str | None:
     """Why results can't be written to a folder, or None. Writes nothing."""
     if out.is_dir():
+        taken = _taken(out, option)
+        if taken:
+            return taken
         try:
-            if any(out.iterdir()):
+            if not all(map(is_lock, out.iterdir())):
                 return f"{option} {out}: is not empty; results never go into an existing folder"
         except OSError as error:
             return f"{option} {out}: cannot be read: {error.strerror}"
@@ -75,25 +81,48 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
     return None
 
 
+def _taken(out: Path, option: str) -> str | None:
+    """Who holds a folder, or left it unfinished; None: nobody."""
+    holder, dead = folder_lock.holder(out), folder_lock.left_by(out)
+    if holder is not None and holder.pid != os.getpid():
+        return f"{option} {out}: {holder} writes into it; wait for its end or choose another folder"
+    if dead is not None:
+        return (
+            f"{option} {out}: holds what {dead}, which no longer runs, left unfinished; go on with "
+            f"netsim resume {out}, or choose another folder"
+        )
+    return None
+
+
 def claim(out: Path | None, name: str) -> Path:
-    """Create the folder of a run: `out`, or the first free of runs/NAME, runs/NAME-2, ...
+    """Create and lock the folder of a run: `out`, or the first free of runs/NAME, runs/NAME-2, ...
+
+    `folder_lock.release` gives it back.
 
     Raises
     ------
     ScenarioError
-        If it can't be created, or is not empty.
+        If it can't be created, is not empty, or belongs to another process.
     """
     if out is not None:
         problem = out_problem(out)
         if problem:
             raise ScenarioError(problem)
-        return _made(out, exist_ok=True)
+        _made(out, exist_ok=True)
+        folder_lock.acquire(out)
+        problem = out_problem(out)  # another process may have come and gone
+        if problem:
+            folder_lock.release(out)
+            raise ScenarioError(problem)
+        return out
     number = 1
     while True:
         folder = RUNS / (name if number == 1 else f"{name}-{number}")
         try:
-            return _made(folder, exist_ok=False)
-        except FileExistsError:
+            _made(folder, exist_ok=False)
+            folder_lock.acquire(folder)
+            return folder
+        except (FileExistsError, FolderBusyError):
             number += 1
 
 
@@ -109,14 +138,16 @@ def _made(folder: Path, exist_ok: bool) -> Path:
 
 def release(folder: Path) -> bool:
     """Remove a claimed folder that no file was written into; whether it is gone."""
-    inside = sorted(folder.rglob("*"), reverse=True)
+    inside = [path for path in sorted(folder.rglob("*"), reverse=True) if not is_lock(path)]
     if not all(path.is_dir() for path in inside):
         return False
-    for path in (*inside, folder):
-        path.rmdir()
-    if folder.parent == RUNS and not any(RUNS.iterdir()):
-        RUNS.rmdir()
-    return True
+    folder_lock.release(folder)
+    with suppress(OSError):  # another process has come
+        for path in (*inside, folder):
+            path.rmdir()
+        if folder.parent == RUNS:
+            RUNS.rmdir()
+    return not folder.exists()
 
 
 def build(scenario: Scenario, path: str) -> "World":

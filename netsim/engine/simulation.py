@@ -26,6 +26,7 @@ from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts
+from netsim.recording.whole_files import write_text
 from netsim.results import summary
 from netsim.scenario import to_toml
 from netsim.scenario.tables import AlgorithmEntry
@@ -224,7 +225,7 @@ class Simulation:
         world, scenario = self.world, self.world.scenario
         played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})
-        (folder / "scenario.toml").write_text(to_toml(scenario, self.entry), encoding="utf-8")
+        write_text(folder / "scenario.toml", to_toml(scenario, self.entry))
         made_of = environment(world, self.learning, self.link.discovery)
         summary.write_json(folder / "environment.json", made_of)
         self.recorder.nodes(node_table(world, self.devices))

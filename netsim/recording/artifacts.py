@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import write_whole
+from netsim.recording.whole_files import write_whole
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -84,14 +84,15 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
         if own is not None:
             own.depth += 1
             return None
-        files = _files(folder)
+        real = Path(key)
+        files = _files(real)
         before = read(files[-1]) if files else None
         if files and before is not None:
             _refuse(folder, files[-1], before, take_over)
         number = _number(files[-1]) + 1 if files else 0
-        path, holder = folder / f"{_PREFIX}{number}", this_process()
+        path, holder = real / f"{_PREFIX}{number}", this_process()
         _create(folder, path, holder)
-        for other in _files(folder):
+        for other in _files(real):
             if other == path:
                 continue
             found = read(other)
@@ -187,7 +188,7 @@ def _in_use(folder: Path, found: Holder) -> str:
 
 def _create(folder: Path, path: Path, holder: Holder) -> None:
     """Create a lock, and whole: without a name first, where the file system can link."""
-    draft = folder / f"{_PREFIX}new-{holder.token}"
+    draft = path.with_name(f"{_PREFIX}new-{holder.token}")
     try:
         with draft.open("x", encoding="utf-8") as file:
             json.dump(asdict(holder), file)

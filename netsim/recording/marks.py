@@ -1,4 +1,6 @@
-"""Wake-ups, switches and jobs, which enter the fingerprint of a run and are not written."""
+"""The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
+
+from pathlib import Path
 
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.parquet_parts import Column, Parts
@@ -13,16 +15,18 @@ MARK_COLUMNS = (
 
 
 class Marks:
-    """Hashes the events of a run that are no messages.
+    """Hashes and writes the events of a run that are no messages.
 
     Parameters
     ----------
+    folder : Path or None
+        Of the table; None: nothing is written.
     part_rows : int
         So many are hashed at a time; the result does not depend on it.
     """
 
-    def __init__(self, part_rows: int) -> None:
-        self._rows = Parts(None, MARK_COLUMNS, part_rows)
+    def __init__(self, folder: Path | None, part_rows: int) -> None:
+        self._rows = Parts(folder, MARK_COLUMNS, part_rows)
         self._hash = Fingerprint(MARK_COLUMNS)
 
     def add(self, messages_before: int, t_ns: int, node: int, what: str, count: int) -> None:
@@ -42,9 +46,27 @@ class Marks:
         rows = self._rows
         rows.values += (messages_before, t_ns, node, what, count)
         if len(rows.values) >= rows.full:
-            self._hash.add(rows.take())
+            self._take()
+
+    @property
+    def rows_written(self) -> int:
+        """Rows of the parts that are in the folder."""
+        return self._rows.rows_written
+
+    def flush(self) -> None:
+        """Hash and write the waiting rows, if there are any."""
+        if self._rows.values:
+            self._take()
+
+    def _take(self) -> None:
+        rows = self._rows.take()
+        self._hash.add(rows)
+        self._rows.write(rows)
+
+    def close(self) -> None:
+        """Close the table, once everything has been flushed."""
+        self._rows.close()
 
     def digest(self) -> bytes:
-        """Hash of all events so far."""
-        self._hash.add(self._rows.take())
+        """Hash of all events so far, which have been flushed."""
         return self._hash.digest(self._rows.words)

@@ -49,6 +49,11 @@ class MessageLog:
         """How many messages have ended so far."""
         return self._taken + len(self._receivers)
 
+    @property
+    def rows_written(self) -> int:
+        """Rows of the parts that are in the folder."""
+        return self._parts.rows_written
+
     def message(
         self,
         t_sent_ns: int,

@@ -6,8 +6,7 @@ parts behind. Rows wait in one flat list, because appending to it costs least; t
 once per part.
 """
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
+from netsim.recording.whole_files import write_whole
 from netsim.units import NS_PER_S
 
 Rows = dict[str, NDArray[Any]]
@@ -53,13 +53,6 @@ class Words(dict[str, int]):
         return code
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then rename it, so that `path` is never incomplete."""
-    partial = path.with_name(f".{path.name}.partial")
-    write(partial)
-    os.replace(partial, path)
-
-
 def write_table(path: Path, table: Any) -> None:
     """Write a pyarrow table as Parquet, never seen incomplete."""
     write_whole(path, lambda partial: pq.write_table(table, partial))
@@ -81,6 +74,8 @@ class Parts:
     values : list
         The waiting rows, one after the other, `width` values each. Callers append to it directly,
         and call `take` or `flush` when its length reaches `full`. It stays the same list object.
+    rows_written : int
+        Rows of the parts that are in the folder.
 
     Raises
     ------
@@ -96,6 +91,8 @@ class Parts:
         self.words = {c.name: Words() for c in self.columns if c.kind == "word"}
         self._folder = folder
         self._parts = 0
+        self.rows_written = 0
+        self._broken = False  # a part is missing: what comes after it must not follow it
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
@@ -115,9 +112,10 @@ class Parts:
         return rows
 
     def write(self, rows: Rows) -> None:
-        """Write rows as `take` returns them, as the next part."""
-        if self._folder is None:
+        """Write rows as `take` returns them, as the next part; none after one that failed."""
+        if self._folder is None or self._broken:
             return
+        self._broken = True  # until this part is there
         arrays = []
         for column in self.columns:
             cells = rows[column.name]
@@ -131,6 +129,8 @@ class Parts:
         table = pa.Table.from_arrays(arrays, [c.name for c in self.columns])
         write_table(self._folder / f"part-{self._parts:05d}.parquet", table)
         self._parts += 1
+        self.rows_written += table.num_rows
+        self._broken = False
 
     def flush(self) -> None:
         """Write the waiting rows, if there are any."""

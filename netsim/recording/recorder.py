@@ -8,7 +8,8 @@ event. So runs with equal fingerprints had the same events in the same order.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Recorder:
         Rows of one Parquet part, and a few more where a message to several receivers ends it; the
         fingerprint does not depend on it.
     log_messages : bool
-        Whether to write `messages/`; totals and fingerprint do not depend on it.
+        Whether to write `messages/` and `wakes/`; totals and fingerprint do not depend on it.
 
     Attributes
     ----------
@@ -80,7 +81,8 @@ class Recorder:
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
-        self._marks = Marks(part_rows)
+        marks_folder = folder / "wakes" if folder is not None and log_messages else None
+        self._marks = Marks(marks_folder, part_rows)
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = Ages()
@@ -223,18 +225,46 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._log, self._metrics, self._spent, self._graph):
+            for table in (self._log, self._marks, self._metrics, self._spent, self._graph):
                 table.close()
             self._totals = self._count()
         return self._totals
 
+    def salvage(self) -> dict[str, int]:
+        """Write what waits of a run that failed, table by table as far as that can be done.
+
+        Nothing is written into a table of which a part is missing, and no empty part.
+
+        Returns
+        -------
+        dict of str to int
+            How many rows of each table are in the folder.
+        """
+        for flush in self._flushes():
+            with suppress(Exception):  # the run's own error is what is told
+                flush()
+        written = {
+            "messages": self._log.rows_written,
+            "wakes": self._marks.rows_written,
+            "metrics": self._metrics.rows_written,
+            "traffic": self._spent.rows_written,
+            "graph": self._graph.rows_written,
+        }
+        return {name: rows for name, rows in written.items() if rows}
+
     def _write_all(self) -> None:
-        self._log.flush()
+        for flush in self._flushes():
+            flush()
+        self._written_at_s = time.monotonic()
+
+    def _flushes(self) -> tuple[Callable[[], None], ...]:
+        """What writes the waiting rows of each table."""
+        tables = (self._log, self._marks, self._spent, self._graph)
+        return (*(table.flush for table in tables), self._flush_metrics)
+
+    def _flush_metrics(self) -> None:
         if self._metrics.values:
             self._take_metrics()
-        self._spent.flush()
-        self._graph.flush()
-        self._written_at_s = time.monotonic()
 
     def _take_metrics(self) -> None:
         rows = self._metrics.take()

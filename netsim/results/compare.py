@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from netsim.recording.parquet_parts import read, write_whole
+from netsim.recording.parquet_parts import read
 from netsim.recording.summary_fields import row
+from netsim.recording.whole_files import write_text
 from netsim.results.metrics import curve, names, spent
 from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
@@ -114,4 +115,4 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
     writer.writeheader()
     writer.writerows(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda partial: partial.write_text(text.getvalue(), encoding="utf-8"))
+    write_text(path, text.getvalue())

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import Rows, read, write_whole
+from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.whole_files import write_text
 from netsim.results import graph_metrics
 from netsim.results import metrics as measured
 
@@ -64,9 +65,9 @@ def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first")
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write JSON whole (`status.json`, `environment.json`): a reader never sees half of it."""
+    """Write JSON whole: a reader never sees half of it."""
     text = json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_text(path, text)
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -76,8 +76,9 @@ def aged(folder, seconds):
     os.utime(folder / ".lock-0", (then, then))
 
 
-def test_a_lock_may_be_nested_and_leaves_nothing(tmp_path):
-    with folder_lock.held(tmp_path), folder_lock.held(tmp_path):
+def test_a_lock_may_be_nested_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with folder_lock.held(Path()), folder_lock.held(tmp_path):
         assert folder_lock.holder(tmp_path).pid == os.getpid()
     assert list(tmp_path.iterdir()) == []
     assert folder_lock.holder(tmp_path) is None

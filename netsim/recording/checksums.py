@@ -1,0 +1,84 @@
+"""`checksums.json`: the SHA-256 of every file of a folder of results, written when all else is."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from netsim.errors import ScenarioError
+from netsim.recording.whole_files import write_text
+
+NAME = "checksums.json"
+
+MOST_BYTES = 1 << 28
+"""A larger list is refused before it is read."""
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write(folder: Path) -> None:
+    """List every file of a folder; a folder inside that has a list of its own is left to it."""
+    _write(folder, {name: sha256(folder / name) for name in files(folder)})
+
+
+def extend(folder: Path) -> None:
+    """Add the files that a list does not name yet: figures, which are drawn when a run has ended.
+
+    Does nothing where there is no list.
+    """
+    if (folder / NAME).is_file():
+        known = read(folder)
+        new = {name: sha256(folder / name) for name in files(folder) if name not in known}
+        if new:
+            _write(folder, known | new)
+
+
+def read(folder: Path) -> dict[str, str]:
+    """The list of a folder: digests by name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or it is not one.
+    """
+    path = folder / NAME
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(MOST_BYTES + 1))["sha256"]
+        words = (*found, *found.values())
+    except OSError:
+        raise ScenarioError(
+            f"{folder}: has no {NAME}: not the folder of a run that has ended"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ScenarioError(f"{path}: is not a list of checksums") from None
+    if not all(isinstance(word, str) for word in words):
+        raise ScenarioError(f"{path}: is not a list of checksums")
+    for name in found:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ScenarioError(f"{path}: names a file outside of its folder: {name}")
+    return dict(found)
+
+
+def files(folder: Path) -> Iterator[str]:
+    """The files of a folder that a list names, in order: all but hidden ones and the list itself.
+
+    Links are not followed into folders.
+    """
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name == NAME:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            if not (path / NAME).is_file():
+                yield from (f"{path.name}/{name}" for name in files(path))
+        elif path.is_file():
+            yield path.name
+
+
+def _write(folder: Path, digests: dict[str, str]) -> None:
+    text = json.dumps({"sha256": dict(sorted(digests.items()))}, indent=1)
+    write_text(folder / NAME, text + "\n")

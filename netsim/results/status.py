@@ -1,0 +1,74 @@
+"""`status.json`: whether a run plays, has ended, or what ended it."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from netsim.errors import FolderError, FolderLostError
+from netsim.recording.whole_files import write_text
+
+RESERVED_BYTES = 2048
+"""The file is never shorter: what ended a run can still be told on a disk that is full."""
+
+
+def write(folder: Path, status: Mapping[str, Any]) -> None:
+    """Write `status.json` whole.
+
+    Parameters
+    ----------
+    folder : Path
+    status : mapping
+        `state` (`running`, `done`, `interrupted` or `failed`) and what else there is to tell.
+
+    Raises
+    ------
+    FolderError
+    """
+    write_text(folder / "status.json", _text(status))
+
+
+def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
+    """Write `status.json`, over the bytes of the one that is there if the disk is full.
+
+    Parameters
+    ----------
+    folder, status
+        As `write` takes them.
+
+    Returns
+    -------
+    bool
+        Whether it could be written.
+    """
+    try:
+        write(folder, status)
+    except FolderLostError:
+        return False  # it is another process' folder, or nobody's
+    except FolderError:
+        text = _text(status)
+        if len(text.encode()) > RESERVED_BYTES:
+            text = _text({**status, "error": str(status.get("error", ""))[:200]})
+        with suppress(OSError), (folder / "status.json").open("rb+") as file:
+            content = text.encode()
+            file.write(content)
+            file.truncate(len(content))
+            return True
+        return False
+    return True
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The status of a run folder; empty if there is none that can be read."""
+    try:
+        with (folder / "status.json").open("rb") as file:
+            found = json.loads(file.read(1 << 20))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(status: Mapping[str, Any]) -> str:
+    text = json.dumps(status, indent=2)  # in ASCII: as many bytes as characters
+    return text.ljust(RESERVED_BYTES - 1) + "\n"
