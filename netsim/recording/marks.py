@@ -23,10 +23,15 @@ class Marks:
         Of the table; None: nothing is written.
     part_rows : int
         So many are hashed at a time; the result does not depend on it.
+
+    Attributes
+    ----------
+    parts : Parts
+        The table.
     """
 
     def __init__(self, folder: Path | None, part_rows: int) -> None:
-        self._rows = Parts(folder, MARK_COLUMNS, part_rows)
+        self.parts = Parts(folder, MARK_COLUMNS, part_rows)
         self._hash = Fingerprint(MARK_COLUMNS)
 
     def add(self, messages_before: int, t_ns: int, node: int, what: str, count: int) -> None:
@@ -43,30 +48,25 @@ class Marks:
         count : int
             Number of the wake-up, or local steps of the job; 0 for a switch.
         """
-        rows = self._rows
+        rows = self.parts
         rows.values += (messages_before, t_ns, node, what, count)
         if len(rows.values) >= rows.full:
             self._take()
 
-    @property
-    def rows_written(self) -> int:
-        """Rows of the parts that are in the folder."""
-        return self._rows.rows_written
-
     def flush(self) -> None:
         """Hash and write the waiting rows, if there are any."""
-        if self._rows.values:
+        if self.parts.values:
             self._take()
 
     def _take(self) -> None:
-        rows = self._rows.take()
+        rows = self.parts.take()
         self._hash.add(rows)
-        self._rows.write(rows)
+        self.parts.write(rows)
 
     def close(self) -> None:
         """Close the table, once everything has been flushed."""
-        self._rows.close()
+        self.parts.close()
 
     def digest(self) -> bytes:
         """Hash of all events so far, which have been flushed."""
-        return self._hash.digest(self._rows.words)
+        return self._hash.digest(self.parts.words)

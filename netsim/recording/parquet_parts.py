@@ -142,6 +142,13 @@ class Parts:
         if self.values or not self._parts:
             self.write(self.take())
 
+    def withdraw_empty(self) -> None:
+        """Remove the empty part of a table without rows: it is a statement about a whole run."""
+        if self._parts and not self.rows_written:
+            assert self._folder is not None
+            for path in part_files(self._folder):
+                path.unlink(missing_ok=True)
+
     def spelled(self, rows: Rows) -> Rows:
         """Rows as `take` returns them, in the form in which they are read: seconds, and strings."""
         seen = dict(rows)

@@ -240,17 +240,17 @@ class Recorder:
         dict of str to int
             How many rows of each table are in the folder.
         """
-        for flush in self._flushes():
-            with suppress(Exception):  # the run's own error is what is told
-                flush()
-        written = {
-            "messages": self._log.rows_written,
-            "wakes": self._marks.rows_written,
-            "metrics": self._metrics.rows_written,
-            "traffic": self._spent.rows_written,
-            "graph": self._graph.rows_written,
+        tables = {
+            "messages": self._log.parts,
+            "wakes": self._marks.parts,
+            "metrics": self._metrics,
+            "traffic": self._spent,
+            "graph": self._graph,
         }
-        return {name: rows for name, rows in written.items() if rows}
+        for end in (*self._flushes(), *(table.withdraw_empty for table in tables.values())):
+            with suppress(Exception):  # the run's own error is what is told
+                end()
+        return {name: table.rows_written for name, table in tables.items() if table.rows_written}
 
     def _write_all(self) -> None:
         for flush in self._flushes():

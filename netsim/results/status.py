@@ -10,7 +10,7 @@ from netsim.errors import FolderError, FolderLostError
 from netsim.recording.whole_files import write_text
 
 RESERVED_BYTES = 2048
-"""The file is never shorter: what ended a run can still be told on a disk that is full."""
+"""So long is the file while a run plays: what ends it can still be told on a full disk."""
 
 
 def write(folder: Path, status: Mapping[str, Any]) -> None:
@@ -71,4 +71,4 @@ def read(folder: Path) -> dict[str, Any]:
 
 def _text(status: Mapping[str, Any]) -> str:
     text = json.dumps(status, indent=2)  # in ASCII: as many bytes as characters
-    return text.ljust(RESERVED_BYTES - 1) + "\n"
+    return text.ljust(RESERVED_BYTES - 1 if status["state"] == "running" else 0) + "\n"
