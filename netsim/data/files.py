@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from netsim.errors import DataError
+from netsim.traces.input_files import note
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
 _HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
@@ -59,6 +60,7 @@ def find(
             files = sorted(place.glob(pattern))
             if files:
                 _require_all_shards(kind, files)
+                note(files)
                 return files
     looked = ", ".join(str(place) for place in places)
     raise DataError(

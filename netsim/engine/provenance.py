@@ -1,20 +1,22 @@
 """What a run was made of: `environment.json` and `nodes.parquet`."""
 
-import importlib.metadata
-import platform
+from dataclasses import asdict
+from types import ModuleType
 from typing import Any
 
 import torch
 
-from netsim.backends.native import library
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
+from netsim.engine.versions import algorithm_files, versions
 from netsim.learning.scheduler import Scheduler
 from netsim.topology import component_sizes
 from netsim.world.builder import World
 
 
-def environment(world: World, learning: Learning, discovery: str) -> dict[str, Any]:
+def environment(
+    world: World, learning: Learning, discovery: str, algorithm: ModuleType
+) -> dict[str, Any]:
     """Versions, device, and what the scenario's calibration and data came to.
 
     Parameters
@@ -23,22 +25,22 @@ def environment(world: World, learning: Learning, discovery: str) -> dict[str, A
     learning : Learning
     discovery : str
         How nodes learn who is in reach: the link's.
+    algorithm : module
+        That is played.
     """
     device = world.shards.x.device
     return {
-        "netsim": _version("netsim-dfl"),
-        "python": platform.python_version(),
-        "packages": {n: _version(n) for n in ("torch", "numpy", "scipy", "simpy", "pyarrow")},
-        "machine": platform.machine(),
+        **versions(),
         "device": str(device),
         "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "backend": backend_name(learning.scheduler),
-        "native_kernel": library.described(),
         "routes": learning.routes.described(),
         "threads": world.scenario.run.threads,
         "dtype": world.scenario.training.dtype,
         "seed": world.scenario.seed,
         "timing_only": learning.timing_only,
+        "inputs": [asdict(file) for file in world.inputs],
+        "algorithm": [asdict(file) for file in algorithm_files(algorithm)],
         "data": {"name": world.samples.name, "notes": world.samples.notes},
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
         "threshold_db": world.threshold_db,
@@ -71,13 +73,6 @@ def backend_name(scheduler: Scheduler) -> str:
     """The backend that does the tensor work; `none` under `--timing-only`."""
     backend = scheduler.backend
     return "none" if backend is None else backend.name
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:

@@ -97,7 +97,8 @@ class Simulation:
         self.accuracy: float | None = None
         self.counts: Counter[str] = Counter()
         self.weights_due: list[LoggedWeights] = []
-        algorithm = importlib.import_module(type(entry.params).__module__)
+        self._algorithm = importlib.import_module(type(entry.params).__module__)
+        algorithm = self._algorithm
 
         self.clock = Clock()
         self.recorder = open_recorder(world, entry, folder)
@@ -226,7 +227,7 @@ class Simulation:
         played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})
         write_text(folder / "scenario.toml", to_toml(scenario, self.entry))
-        made_of = environment(world, self.learning, self.link.discovery)
+        made_of = environment(world, self.learning, self.link.discovery, self._algorithm)
         summary.write_json(folder / "environment.json", made_of)
         self.recorder.nodes(node_table(world, self.devices))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from netsim.errors import DataError
 from netsim.registry import did_you_mean
+from netsim.traces.input_files import note
 
 MOST_BYTES = 1 << 29
 """A file may hold so much once it is unpacked; more is refused before it is read."""
@@ -136,6 +137,7 @@ def located(path: str, folder: Path | None, table: str, key: str = "path") -> tu
     places = [given] if folder is None or given.is_absolute() else [given, folder / given]
     for place in places:
         if is_file(place):
+            note((place,))
             return where, place
     looked = ", ".join(str(place) for place in places)
     remedy = _HOW_TO_POINT if folder is None else "check the name"

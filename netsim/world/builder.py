@@ -6,7 +6,7 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
+from netsim.traces.input_files import InputFile, noting
 from netsim.world.device import torch_device
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
@@ -78,6 +79,8 @@ class World:
         When nodes are on; None: always.
     batteries_j : tuple of float or None
         What each node's battery holds; None: no end of it.
+    inputs : tuple of InputFile
+        The files that were read for all of this.
     """
 
     scenario: Scenario
@@ -101,10 +104,11 @@ class World:
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
+    inputs: tuple[InputFile, ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
-    """Make the world of a scenario.
+    """Make the world of a scenario, and note the files that it is made of.
 
     Parameters
     ----------
@@ -117,6 +121,12 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
+    with noting() as notes:
+        world = _built(scenario, data_folder)
+    return replace(world, inputs=notes.hashed())
+
+
+def _built(scenario: Scenario, data_folder: Path | None) -> World:
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
     device = torch_device(scenario.run.device)

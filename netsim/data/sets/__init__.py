@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.registry import Component
+from netsim.traces.input_files import InputFile, note_read, noting
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
 """Means and deviations per channel by which pixels in [0, 1] were standardised."""
@@ -111,7 +112,9 @@ class DataSet(Component):
             If files are missing (which, where it was looked, how to get them), are not what they
             should be, or hold fewer rows than asked for.
         """
-        return _load(self, folder)
+        samples, files = _load(self, folder)
+        note_read(files)
+        return samples
 
     @abstractmethod
     def read(self, folder: Path | None) -> Samples:
@@ -121,5 +124,7 @@ class DataSet(Component):
 @lru_cache(
     maxsize=2
 )  # decoding 60,000 images takes seconds; more than two sets would only take memory
-def _load(data_set: DataSet, folder: Path | None) -> Samples:
-    return data_set.read(folder if data_set.needs_files else None)
+def _load(data_set: DataSet, folder: Path | None) -> tuple[Samples, tuple[InputFile, ...]]:
+    with noting() as notes:
+        samples = data_set.read(folder if data_set.needs_files else None)
+    return samples, notes.hashed()

@@ -1,0 +1,92 @@
+"""Which files from outside a world was made of, and their checksums.
+
+Whoever finds a file that it reads calls `note`; whoever wants to know calls what reads inside
+`noting`. Files are hashed once they have been read: they are in the system's cache by then, and
+what is too large has been refused.
+"""
+
+import hashlib
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    file : str
+        Its absolute path.
+    bytes : int
+    sha256 : str
+        In hexadecimal digits.
+    """
+
+    file: str
+    bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> "InputFile":
+        """Hash a plain file.
+
+        Raises
+        ------
+        OSError
+            If it can't be read, or is a pipe or a device.
+        """
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(f"{path} is not a plain file")
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return cls(str(path.absolute()), file.tell(), digest)
+
+
+class Notes:
+    """The files that were noted; `hashed` once they have been read."""
+
+    def __init__(self) -> None:
+        self._paths: dict[Path, InputFile | None] = {}
+
+    def add(self, path: Path, known: InputFile | None = None) -> None:
+        """Note a file, with its checksum if that is known already."""
+        self._paths[path] = known or self._paths.get(path)
+
+    def hashed(self) -> tuple[InputFile, ...]:
+        """The files in the order in which they were found."""
+        return tuple(known or InputFile.of(path) for path, known in self._paths.items())
+
+
+_notes: ContextVar[Notes | None] = ContextVar("notes of input files", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[Notes]:
+    """Collect the files that are noted inside the `with` block."""
+    notes = Notes()
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
+
+
+def note(paths: Iterable[Path]) -> None:
+    """Note files that are about to be read."""
+    notes = _notes.get()
+    if notes is not None:
+        for path in paths:
+            notes.add(path)
+
+
+def note_read(files: Iterable[InputFile]) -> None:
+    """Note files that have been read before, and what they were then."""
+    notes = _notes.get()
+    if notes is not None:
+        for file in files:
+            notes.add(Path(file.file), file)
