@@ -245,6 +245,22 @@ def compare(
 
 
 @app.command()
+def verify(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    rerun: Annotated[bool, typer.Option(help="Also play it again and compare.")] = True,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Check that a run's files are as it left them, and that it can be played again."""
+    with terminal.reported(debug):
+        from netsim.console import verifying
+
+        if not verifying.verify(run, algorithms, data, rerun):
+            raise typer.Exit(terminal.FAILED)
+
+
+@app.command()
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     wanted: Annotated[

@@ -1,0 +1,79 @@
+"""The command `netsim verify`."""
+
+import json
+from pathlib import Path
+
+from rich.text import Text
+
+from netsim.console import progress, terminal
+from netsim.engine import verification
+from netsim.errors import ScenarioError
+from netsim.scenario import algorithm_files
+
+
+def verify(path: Path, algorithms: Path | None, data: Path | None, rerun: bool) -> bool:
+    """Check the run, or all runs, in a folder, and say what differs.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of a run, or one above it.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    data : Path or None
+        The data folder of the rerun; None: the one that was recorded.
+    rerun : bool
+        Whether to play it again.
+
+    Returns
+    -------
+    bool
+        Whether all is as it was.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no finished run.
+    """
+    modules = algorithm_files.algorithms(algorithms)
+    sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
+    folders = run_folders(path)
+    same = path in folders or _told(verification.verify_files(path))
+    for folder in folders:
+        try:
+            with progress.watched(terminal.err(), not rerun) as watch:
+                report = verification.verify(folder, modules, sets, rerun, watch)
+        except ScenarioError as error:
+            if len(folders) == 1:
+                raise
+            report = verification.Report(folder, differences=str(error).splitlines())
+        same &= _told(report)
+    return same
+
+
+def run_folders(path: Path) -> list[Path]:
+    """The folders of runs at or anywhere below a path, by name.
+
+    Raises
+    ------
+    ScenarioError
+        If there are none.
+    """
+    found = sorted({p.parent for p in path.rglob("status.json")})
+    if not found:
+        raise ScenarioError(f"{path}: no run here or below (no status.json)")
+    return found
+
+
+def _told(report: verification.Report) -> bool:
+    if not (report.same or report.notes or report.differences):
+        return True
+    console = terminal.out()
+    console.print(Text(str(report.folder), style="bold"))
+    for text in report.same:
+        console.print(Text("  same       ", style="green") + Text(text))
+    for text in report.notes:
+        console.print(Text("  another    ", style="yellow") + Text(text))
+    for text in report.differences:
+        console.print(Text("  differs    ", style="bold red") + Text(text))
+    return not report.differences

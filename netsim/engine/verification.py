@@ -1,0 +1,239 @@
+"""Whether the folder of a run is what the run has left, and whether playing it again gives it."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from netsim.engine import runner
+from netsim.engine.versions import versions
+from netsim.errors import ScenarioError
+from netsim.recording import checksums
+from netsim.results import run_difference, status, summary
+from netsim.scenario import Scenario, check, draft_of
+from netsim.traces.input_files import InputFile
+
+MOST_JSON_BYTES = 1 << 26
+"""A larger `environment.json` is not read."""
+
+_NEEDED = {"scenario.toml", "environment.json"}
+"""Files without which a run can't be played again as it was."""
+
+
+@dataclass
+class Report:
+    """What was found of one run folder.
+
+    Attributes
+    ----------
+    folder : Path
+    same : list of str
+        What was checked and is as it was.
+    notes : list of str
+        What is another here and may explain a difference: versions, the machine.
+    differences : list of str
+        What is not as it was: files of the folder, input files, what a rerun has given.
+    """
+
+    folder: Path
+    same: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+
+def verify(
+    folder: Path,
+    modules: dict[str, ModuleType],
+    sets: Sequence[str] = (),
+    rerun: bool = True,
+    watch: runner.Watch | None = None,
+) -> Report:
+    """Check the files of a run folder and what it was made of, and play it again.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a finished run.
+    modules : dict of str to module
+        The algorithms.
+    sets : sequence of str
+        Assignments `a.b=value` for the rerun, such as another `data.path`.
+    rerun : bool
+        Whether to play it again, in a temporary folder.
+    watch : callable or None
+        Told of the rerun's progress.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ScenarioError
+        If it is not the folder of a finished run, or it can't be played again here.
+    """
+    state = status.read(folder).get("state")
+    if state in ("running", "failed", "interrupted"):
+        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}")
+    report = Report(folder)
+    changed = _check_files(folder, report)
+    made_of = _environment(folder)
+    if "environment.json" not in changed:
+        _check_inputs(made_of, report)
+        report.notes += version_notes(made_of, versions())
+    if not rerun:
+        return report
+    unsure = sorted(changed & _NEEDED)
+    if unsure:
+        report.notes.append(f"not played again: {' and '.join(unsure)} is not what was played")
+        return report
+    timing_only = bool(made_of.get("timing_only"))
+    with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
+        again = Path(place) / "run"
+        scenario, path = _scenario(folder, modules, sets, timing_only)
+        runner.play(scenario, lambda: _made(again), path, timing_only, watch, sub_folders=False)
+        _compare(folder, again, report)
+    return report
+
+
+def verify_files(folder: Path) -> Report:
+    """Check the files of a folder of results that is not itself a run's, if it has a list."""
+    report = Report(folder)
+    if (folder / checksums.NAME).exists():
+        _check_files(folder, report)
+    return report
+
+
+def _check_files(folder: Path, report: Report) -> set[str]:
+    """Compare every file with its checksum; returns the names of those that differ."""
+    try:
+        known = checksums.read(folder)
+    except ScenarioError as error:
+        report.differences.append(str(error))
+        return {checksums.NAME}
+    there = set(checksums.files(folder))
+    wrong: dict[str, str] = {}
+    for name, digest in known.items():
+        if name not in there:
+            wrong[name] = "missing"
+        elif checksums.sha256(folder / name) != digest:
+            wrong[name] = "changed"
+    wrong |= dict.fromkeys(there - known.keys(), "not of the run")
+    report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
+    if not wrong:
+        report.same.append(f"{len(known)} files of the run")
+    return set(wrong)
+
+
+def _check_inputs(made_of: dict[str, Any], report: Report) -> None:
+    """Compare the files that the run was made of with what they are now."""
+    count, found = 0, []
+    for kind, name in (("input file", "inputs"), ("algorithm", "algorithm")):
+        for entry in _input_files(made_of, name):
+            count += 1
+            try:
+                if InputFile.of(Path(entry.file)).sha256 != entry.sha256:
+                    found.append(f"{kind} {entry.file}: changed")
+            except FileNotFoundError:
+                found.append(f"{kind} {entry.file}: missing")
+            except (OSError, ValueError) as error:
+                found.append(f"{kind} {entry.file}: can't be read ({error})")
+    report.differences += found
+    if count and not found:
+        report.same.append(f"{count} files that it was made of")
+
+
+def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
+    entries = made_of.get(name)
+    for entry in entries if isinstance(entries, list) else []:
+        try:
+            yield InputFile(str(entry["file"]), int(entry["bytes"]), str(entry["sha256"]))
+        except (TypeError, KeyError, ValueError):
+            raise ScenarioError(f"environment.json: {name} is no list of files") from None
+
+
+def _environment(folder: Path) -> dict[str, Any]:
+    path = folder / "environment.json"
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(MOST_JSON_BYTES + 1))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What is of another version than it was, one a line.
+
+    Parameters
+    ----------
+    then, now : dict
+        As `versions` gives them.
+    """
+    found = []
+    for name, here in now.items():
+        before = then.get(name)
+        if name == "packages":
+            packages = before if isinstance(before, dict) else {}
+            found += [
+                f"{package}: {packages.get(package)} then, {version} here"
+                for package, version in here.items()
+                if packages.get(package) != version
+            ]
+        elif before == here:
+            continue
+        elif name == "netsim_sources_sha256":
+            found.append("netsim: its modules are others than then")
+        else:
+            found.append(f"{name}: {before} then, {here} here")
+    return found
+
+
+def _scenario(
+    folder: Path, modules: dict[str, ModuleType], sets: Sequence[str], timing_only: bool
+) -> tuple[Scenario, str]:
+    """The scenario of a run folder, and the name of its file."""
+    try:
+        draft = draft_of(str(folder / "scenario.toml"), sets, modules)
+        scenario = check(draft, modules)
+        problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
+    except ScenarioError as error:
+        problems = str(error).splitlines()
+    if problems:
+        remedy = (
+            f"{folder}: can't be played again here; an algorithm of your own needs "
+            "--algorithms DIR; --no-rerun checks the files alone"
+        )
+        raise ScenarioError("\n".join([*problems, remedy]))
+    return scenario, draft.path
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _compare(folder: Path, again: Path, report: Report) -> None:
+    try:
+        recorded = summary.load(folder)
+    except ScenarioError as error:
+        report.differences.append(str(error))
+        recorded = {}
+    now = summary.load(again)
+    for what, key in run_difference.FINGERPRINTS.items():
+        if recorded.get(key) == now.get(key):
+            report.same.append(f"{what}, played again")
+        elif recorded:
+            report.differences.append(f"{what}: another one when played again")
+    try:
+        found = run_difference.first_differences(folder, again)
+        report.differences += [
+            f"{'from here on: ' if difference is found[0] else ''}{difference}"
+            for difference in found
+        ]
+        report.differences += run_difference.other_differences(folder, again)
+    except ScenarioError as error:
+        report.differences.append(str(error))

@@ -1,0 +1,215 @@
+"""`netsim verify` names every file, row and version that is not what it was."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from netsim.engine import verification
+from netsim.recording import checksums
+
+RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
+SENDS = ("--set", "algorithm={kind='dpsgd'}")
+
+
+@pytest.fixture
+def run(netsim, here):
+    """The folder of a run whose nodes send models over a ring that a file describes."""
+    (here / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
+    topology = ("--set", "topology={kind='file', path='ring.txt'}")
+    kept = ("--set", "metrics.keep=['head']", "--set", "metrics.weights=true")
+    result = netsim(*RUN, *SENDS, *topology, *kept)
+    assert result.exit_code == 0, result.output
+    return here / "out"
+
+
+@pytest.fixture
+def verify(netsim):
+    def call(*options, code):
+        result = netsim("verify", "out", *options)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result.output
+
+    return call
+
+
+def differing(output):
+    return re.findall(r"differs +(.*)", output)
+
+
+def change_cell(path, column, row, change):
+    """Rewrite a table with one other cell."""
+    table = pq.read_table(path)
+    cells = table.column(column).to_pylist()
+    before, cells[row] = cells[row], change(cells[row])
+    place = table.column_names.index(column)
+    values = pa.array(cells, table.column(column).type)
+    pq.write_table(table.set_column(place, column, values), path)
+    return before, cells[row]
+
+
+def test_a_run_that_nobody_touched_is_the_same(run, verify):
+    output = verify(code=0)
+    for what in ("files of the run", "files that it was made of", "event log", "parameters"):
+        assert what in output
+    assert differing(output) == []
+    assert "another" not in output
+
+
+def test_a_flipped_byte_in_any_file_is_named(run, verify):
+    files = [p for p in sorted(run.rglob("*")) if p.is_file()]
+    assert {p.name for p in files} >= {
+        "checksums.json", "environment.json", "nodes.parquet", "scenario.toml", "status.json",
+        "summary.json", "part-00000.parquet", "head.weight.npz",
+    }  # fmt: skip
+    draw = np.random.default_rng(0)
+    for path in files:
+        content = path.read_bytes()
+        for _ in range(3):
+            flipped = bytearray(content)
+            flipped[draw.integers(len(content))] ^= 1 << int(draw.integers(8))
+            path.write_bytes(flipped)
+            output = verify("--no-rerun", code=1)
+            found = differing(output)
+            if path.name == "checksums.json":
+                assert found
+            else:
+                assert found == [f"out/{path.relative_to(run)}: changed"]
+        path.write_bytes(content)
+    verify("--no-rerun", code=0)
+
+
+def test_missing_and_foreign_files_are_named(run, verify):
+    (run / "summary.json").unlink()
+    (run / "messages" / "part-00001.parquet").write_bytes(b"more")
+    assert differing(verify("--no-rerun", code=1)) == [
+        "out/messages/part-00001.parquet: not of the run",
+        "out/summary.json: missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "change"),
+    [
+        ("messages", "bits", lambda bits: bits + 8),
+        ("messages", "outcome", lambda _: "outage"),
+        ("wakes", "count", lambda count: count + 1),
+        ("metrics", "value", lambda value: value + 1e-15),
+    ],
+)
+def test_a_changed_row_is_found_by_playing_it_again(run, verify, table, column, change):
+    """Even where somebody has written new checksums."""
+    before, after = change_cell(run / table / "part-00000.parquet", column, 5, change)
+    checksums.write(run)
+    [line] = differing(verify(code=1))
+    assert line.startswith(f"from here on: {table}: row 5 (at ")
+    assert line.endswith(f"column {column}: recorded {after}, rerun {before}")
+
+
+def test_a_row_less_is_found(run, verify):
+    path = run / "messages" / "part-00000.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, table.num_rows - 1), path)
+    checksums.write(run)
+    [line] = differing(verify(code=1))
+    assert f"messages: row {table.num_rows - 1} (at " in line
+    assert line.endswith("there in the rerun run, missing in the recorded")
+
+
+def test_a_changed_array_is_found(run, verify):
+    path = run / "kept" / "head.weight.npz"
+    arrays = dict(np.load(path))
+    arrays["node_2"] = arrays["node_2"] + 1
+    np.savez(path, **arrays)
+    checksums.write(run)
+    assert differing(verify(code=1)) == ["kept/head.weight.npz: node_2"]
+
+
+def test_another_version_is_named_and_is_no_difference(run, verify, monkeypatch):
+    def others(real=verification.versions):
+        found = real()
+        found["packages"] = found["packages"] | {"torch": "99.0"}
+        return found | {"netsim_sources_sha256": "x"}
+
+    monkeypatch.setattr(verification, "versions", others)
+    output = verify(code=0)
+    assert re.search(r"another +torch: .* then, 99\.0 here", output)
+    assert "its modules are others" in output
+
+
+def test_a_changed_input_file_is_named_with_what_it_changes(run, verify, here):
+    path = here / "ring.txt"
+    path.write_text("0 1\n1 2\n2 3\n3 1\n")
+    found = differing(verify(code=1))
+    assert found[0] == f"input file {path}: changed"
+    assert "event log: another one when played again" in found
+    assert any(line.startswith("from here on: ") for line in found)
+    path.unlink()
+    assert differing(verify("--no-rerun", code=1)) == [f"input file {path}: missing"]
+
+
+def test_a_changed_algorithm_is_named(netsim, here, verify):
+    own = here / "own"
+    shutil.copytree(here / "algorithms", own)
+    assert netsim(*RUN, "--algorithms", "own", algorithms=False).exit_code == 0
+    source = (own / "alone.py").read_text()
+    (own / "alone.py").write_text(source + "\n# changed\n")
+    result = netsim("verify", "out", "--algorithms", "own", algorithms=False)
+    assert result.exit_code == 1
+    assert differing(result.output) == [f"algorithm {own / 'alone.py'}: changed"]
+
+
+def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(netsim, here):
+    assert netsim(*RUN).exit_code == 0
+    result = netsim("verify", "out", algorithms=False)
+    assert result.exit_code == 2
+    assert "needs --algorithms DIR" in result.output
+
+
+def test_a_timing_only_run_is_played_again_as_such(netsim, verify):
+    assert netsim(*RUN, *SENDS, "--timing-only").exit_code == 0
+    verify(code=0)
+
+
+def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
+    (here / "two.toml").write_text(
+        'extends = "s.toml"\n[[algorithm]]\nkind = "alone"\n[[algorithm]]\nkind = "dpsgd"\n'
+    )
+    assert netsim("run", "two.toml", "--out", "out", "-q", "--no-figures").exit_code == 0
+    verify(code=0)
+    (here / "out" / "comparison.csv").write_text("x\n")
+    status = here / "out" / "alone" / "status.json"
+    status.write_text(status.read_text().replace("done", "failed"))
+    assert differing(verify("--no-rerun", code=1)) == [
+        "out/comparison.csv: changed",
+        "out/alone: not the folder of a finished run: it is failed",
+    ]
+
+
+def test_what_is_no_finished_run_is_bad_input(run, verify, here):
+    (run / "status.json").write_text('{"state": "running"}')
+    assert "not the folder of a finished run: it is running" in verify(code=2)
+    shutil.rmtree(run)
+    assert "no run here or below" in verify(code=2)
+
+
+@pytest.mark.parametrize("content", ["[]", '{"sha256": 1}', '{"sha256": {"../s.toml": "x"}}'])
+def test_a_list_of_checksums_of_any_content_does_no_harm(run, verify, content):
+    (run / "checksums.json").write_text(content)
+    [line] = differing(verify("--no-rerun", code=1))
+    assert line.startswith("out/checksums.json: ")
+
+
+def test_environment_lists_every_input_with_size_and_checksum(run, here):
+    environment = json.loads((run / "environment.json").read_text())
+    [file] = environment["inputs"]
+    ring = here / "ring.txt"
+    assert file == {
+        "file": str(ring), "bytes": ring.stat().st_size, "sha256": checksums.sha256(ring),
+    }  # fmt: skip
+    assert environment["algorithm"][0]["file"].endswith("algorithms/dpsgd.py")
