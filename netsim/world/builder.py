@@ -6,7 +6,7 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
-from netsim.traces.input_files import InputFile, noting
+from netsim.traces.input_files import InputFile, Notes, noting
 from netsim.world.device import torch_device
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
@@ -104,7 +104,7 @@ class World:
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
-    inputs: tuple[InputFile, ...] = ()
+    inputs: tuple[InputFile, ...]
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -122,11 +122,10 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
     with noting() as notes:
-        world = _built(scenario, data_folder)
-    return replace(world, inputs=notes.hashed())
+        return _built(scenario, data_folder, notes)
 
 
-def _built(scenario: Scenario, data_folder: Path | None) -> World:
+def _built(scenario: Scenario, data_folder: Path | None, notes: Notes) -> World:
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
     device = torch_device(scenario.run.device)
@@ -177,4 +176,5 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
         malicious=malicious,
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
+        inputs=notes.hashed(),
     )

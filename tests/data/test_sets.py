@@ -1,4 +1,5 @@
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from netsim.data.sets.svhn import Svhn
 from netsim.data.sets.yahoo_answers import YahooAnswers
 from netsim.errors import DataError
 from netsim.registry import family
+from netsim.traces.input_files import noting
 
 FAMILY = family("netsim.data.sets")
 
@@ -334,3 +336,17 @@ def test_movielens_at_hand_is_what_its_outline_says(data_root):
     assert samples.num_classes == outline.num_classes
     assert (len(samples.train), len(samples.test)) == (outline.train_rows, outline.test_rows)
     assert samples.x.max(axis=0).tolist() == [609, 9723]
+
+
+def test_the_files_of_a_set_are_noted_though_it_was_read_before(tmp_path, write_images, grey):
+    for split, n in (("train", 4), ("test", 2)):
+        file = tmp_path / "mnist" / f"{split}-00000-of-00001.parquet"
+        write_images(file, grey(n), {"label": [i % 10 for i in range(n)]})
+    found = []
+    for _ in range(2):
+        with noting() as notes:
+            Mnist().load(tmp_path)
+        found.append(notes.hashed())
+    assert found[0] == found[1]
+    assert {Path(file.file).name[:5] for file in found[0]} == {"train", "test-"}
+    assert all(file.bytes == Path(file.file).stat().st_size for file in found[0])
