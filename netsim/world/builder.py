@@ -6,7 +6,7 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
-from netsim.traces.input_files import InputFile, Notes, noting
+from netsim.traces.input_files import InputFile, noting
 from netsim.world.device import torch_device
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
@@ -122,10 +122,12 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
     with noting() as notes:
-        return _built(scenario, data_folder, notes)
+        world = _built(scenario, data_folder)
+    return replace(world, inputs=notes.hashed())
 
 
-def _built(scenario: Scenario, data_folder: Path | None, notes: Notes) -> World:
+def _built(scenario: Scenario, data_folder: Path | None) -> World:
+    """The world, its input files aside."""
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
     device = torch_device(scenario.run.device)
@@ -176,5 +178,5 @@ def _built(scenario: Scenario, data_folder: Path | None, notes: Notes) -> World:
         malicious=malicious,
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
-        inputs=notes.hashed(),
+        inputs=(),
     )
