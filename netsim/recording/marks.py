@@ -1,7 +1,5 @@
 """The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
 
-from pathlib import Path
-
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.parquet_parts import Column, Parts
 
@@ -19,19 +17,12 @@ class Marks:
 
     Parameters
     ----------
-    folder : Path or None
-        Of the table; None: nothing is written.
-    part_rows : int
-        So many are hashed at a time; the result does not depend on it.
-
-    Attributes
-    ----------
     parts : Parts
-        The table.
+        Of the table's columns.
     """
 
-    def __init__(self, folder: Path | None, part_rows: int) -> None:
-        self.parts = Parts(folder, MARK_COLUMNS, part_rows)
+    def __init__(self, parts: Parts) -> None:
+        self._rows = parts
         self._hash = Fingerprint(MARK_COLUMNS)
 
     def add(self, messages_before: int, t_ns: int, node: int, what: str, count: int) -> None:
@@ -48,25 +39,25 @@ class Marks:
         count : int
             Number of the wake-up, or local steps of the job; 0 for a switch.
         """
-        rows = self.parts
+        rows = self._rows
         rows.values += (messages_before, t_ns, node, what, count)
         if len(rows.values) >= rows.full:
             self._take()
 
     def flush(self) -> None:
         """Hash and write the waiting rows, if there are any."""
-        if self.parts.values:
+        if self._rows.values:
             self._take()
 
     def _take(self) -> None:
-        rows = self.parts.take()
+        rows = self._rows.take()
         self._hash.add(rows)
-        self.parts.write(rows)
+        self._rows.write(rows)
 
     def close(self) -> None:
         """Close the table, once everything has been flushed."""
-        self.parts.close()
+        self._rows.close()
 
     def digest(self) -> bytes:
         """Hash of all events so far, which have been flushed."""
-        return self._hash.digest(self.parts.words)
+        return self._hash.digest(self._rows.words)

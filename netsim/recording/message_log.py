@@ -29,14 +29,12 @@ class MessageLog:
 
     Attributes
     ----------
-    parts : Parts
-        The table.
     traffic : Traffic
         Counts messages, bits and models.
     """
 
     def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+        self._parts = parts
         for outcome in OUTCOMES:
             parts.words["outcome"][outcome]  # fixed codes
         self._values: list[Any] = parts.values  # of the waiting rows, one after the other
@@ -145,31 +143,31 @@ class MessageLog:
         ProtocolError
             If a message ended in a way that `OUTCOMES` does not name.
         """
-        rows, receivers = self.parts.take(), np.array(self._receivers, dtype=np.int32)
+        rows, receivers = self._parts.take(), np.array(self._receivers, dtype=np.int32)
         self._receivers.clear()
         if len(receivers) > len(rows["dst"]):
             rows = {name: np.repeat(cells, rows["dst"]) for name, cells in rows.items()}
         rows["dst"] = receivers
-        outcomes = self.parts.words["outcome"]
+        outcomes = self._parts.words["outcome"]
         if len(outcomes) > len(OUTCOMES):
             unknown = ", ".join(list(outcomes)[len(OUTCOMES) :])
             raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
         self._taken += len(receivers)
         self._hash.add(rows)
         self.traffic.add(rows)
-        self.parts.write(rows)
+        self._parts.write(rows)
 
     def close(self) -> None:
         """Close the table, once everything has been taken."""
-        self.parts.close()
+        self._parts.close()
 
     def totals(self, bits_transmitted: int, airtime_s: float) -> dict[str, Any]:
         """See `Traffic.totals`."""
-        kinds: Sequence[str] = list(self.parts.words["kind"])
+        kinds: Sequence[str] = list(self._parts.words["kind"])
         return self.traffic.totals(kinds, bits_transmitted, airtime_s)
 
     def digest(self, outcomes: dict[str, Any]) -> bytes:
         """Hash of all messages; `outcomes` are those that occurred, by message class."""
         occurred = {outcome for counts in outcomes.values() for outcome in counts}
         named = [o for o in OUTCOMES if o in occurred or o not in ADDED_OUTCOMES]
-        return self._hash.digest({**self.parts.words, "outcome": named})
+        return self._hash.digest({**self._parts.words, "outcome": named})

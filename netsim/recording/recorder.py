@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from netsim.recording.marks import Marks
+from netsim.recording.marks import MARK_COLUMNS, Marks
 from netsim.recording.message_log import MessageLog
 from netsim.recording.parquet_parts import Column, Parts, Rows, join, read, write_table
 from netsim.recording.schema import (
@@ -77,12 +77,20 @@ class Recorder:
             where = folder / name if folder is not None and written else None
             return Parts(where, columns, part_rows)
 
-        self._log = MessageLog(parts("messages", MESSAGE_COLUMNS, log_messages))
+        messages = parts("messages", MESSAGE_COLUMNS, log_messages)
+        self._log = MessageLog(messages)
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
-        marks_folder = folder / "wakes" if folder is not None and log_messages else None
-        self._marks = Marks(marks_folder, part_rows)
+        marks = parts("wakes", MARK_COLUMNS, log_messages)
+        self._marks = Marks(marks)
+        self._tables = {
+            "messages": messages,
+            "wakes": marks,
+            "metrics": self._metrics,
+            "traffic": self._spent,
+            "graph": self._graph,
+        }
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = Ages()
@@ -240,13 +248,7 @@ class Recorder:
         dict of str to int
             How many rows of each table are in the folder.
         """
-        tables = {
-            "messages": self._log.parts,
-            "wakes": self._marks.parts,
-            "metrics": self._metrics,
-            "traffic": self._spent,
-            "graph": self._graph,
-        }
+        tables = self._tables
         for end in (*self._flushes(), *(table.withdraw_empty for table in tables.values())):
             with suppress(Exception):  # the run's own error is what is told
                 end()
