@@ -12,7 +12,7 @@ from netsim.console import evaluation_cost, listing, papers, progress, sweeping,
 from netsim.console.checking import checked
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
-from netsim.errors import ScenarioError
+from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.scenario import Scenario, algorithm_files
 
@@ -71,7 +71,7 @@ def run(
             folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
         try:
             _conclude(made[0], folders, scenario, figures, quiet)
-        except KeyboardInterrupt as stop:
+        except (KeyboardInterrupt, FolderError) as stop:
             stop.add_note(f"all runs had ended; their results are in {made[0]}")
             raise
     finally:

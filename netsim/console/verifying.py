@@ -70,10 +70,12 @@ def _told(report: verification.Report) -> bool:
         return True
     console = terminal.out()
     console.print(Text(str(report.folder), style="bold"))
-    for text in report.same:
-        console.print(Text("  same       ", style="green") + Text(text))
-    for text in report.notes:
-        console.print(Text("  another    ", style="yellow") + Text(text))
-    for text in report.differences:
-        console.print(Text("  differs    ", style="bold red") + Text(text))
+    for texts, word, style in (
+        (report.same, "same", "green"),
+        (report.notes, "another", "yellow"),
+        (report.differences, "differs", "bold red"),
+    ):
+        for text in texts:
+            line = " ".join(text.splitlines())  # names in a run folder may hold ends of lines
+            console.print(Text(f"  {word:<11}", style=style) + Text(line))
     return not report.differences

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from netsim.engine import assembly
+from netsim.errors import FolderError
 from netsim.recording import whole_files
 from netsim.recording.recorder import Recorder
 
@@ -272,6 +273,43 @@ def test_intervals_are_measured_on_clocks_that_are_never_set():
         p.name for p in source.rglob("*.py") if any(word in p.read_text("utf-8") for word in day)
     }
     assert found <= {"lock_holder.py"}
+
+
+def test_a_run_into_the_folder_of_one_that_was_killed_is_refused(netsim, here):
+    arguments = [*RUN, "-q", "--set", "horizon_s=100000", "--algorithms", "algorithms"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "netsim", *arguments], env={**os.environ, "PYTHONPATH": ROOT}
+    )
+    status = here / "out" / "status.json"
+    until = time.monotonic() + 60
+    while not status.exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    result = netsim(*RUN)
+    assert result.exit_code == 2
+    assert f"--out out: process {killed.pid} on " in result.stderr
+    assert "writes into it; wait for its end or choose another folder" in result.stderr
+    killed.kill()
+    killed.wait()
+    result = netsim(*RUN)
+    assert result.exit_code == 2
+    assert f"--out out: holds what process {killed.pid} on " in result.stderr
+    assert "left unfinished; go on with netsim resume out" in result.stderr
+    assert json.loads(status.read_text()) == {"state": "running"}
+
+
+def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim, here, monkeypatch):
+    from netsim.results import plot_style
+
+    def full(*_):
+        raise FolderError("out/figures/x.png: can't be written: No space left on device")
+
+    monkeypatch.setattr(plot_style, "write_whole", full)
+    result = netsim("run", "s.toml", "-q", "--set", SENDS, "--out", "out")
+    assert result.exit_code == 1
+    assert "x.png: can't be written: No space left on device" in result.stderr
+    assert "all runs had ended; their results are in out" in result.stderr
+    assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
 
 
 @pytest.mark.parametrize("pairs", [4, pytest.param(20, marks=pytest.mark.slow)])

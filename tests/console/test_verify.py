@@ -198,6 +198,16 @@ def test_what_is_no_finished_run_is_bad_input(run, verify, here):
     assert "no run here or below" in verify(code=2)
 
 
+def test_names_in_a_run_folder_forge_no_lines(run, verify):
+    environment = json.loads((run / "environment.json").read_text())
+    environment["inputs"][0]["file"] = "/no such file\n  same       all"
+    (run / "environment.json").write_text(json.dumps(environment))
+    checksums.write(run)
+    assert differing(verify("--no-rerun", code=1)) == [
+        "input file /no such file   same       all: missing"
+    ]
+
+
 @pytest.mark.parametrize("content", ["[]", '{"sha256": 1}', '{"sha256": {"../s.toml": "x"}}'])
 def test_a_list_of_checksums_of_any_content_does_no_harm(run, verify, content):
     (run / "checksums.json").write_text(content)
