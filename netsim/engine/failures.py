@@ -16,19 +16,18 @@ def failure_text(error: BaseException) -> str:
         is involved and the error is none of netsim's own, the one that raised it.
     """
     text, line = str(error), author_line(error)
-    if is_out_of_memory(error):
-        text = f"out of memory ({type(error).__name__}: {text.partition(chr(10))[0]})"
-    elif not isinstance(error, NetsimError):
-        text = f"{type(error).__name__}: {text}"
+    if not isinstance(error, NetsimError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
         frame = traceback.extract_tb(error.__traceback__)[-1]
         line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+    if is_out_of_memory(error) and "out of memory" not in text.lower():
+        text = f"out of memory: {text}"
     notes = getattr(error, "__notes__", [])
     return "\n".join([text, *([line] if line else []), *notes])
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether Python, NumPy, PyTorch or Arrow could not get memory."""
-    said = ("can't allocate memory", "out of memory", "std::bad_alloc", "malloc of size")
-    return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError | OSError) and any(words in str(error) for words in said)
-    )
+    """Whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
+    text = str(error).lower()
+    said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
+    return isinstance(error, MemoryError) or any(words in text for words in said)
