@@ -17,6 +17,9 @@ from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError
+from netsim.recording import folder_lock
+from netsim.recording.folder_lock import is_lock
+from netsim.recording.whole_files import write_text
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep, algorithm_files, to_toml
 from netsim.scenario.draft import Draft
@@ -113,6 +116,8 @@ def play(
             _conclude(scenario, told.outcomes, top, quiet)
     except KeyboardInterrupt as stop:
         stopped = stop
+    finally:
+        folder_lock.release(top)
     if stopped is not None:
         raise _with_what_is_missing(stopped, jobs, told.outcomes, top)
     if not played:
@@ -263,8 +268,12 @@ class _Told:
     def __call__(self, outcome: sweeps.Outcome) -> None:
         self.outcomes.append(outcome)
         resolved = self._top / "scenario.toml"
-        if self._top.exists() and not resolved.exists() and any(self._top.iterdir()):
-            resolved.write_text(to_toml(self._scenario), encoding="utf-8")
+        if (
+            self._top.exists()
+            and not resolved.exists()
+            and not all(map(is_lock, self._top.iterdir()))
+        ):
+            write_text(resolved, to_toml(self._scenario))
         if not self._quiet:
             how = Text("failed", style="bold red") if outcome.problem else Text("done", "green")
             number = f"{len(self.outcomes):>{len(str(self._total))}} of {self._total}"

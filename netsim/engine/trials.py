@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine.sweep import Outcome
+from netsim.recording.whole_files import write_text
 from netsim.results.compare import csv_cell, write_csv
 from netsim.results.metrics import is_loss
 from netsim.results.summary import load
@@ -60,5 +61,5 @@ def best_trials(outcomes: Sequence[Outcome], select: str, out: Path) -> dict[str
             best[algorithm] = {"point": label, "values": point.values, **found}
     if rows:
         write_csv(out / "trials.csv", rows)
-        (out / "best.json").write_text(json.dumps(best, indent=2) + "\n", encoding="utf-8")
+        write_text(out / "best.json", json.dumps(best, indent=2) + "\n")
     return best
