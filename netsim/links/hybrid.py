@@ -22,21 +22,26 @@ class HybridLink(Link):
     """
 
     def __init__(self, radio: Link, wires: Link, servers: frozenset[int]) -> None:
-        self._radio, self._wires, self._servers = radio, wires, servers
+        self.radio, self.wires, self._servers = radio, wires, servers
+        self.off = radio.off
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read anew what the two links say of themselves; after either has changed."""
+        radio, wires = self.radio, self.wires
         self.acknowledged = radio.acknowledged and wires.acknowledged
         self.control_bits = radio.control_bits
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
-        self.off = radio.off
 
     @property
     def in_flight(self) -> int:
-        return self._radio.in_flight + self._wires.in_flight
+        return self.radio.in_flight + self.wires.in_flight
 
     def bits_transmitted_by(self, node: int) -> int:
-        return self._radio.bits_transmitted_by(node) + self._wires.bits_transmitted_by(node)
+        return self.radio.bits_transmitted_by(node) + self.wires.bits_transmitted_by(node)
 
     def unicast(self, tx: Transmission) -> None:
-        (self._wires if self._is_wired(tx) else self._radio).unicast(tx)
+        (self.wires if self._is_wired(tx) else self.radio).unicast(tx)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         for link, part in self._by_link(group):
@@ -48,14 +53,14 @@ class HybridLink(Link):
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if src in self._servers:
-            return self._wires.in_reach(src, others)
+            return self.wires.in_reach(src, others)
         peers = [j for j in others if j not in self._servers]
-        heard = set(self._radio.in_reach(src, peers) if peers else ())
+        heard = set(self.radio.in_reach(src, peers) if peers else ())
         return [j for j in others if j in heard or j in self._servers]
 
     def switched(self, node: int, on: bool) -> None:
-        self._radio.switched(node, on)
-        self._wires.switched(node, on)
+        self.radio.switched(node, on)
+        self.wires.switched(node, on)
 
     def _is_wired(self, tx: Transmission) -> bool:
         return tx.src in self._servers or tx.dst in self._servers
@@ -64,6 +69,4 @@ class HybridLink(Link):
         """The transmissions that go over each link; a link without any is left out."""
         wired = [tx for tx in group if self._is_wired(tx)]
         unwired = [tx for tx in group if not self._is_wired(tx)]
-        return [
-            (link, part) for link, part in ((self._wires, wired), (self._radio, unwired)) if part
-        ]
+        return [(link, part) for link, part in ((self.wires, wired), (self.radio, unwired)) if part]

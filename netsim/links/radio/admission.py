@@ -54,13 +54,14 @@ class RadioQueue:
     ----------
     free : list of bool
         By node, whether its radio is free. Whoever starts a message takes its radios.
+    limit : int or None
     """
 
     def __init__(self, nodes: int, limit: int | None) -> None:
         self.free = [True] * nodes
         self._waiting: list[deque[QueuedMessage]] = [deque() for _ in range(nodes)]
         self._order = 0
-        self._limit = limit
+        self.limit = limit
 
     def can_start(self, message: QueuedMessage) -> bool:
         """Whether the radios of a message are free."""
@@ -69,7 +70,7 @@ class RadioQueue:
 
     def is_full(self, sender: int) -> bool:
         """Whether as many messages of a sender wait as may."""
-        return self._limit is not None and len(self.waiting_from(sender)) >= self._limit
+        return self.limit is not None and len(self.waiting_from(sender)) >= self.limit
 
     def add(self, message: QueuedMessage) -> None:
         """Let a message wait for its radios."""

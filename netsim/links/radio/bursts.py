@@ -174,7 +174,7 @@ class Bursts:
         self, flight: Flight, reception: Reception, frame_s: Callable[[Flight], float]
     ) -> float:
         src, dst = flight.src, reception.tx.dst
-        others, snr = reception.interferers, self._snr(src, dst) * flight.power
+        others, snr = reception.interferers, self._snr(src, dst) * flight.power_now
         if not others and not flight.hidden:
             return 0.0
         rate_bps = flight.expected_bps if flight.rate_bps is None else flight.rate_bps
@@ -195,7 +195,7 @@ class Bursts:
         if over is None:
             return lost
         at_sender = [
-            (self._snr(other.src, src) * other.power, other.medium_share)
+            (self._snr(other.src, src) * other.power_now, other.medium_share)
             for other in (*others, *flight.hidden)
         ]
         return 1.0 - (1.0 - lost) * (1.0 - lost_to_several(over, at_sender))

@@ -52,6 +52,12 @@ class Cells:
         self._due: dict[tuple[int, bool], None] = {}  # pools of which a flight has gone
         self._touched: dict[Flight, None] = {}
 
+    def goes_on_from(self, before: Cells) -> bool:
+        """Take over the flights on the air from what kept them; False if they must join anew."""
+        self._pools, self._fair = before._pools, before._fair
+        self._due, self._touched = before._due, before._touched
+        return True
+
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Add a flight that begins.
 

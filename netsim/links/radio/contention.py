@@ -69,6 +69,16 @@ class Contention(Interference):
         self._keeping: dict[Flight, None] = {}  # those whose attempt under way keeps its fate
         self._ended_ns: dict[int, int] = {}  # by sender, when its last flight ended
 
+    def goes_on_from(self, before: Interference) -> bool:
+        assert isinstance(before, Contention)
+        if before._steady != self._steady or not super().goes_on_from(before):
+            return False
+        self._frames_s, self._burst, self._found = before._frames_s, before._burst, before._found
+        self._on_air, self._unsolved = before._on_air, before._unsolved
+        self._spoilt, self._keeping = before._spoilt, before._keeping
+        self._ended_ns = before._ended_ns
+        return True
+
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         self._joined += 1
         flight.order = self._joined

@@ -96,8 +96,6 @@ class EnergyAccounting:
     ----------
     recorder : Recorder
     meter : EnergyMeter
-    overhead_s : float
-        Of each attempt, beside its bits [s].
 
     Attributes
     ----------
@@ -105,9 +103,8 @@ class EnergyAccounting:
         Whether `overheard` has to be called, where all nodes share a channel.
     """
 
-    def __init__(self, recorder: Recorder, meter: EnergyMeter, overhead_s: float) -> None:
+    def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
         self._recorder, self._meter = recorder, meter
-        self._overhead_ns = overhead_s * NS_PER_S
         self.listens = meter.listens
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
@@ -117,7 +114,7 @@ class EnergyAccounting:
         for from_ns, to_ns, airtime_ns in _airtimes(flight, begin_ns, flight.accounted_to_ns):
             self._recorder.airtime_ns += airtime_ns
             flight.airtime_ns += airtime_ns
-            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns, flight.power)
+            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns, flight.power_now)
         for reception in _waking_later(flight):
             heard_from_ns, heard_to_ns = (
                 max(t, reception.wakes_ns) for t in (begin_ns, flight.accounted_to_ns)
@@ -182,7 +179,7 @@ class EnergyAccounting:
         whole = flight.packets * flight.packet_bits
         if flight.medium.transmissions == 1.0 and not (cut or flight.expired):
             return whole
-        one_ns = self._overhead_ns + flight.packet_bits / flight.rate_bps * NS_PER_S
+        one_ns = flight.overhead_ns + flight.packet_bits / flight.rate_bps * NS_PER_S
         return round(flight.airtime_ns / one_ns * flight.packet_bits) if one_ns else whole
 
     def _tell_meter(self, flight: Flight, reports: Sequence[Report]) -> None:

@@ -327,8 +327,13 @@ class Flight:
         Flights that it does not hear, where one may spoil the other's packets; an ordered set.
     medium_share : float
         Share of the time on the air.
-    power : float
-        Its sender's transmit power over that node's full one.
+    power, power_now : float
+        Its sender's transmit power over that node's full one when it began, and over what that is
+        now.
+    sampler : MessageLevelSampler, PacketLevelSampler or FrameLevelSampler
+        What plays its attempts.
+    overhead_ns : float
+        Of each attempt, beside its bits [ns].
     repeated : bool
         Whether it is a round of a repeated broadcast, so that it matters which packets arrive.
     feedback_ns : int
@@ -351,7 +356,9 @@ class Flight:
 
     contenders: dict[Flight, None]
     hidden: dict[Flight, None]
-    medium_share = power = 1.0
+    sampler: Any
+    medium_share = power = power_now = 1.0
+    overhead_ns = 0.0
     expected_bps: float | None = None
     order = 0
     medium = ALONE

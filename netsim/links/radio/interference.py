@@ -77,6 +77,14 @@ class Interference:
         self._touched: dict[Flight, None] = {}  # those that may have to be told
         self._joined = 0
 
+    def goes_on_from(self, before: Interference) -> bool:
+        """Take over the flights on the air from what kept them; False if they must join anew."""
+        old, new = before._mac, self._mac
+        if (old.contends, old.interferes) != (new.contends, new.interferes):
+            return False
+        self._touched, self._joined = before._touched, before._joined
+        return True
+
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Add a flight that begins.
 
@@ -171,7 +179,7 @@ class Interference:
             dst = reception.tx.dst
             loudness = self._channel.loudness.at(dst, senders, now_ns)
             for other, loud in zip(apart, loudness, strict=True):
-                inr = loud * other.power
+                inr = loud * other.power_now
                 if inr >= self._least and other.src != dst:
                     reception.interferers[other] = inr
                     self._raise(reception, inr * other.medium_share)
@@ -179,7 +187,7 @@ class Interference:
         receivers = [reception.tx.dst for _, reception in hearing]
         loudness = self._channel.loudness.of(src, receivers, now_ns)
         for (other, reception), loud in zip(hearing, loudness, strict=True):
-            inr = loud * flight.power
+            inr = loud * flight.power_now
             if inr >= self._least:
                 reception.interferers[flight] = inr
                 self._shift(other, reception, src, inr, flight.medium_share)
@@ -284,7 +292,8 @@ class Interference:
         low, high = reception.alike
         if low <= rise <= high:
             return True
-        signal = flight.power * self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
+        full = self._channel.snr(flight.src, reception.tx.dst, flight.begins_ns)
+        signal = flight.power_now * full
         told, now = signal / reception.told_rise, signal / rise
         if not _fares_alike(self._channel, told, now, flight):
             return False

@@ -22,121 +22,31 @@ What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from functools import partial
 
 from netsim.channels.mac import ALONE
-from netsim.channels.sleep import Rhythm
-from netsim.clock import LAST, Clock, then
+from netsim.clock import LAST, then
 from netsim.links.link import (
     ARRIVED,
     BUSY,
     DEADLINE,
     OFF,
     OUTAGE,
-    PhysicalLink,
     Report,
     Transmission,
 )
-from netsim.links.radio.admission import QueuedMessage, RadioQueue
-from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.admission import QueuedMessage
 from netsim.links.radio.cells import Cells
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyAccounting, EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
-from netsim.links.radio.message_level import MessageLevelSampler
-from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.parts import adaptation_of, interference_of
-from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
-from netsim.links.radio.superposition import Superposition
-from netsim.links.radio.table import Radio
-from netsim.recording.recorder import Recorder
-from netsim.rng import Streams
-from netsim.traces.contacts import Meetings
+from netsim.links.radio.setup import RadioSetup
 from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
-class RadioLink(PhysicalLink):
-    """One half-duplex radio a node, as the table `[radio]` describes it.
-
-    Parameters
-    ----------
-    radio : Radio
-    budget : LinkBudget
-        Powers, mean SNRs and threshold.
-    last_wakeup : callable
-        (node, time in ns) -> (time in ns, number) of its last wake-up; see `RadioChannel`.
-    env : Clock
-    recorder : Recorder
-    streams : Streams
-    meter : EnergyMeter
-        Is told what the radios do.
-    off : set of int
-        Nodes that are switched off.
-    meetings : Meetings or None
-        When pairs are in contact; None: always.
-    distance_m : callable or None
-        (node, node, time in ns) -> distance in m; None where nodes have no places.
-    rhythms : sequence of Rhythm or None
-        When each node's radio is awake; empty: all of them always.
-    base_stations : set of int
-        Nodes that send any number of messages at a time, where `mac` has them.
-    """
-
-    def __init__(
-        self,
-        radio: Radio,
-        budget: LinkBudget,
-        last_wakeup: Callable[[int, int], tuple[int, int]],
-        env: Clock,
-        recorder: Recorder,
-        streams: Streams,
-        meter: EnergyMeter,
-        off: AbstractSet[int] = frozenset(),
-        meetings: Meetings | None = None,
-        distance_m: Callable[[int, int, int], float] | None = None,
-        rhythms: Sequence[Rhythm | None] = (),
-        base_stations: AbstractSet[int] = frozenset(),
-    ) -> None:
-        nodes = self._nodes = len(budget.tx_power_w)
-        ttl_ns = to_ns(radio.ttl_s) if radio.ttl_s else None
-        super().__init__(env, recorder, nodes, ttl_ns, off, meetings)
-        self.acknowledged, self.control_bits = radio.arq.acknowledged, radio.control_bits
-        self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
-        mac = self._mac = radio.mac
-        self._exclusive, self._packets = mac.exclusive, radio.packets
-        self.broadcast_acknowledged = radio.broadcast.rounds > 1
-        self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
-        self._in_rounds: dict[Flight, BroadcastRounds] = {}
-        self._channel = channel = RadioChannel(radio, budget, last_wakeup, streams)
-        self._queue = RadioQueue(nodes, radio.queue_limit)
-        free = self._queue.free if mac.exclusive else None
-        self._receivers = Receivers(channel, radio.packets, off, free, rhythms)
-        self._base_stations = base_stations if mac.has_base_stations else frozenset()
-        self._interference = interference_of(radio, channel, nodes, distance_m, base_stations)
-        self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
-        self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
-        self._adaptation = adaptation_of(radio, streams)
-        self._frames: FrameLevelSampler | None = None
-        self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
-        if radio.plays_frames:
-            self._sampler = self._frames = FrameLevelSampler(
-                radio, budget, channel, env, streams, self._end, off, rhythms, distance_m,
-                recorder, meter,
-            )  # fmt: skip
-        else:
-            sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-            self._sampler = sampler(radio, channel, env, streams, self._end, self._adaptation)
-        self._accounting = EnergyAccounting(recorder, meter, radio.attempt_overhead_s)
-        self._overhears = mac.one_channel and meter.listens and self._frames is None
-        self._superposition = Superposition(self, radio, channel, meter, free, self._release)
-        self._distance_m = distance_m if radio.propagation_delay else None
-        self._ending = 0  # how many flights are being ended
-        self._flights: dict[Flight, None] = {}  # on the air, in order of their start
+class RadioLink(RadioSetup):
+    """One half-duplex radio a node, as the table `[radio]` describes it."""
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
@@ -205,9 +115,9 @@ class RadioLink(PhysicalLink):
         packets, packet_bits = self._packets(first.envelope.bits)
         rounds = message.rounds
         if rounds is not None:
-            packets = len(rounds.sending)
+            packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
-            rounds = BroadcastRounds(group, packets, self._rounds)
+            rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
         begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
         rate_bps: float | None = None
         missed: list[Report] = []
@@ -224,7 +134,8 @@ class RadioLink(PhysicalLink):
         flight = Flight(
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
-        flight.power = power
+        flight.power = flight.power_now = power
+        flight.sampler, flight.overhead_ns = self._sampler, self._overhead_ns
         if rounds is not None:
             flight.repeated, self._in_rounds[flight] = True, rounds
         if self._adaptation is not None and not message.broadcast:
@@ -238,8 +149,8 @@ class RadioLink(PhysicalLink):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
-        if rounds is not None and self._feedback_bits and rate_bps:
-            told_ns = self._channel.attempt_ns(self._feedback_bits, rate_bps, flight.medium)
+        if rounds is not None and rounds.feedback_bits and rate_bps:
+            told_ns = self._channel.attempt_ns(rounds.feedback_bits, rate_bps, flight.medium)
             flight.feedback_ns = round(told_ns * len(receptions))
         flight.turns = self._turns
         self._flights[flight] = None
@@ -261,7 +172,7 @@ class RadioLink(PhysicalLink):
         for flights, worse in ((changed.at_once, True), (changed.after, False)):
             for flight in flights:
                 self._accounting.airtime(flight, self.env.now)
-                self._sampler.change(flight, worse)
+                flight.sampler.change(flight, worse)
                 self._accounting.airtime(flight, flight.ends_ns)
 
     # -- 4. outcome ------------------------------------------------------------------------------
@@ -279,13 +190,13 @@ class RadioLink(PhysicalLink):
         if rounds is not None:
             if flight.feedback_ns and not (cut or flight.expired):
                 for reception in flight.receptions:
-                    self.count_transmitted(reception.tx.dst, self._feedback_bits)
-                    bits += self._feedback_bits
+                    self.count_transmitted(reception.tx.dst, rounds.feedback_bits)
+                    bits += rounds.feedback_bits
             reports, bits = rounds.after(flight, reports, bits, cut)
             missed = ()
         if self._overhears:
             noticing = self._channel.noticing(
-                flight.src, range(self._nodes), flight.begins_ns, flight.power
+                flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
             self._accounting.overheard(flight, noticing)
         interference = self._interference
@@ -310,7 +221,7 @@ class RadioLink(PhysicalLink):
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
     def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        return reception.predetermined or self._sampler.report(flight, reception, cut)
+        return reception.predetermined or flight.sampler.report(flight, reception, cut)
 
     # -- 6. delivery -----------------------------------------------------------------------------
 
@@ -373,6 +284,6 @@ class RadioLink(PhysicalLink):
         else:
             rounds.count(reception, report)
             self._deliver(*rounds.given_up(reception.tx, outcome))
-        if self._exclusive:
+        if reception.tx.dst in flight.radios:
             flight.radios.remove(reception.tx.dst)
             self._release([reception.tx.dst])

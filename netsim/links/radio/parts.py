@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 
 from netsim.channels.mac.ofdma import Ofdma
@@ -10,6 +10,7 @@ from netsim.channels.rate.minstrel import Minstrel
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.contention import Contention
+from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
@@ -54,3 +55,13 @@ def adaptation_of(radio: Radio, streams: Streams) -> RateAdaptation | None:
     if isinstance(radio.rate, Minstrel):
         return RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
     return None
+
+
+def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int) -> None:
+    """Let flights on the air, in order of their start, join what begins to keep track of them."""
+    joined: list[Flight] = []
+    for flight in flights:
+        for reception in flight.receptions:
+            reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
+        medium.join(flight, joined, now_ns)
+        joined.append(flight)

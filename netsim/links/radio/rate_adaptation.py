@@ -118,6 +118,11 @@ class RateAdaptation:
         self._window_ns = to_ns(rule.window_s)
         self._links: dict[tuple[int, int], LinkRates] = {}
 
+    def learn_from(self, before: RateAdaptation) -> None:
+        """Know what another one knows, if it is about the same rates."""
+        if before.rates_bps == self.rates_bps:
+            self._links = before._links
+
     def of(self, src: int, dst: int) -> LinkRates:
         """What a sender knows of a link now."""
         found = self._links.get((src, dst))

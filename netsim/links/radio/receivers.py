@@ -29,6 +29,8 @@ class Receivers:
         By node, whether its radio is free; None: nobody is too busy to receive.
     rhythms : sequence of Rhythm or None
         When each node's radio is awake; empty: all of them always.
+    serial : dict of (int, int) to int
+        How many messages of each pair of nodes there have been, which is kept up to date.
     """
 
     def __init__(
@@ -38,10 +40,11 @@ class Receivers:
         off: AbstractSet[int],
         free: Sequence[bool] | None,
         rhythms: Sequence[Rhythm | None],
+        serial: dict[tuple[int, int], int],
     ) -> None:
         self._channel, self._packets = channel, packets
         self._off, self._free, self._rhythms = off, free, rhythms
-        self._serial: dict[tuple[int, int], int] = {}
+        self._serial = serial
 
     def of_unicast(self, tx: Transmission, begins_ns: int) -> Reception:
         """The reception of a unicast; whether its receiver's radio is free was asked before."""

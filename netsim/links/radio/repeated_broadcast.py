@@ -20,8 +20,12 @@ class BroadcastRounds:
         One for each receiver.
     packets : int
         Of the message.
+    packet_bits : int
+        Of each packet, header included.
     most : int
         How many rounds there are at most.
+    feedback_bits : int
+        By which each receiver tells what it lacks.
 
     Attributes
     ----------
@@ -31,7 +35,15 @@ class BroadcastRounds:
         Which packets are in the round that is next or under way.
     """
 
-    def __init__(self, group: Sequence[Transmission], packets: int, most: int) -> None:
+    def __init__(
+        self,
+        group: Sequence[Transmission],
+        packets: int,
+        packet_bits: int,
+        most: int,
+        feedback_bits: int,
+    ) -> None:
+        self.packet_bits, self.feedback_bits = packet_bits, feedback_bits
         self.lacking, self._left = list(group), most
         self.sending: NDArray[np.int64] = np.arange(packets)
         self._have = {tx.dst: np.zeros(packets, dtype=np.bool_) for tx in group}

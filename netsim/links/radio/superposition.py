@@ -97,14 +97,29 @@ class Superposition:
         free: list[bool] | None,
         released: Callable[[Sequence[int]], None],
     ) -> None:
-        self._radio, self._channel, self._env = radio, channel, link.env
-        self._recorder, self._meter, self._free = link.recorder, meter, free
-        self._released, self._finish = released, link.finish
-        self._off, self._ttl_ns = link.off, link.ttl_ns
+        self._env, self._recorder, self._meter = link.env, link.recorder, meter
+        self._released, self._finish, self._off = released, link.finish, link.off
+        self.set_radio(radio, channel, free, link.ttl_ns)
         self._waiting: dict[int, list[Transmission]] = {}
         self._due: dict[int, None] = {}
         self._frames: dict[int, int] = {}
         self._on_air: list[dict[Transmission, Superposed]] = []  # by frame
+
+    def set_radio(
+        self, radio: Radio, channel: RadioChannel, free: list[bool] | None, ttl_ns: int | None
+    ) -> None:
+        """Send by this table from now on.
+
+        Parameters
+        ----------
+        radio : Radio
+        channel : RadioChannel
+        free : list of bool or None
+            As this is made with.
+        ttl_ns : int or None
+            A message that has not arrived this long after it was sent is given up; None: never.
+        """
+        self._radio, self._channel, self._free, self._ttl_ns = radio, channel, free, ttl_ns
 
     def add(self, tx: Transmission) -> None:
         """Let a transmission wait for the others of its frame."""

@@ -2,7 +2,7 @@
 
 import heapq
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -69,6 +69,14 @@ class Service(ABC):
     def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
         self._env, self._capacity = env, capacity
 
+    def capacity_bps(self, resource: Hashable) -> float:
+        """Capacity of a bottleneck now [bit/s]."""
+        return self._capacity[resource].at(self._env.now)[0]
+
+    def change(self, capacity: dict[Hashable, Capacity]) -> None:
+        """Serve by other capacities from now on; bottlenecks that have none keep theirs."""
+        self._capacity = ChainMap(capacity, dict(self._capacity))
+
     @abstractmethod
     def carry(self, flow: Flow) -> None:
         """Start a flow."""
@@ -98,6 +106,14 @@ class MaxMinService(Service):
         self._awake_ns: int | None = None
         self._active, self._order = 0, 0
         self._changes_ns: dict[Hashable, int] = {}
+
+    def change(self, capacity: dict[Hashable, Capacity]) -> None:
+        now, old = self._env.now, self._capacity
+        super().change(capacity)
+        for resource, flows in self._crossing.items():
+            if flows and old[resource].at(now) != self._capacity[resource].at(now):
+                self._changes_ns.pop(resource, None)
+                self._touch((resource,))
 
     def carry(self, flow: Flow) -> None:
         flow.left, flow.start_ns, flow.since_ns = flow.bits, self._env.now, self._env.now
@@ -226,6 +242,12 @@ class FifoService(Service):
         super().__init__(env, capacity)
         self._serving: dict[Hashable, Flow] = {}
         self._waiting: dict[Hashable, deque[tuple[Flow, int]]] = {}
+
+    def occupy(self, resource: Hashable, duration_ns: int) -> None:
+        """Let a bottleneck be busy for so long, if it is idle, with what goes past this service."""
+        if resource not in self._serving:
+            self._serving[resource] = Flow((resource,), 0.0, 0.0, (), lambda: None)
+            self._env.after(duration_ns, self._free, resource)
 
     def carry(self, flow: Flow) -> None:
         self._come(flow, 0, flow.version)

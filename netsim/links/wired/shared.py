@@ -39,6 +39,10 @@ class _Trip:
         Which packets arrive, for a message that is of use in part.
     jitter_ns : int
         Random part of its latency.
+    service : Service
+        What serves it at bottlenecks.
+    header_bits : int
+        Of each packet.
     flow : Flow or None
         The bits that cross the bottlenecks of this stage; None: past the last one.
     stage : int
@@ -57,6 +61,8 @@ class _Trip:
     outcome: str
     arrived: Any
     jitter_ns: int
+    service: Service
+    header_bits: int
     flow: Flow | None = None
     stage: int = 0
     sent_bits: float = 0.0
@@ -99,18 +105,43 @@ class SharedWiredLink(WiredLink):
         off: AbstractSet[int] = frozenset(),
         meetings: Meetings | None = None,
     ) -> None:
+        super().__init__(wiring.wire, nodes, env, recorder, streams, off, meetings)
+        self._sent: dict[tuple[int, int], int] = {}
+        self._live: dict[Transmission, _Trip] = {}
+        self._service = self._new_service(wiring)
+        self._set_wiring(wiring)
+
+    def _set_wiring(self, wiring: Wiring) -> None:
         wire = wiring.wire
-        super().__init__(wire, nodes, env, recorder, streams, off, meetings)
         self._wiring, self._stored = wiring, wire.forwarding == "stored"
         self._jitter_s = wire.jitter_s
         self._slow_start = wire.slow_start
         self._segment_bits = self._payload_bits or 8 * SEGMENT_BYTES
         if wire.slow_start is not None and wire.slow_start.segment_bytes is not None:
             self._segment_bits = 8 * wire.slow_start.segment_bytes
-        self._sent: dict[tuple[int, int], int] = {}
-        fair = wiring.shared and wire.sharing == "max_min"
-        self._service: Service = (MaxMinService if fair else FifoService)(env, wiring.capacity)
-        self._live: dict[Transmission, _Trip] = {}
+
+    def _new_service(self, wiring: Wiring) -> Service:
+        fair = wiring.shared and wiring.wire.sharing == "max_min"
+        return (MaxMinService if fair else FifoService)(self.env, wiring.capacity)
+
+    def set_wiring(self, wiring: Wiring) -> None:
+        """Send over other wires from now on.
+
+        What is under way keeps its route and its losses. Where wires are shared in the same way as
+        before, it crosses bottlenecks at their new capacities; else it ends on the old wires,
+        beside what the new ones carry.
+
+        Parameters
+        ----------
+        wiring : Wiring
+        """
+        self.set_wire(wiring.wire)
+        service = self._new_service(wiring)
+        if type(service) is type(self._service):
+            self._service.change(wiring.capacity)
+        else:
+            self._service = service
+        self._set_wiring(wiring)
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         for tx in group:
@@ -128,7 +159,10 @@ class SharedWiredLink(WiredLink):
             packets = attempts = -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
-        trip = _Trip(tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx))
+        trip = _Trip(
+            tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx),
+            self._service, self._header_bits,
+        )  # fmt: skip
         self._live[tx] = trip
         # Last of its instant: what arrives at that very moment has arrived.
         for end_ns, cause in ((self.ttl_ns, DEADLINE), (contact_ns, OUTAGE)):
@@ -178,7 +212,7 @@ class SharedWiredLink(WiredLink):
         packet_bits = windows.segment_bits if self._payload_bits is not None else 0.0
         trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _nothing)
         flow.sent = lambda: self._window_sent(trip, flow)
-        self._service.carry(flow)
+        trip.service.carry(flow)
 
     def _window_sent(self, trip: _Trip, flow: Flow) -> None:
         """A window has left its sender: the next one waits for the first acknowledgement."""
@@ -189,7 +223,7 @@ class SharedWiredLink(WiredLink):
         self._count_airtime(trip)
         trip.sent_bits, trip.flow, trip.stage = trip.sent_bits + flow.bits, None, 0
         segment_bits, now = trip.windows.segment_bits, self.env.now
-        rates = [self._wiring.capacity[key].at(now)[0] for key in flow.path]
+        rates = [trip.service.capacity_bps(key) for key in flow.path]
         segment_ns = sum(segment_bits / bps * NS_PER_S for bps in rates if bps > 0)
         wait_ns = flow.start_ns + self._round_trip_ns(trip) + round(segment_ns) - now
         if wait_ns <= 0:
@@ -221,11 +255,11 @@ class SharedWiredLink(WiredLink):
         packet_bits = self._bits(trip) / trip.attempts if self._payload_bits is not None else 0.0
         trip.stage = end
         trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
-        self._service.carry(trip.flow)
+        trip.service.carry(trip.flow)
 
     def _bits(self, trip: _Trip) -> float:
         """Bits of all attempts at a message's packets, with headers."""
-        header_bits = trip.attempts * self._header_bits
+        header_bits = trip.attempts * trip.header_bits
         return trip.tx.envelope.bits * trip.attempts / trip.packets + header_bits
 
     def _crossed(self, trip: _Trip) -> None:
@@ -271,9 +305,9 @@ class SharedWiredLink(WiredLink):
         share = trip.sent_bits / bits if bits else 1.0
         if flow is not None:
             if trip.stage == len(flow.path):  # else it has left its sender
-                share += self._service.served(flow) * (flow.bits / bits)
+                share += trip.service.served(flow) * (flow.bits / bits)
             self._count_airtime(trip)
-            self._service.drop(flow)
+            trip.service.drop(flow)
         attempts = math.ceil(trip.attempts * share)
         self._finish(trip, cause, attempts, None, bits * share)
 
@@ -281,3 +315,30 @@ class SharedWiredLink(WiredLink):
         if not on:
             for tx in [tx for tx in self._live if node in (tx.src, tx.dst)]:
                 self._cut(tx, OFF)
+
+
+class ChangingWiredLink(SharedWiredLink):
+    """Wires that are shared at times, and at other times plain, as `WiredLink` plays them.
+
+    Parameters are those of `SharedWiredLink`.
+    """
+
+    def unicast(self, tx: Transmission) -> None:
+        if self._wiring.plain:
+            WiredLink.unicast(self, tx)
+        else:
+            super().unicast(tx)
+
+    def unicasts(self, group: Sequence[Transmission]) -> None:
+        if self._wiring.plain:
+            WiredLink.unicasts(self, group)
+        else:
+            super().unicasts(group)
+
+    def set_wiring(self, wiring: Wiring) -> None:
+        super().set_wiring(wiring)
+        if not wiring.plain and not wiring.shared and wiring.wire.rate_bps is not None:
+            assert isinstance(self._service, FifoService)
+            for pair, free_ns in self._free_ns.items():
+                if free_ns > self.env.now:
+                    self._service.occupy(("pair", *pair), free_ns - self.env.now)

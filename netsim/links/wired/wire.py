@@ -123,8 +123,15 @@ class WiredLink(PhysicalLink):
         off: AbstractSet[int] = frozenset(),
         meetings: Meetings | None = None,
     ) -> None:
-        ttl_ns = to_ns(wire.ttl_s) if wire.ttl_s else None
-        super().__init__(env, recorder, nodes, ttl_ns, off, meetings)
+        super().__init__(env, recorder, nodes, None, off, meetings)
+        self._streams = streams
+        self._free_ns: dict[tuple[int, int], int] = {}
+        self._serial: dict[tuple[int, int], int] = {}
+        self.set_wire(wire)
+
+    def set_wire(self, wire: Wire) -> None:
+        """Send by this table from now on; what is under way ends as it began."""
+        self.ttl_ns = to_ns(wire.ttl_s) if wire.ttl_s else None
         self.acknowledged = wire.acknowledged
         self.broadcast_acknowledged = True
         self.control_bits = wire.control_bits
@@ -135,12 +142,9 @@ class WiredLink(PhysicalLink):
         payload_bytes = wire.packet_payload_bytes
         self._payload_bits = None if payload_bytes is None else 8 * payload_bytes
         self._header_bits = 8 * wire.packet_header_bytes
-        self._streams = streams
         self._latency_ns = to_ns(wire.latency_s)
         whole = self._payload_bits is None and not self._header_bits
         self._alike = not self._loses and self._rate_bps is None and whole
-        self._free_ns: dict[tuple[int, int], int] = {}
-        self._serial: dict[tuple[int, int], int] = {}
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return list(others)

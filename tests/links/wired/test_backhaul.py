@@ -83,7 +83,7 @@ def test_a_message_takes_the_link_of_its_ends(tmp_path):
     assert link.in_reach(0, [1, 2, 3]) == [1, 2, 3]
     assert 0 in link.in_reach(1, [0, 2, 3])
     run.devices.availability.die(3)
-    assert link.off == link._radio.off == link._wires.off == {3}
+    assert link.off == link.radio.off == link.wires.off == {3}
 
 
 @pytest.mark.parametrize(
