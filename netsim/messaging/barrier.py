@@ -98,6 +98,10 @@ class Barrier:
         self._behind: set[int] = set()
         """Nodes that were off when an exchange or a round went on without them."""
 
+    def set_times(self, interval_ns: int, deadline_ns: int | None) -> None:
+        """Let rounds that start from now on last so long at least and at most [ns]."""
+        self._interval_ns, self._deadline_ns = interval_ns, deadline_ns
+
     # -- what nodes call -------------------------------------------------------------------------
 
     def wakeup(self, node: int) -> simpy.Event:

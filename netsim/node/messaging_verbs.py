@@ -57,6 +57,12 @@ class MessagingVerbs:
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
         self._neighbours, self._peers = neighbours, peers
+        self.link_changed()
+
+    def link_changed(self) -> None:
+        """Read anew what the link tells senders, and how large empty messages are."""
+        link = self._link
+        self._outbox.link_changed()
         self._acknowledged = link.acknowledged
         self._broadcast_acknowledged = link.acknowledged and link.broadcast_acknowledged
 

@@ -53,9 +53,14 @@ class Outbox:
         adversary: Adversary | None,
     ) -> None:
         self._id, self._clock = node_id, clock
-        self._parameter_bits, self._control_bits = parameter_bits, link.control_bits
+        self._link, self._parameter_bits = link, parameter_bits
+        self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
         self._ages, self._adversary = ages, adversary
+
+    def link_changed(self) -> None:
+        """Read anew what an empty message takes on the link."""
+        self._control_bits = self._link.control_bits
 
     def transmissions(
         self, messages: Mapping[int, Message], done: Delivery | None = None, **marks: Any

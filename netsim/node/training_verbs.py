@@ -49,7 +49,7 @@ class TrainingVerbs:
     processor : Processor
     shards : Shards
     optimizer : Optimizer
-        The constants of the local optimiser.
+        The constants of the local optimiser; may be set anew.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TrainingVerbs:
     ) -> None:
         self._id, self._role, self._initial = node_id, role, initial
         self._submission, self._processor = submission, processor
-        self._shards, self._optimizer = shards, optimizer
+        self._shards, self.optimizer = shards, optimizer
         self._train_size = shards.train_size(node_id)
         self._batches_drawn: dict[str, int] = {}
 
@@ -97,7 +97,7 @@ class TrainingVerbs:
                 f"node {self._id} has no training data" + (remedy if self._role == "server" else "")
             )
         total = steps or self._shards.batches_per_epoch(self._id) * (epochs or 0)
-        constants = self._optimizer
+        constants = self.optimizer
         architecture = architecture_of(theta)
         first = self._drawn(stream, 1 if same_batch else total)
         if loss is not None:

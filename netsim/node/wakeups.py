@@ -43,13 +43,18 @@ class Progress:
     ----------
     slot : int
         The slot in which the process asked first.
+
+    Attributes
+    ----------
+    wake_ns : int
+        When its last wake-up is or was.
     """
 
-    __slots__ = ("slot", "wake")
+    __slots__ = ("slot", "wake", "wake_ns")
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
-        self.wake = 0
+        self.wake = self.wake_ns = 0
 
     def woke(self, event: simpy.Event) -> None:
         """The wake-up that `event` tells of has come."""
@@ -135,7 +140,7 @@ class ClockWakeups(Wakeups):
     times : netsim.schedules.Clock
         The wake-up times of all nodes.
     interval_ns : int or None
-        Time between wake-ups where the schedule has a fixed one [ns].
+        Time between exchanges where the schedule has a fixed one [ns]; may be set anew.
     availability : Availability
         A wake-up at which the node is off is skipped.
     counts : Counter
@@ -154,20 +159,20 @@ class ClockWakeups(Wakeups):
         counts: Counter[str],
     ) -> None:
         super().__init__(node_id, clock, slot_ns, recorder)
-        self._times, self._interval_ns = times, interval_ns
+        self._times, self.interval_ns = times, interval_ns
         self._availability, self._counts = availability, counts
 
     def _next_wakeup(self, progress: Progress) -> simpy.Event:
-        clock, interval_ns = self._clock, self._interval_ns
+        clock, interval_ns = self._clock, self.interval_ns
         now = clock.now
-        if interval_ns is not None and progress.wake and now > (progress.wake + 1) * interval_ns:
-            paused = not self._availability.stays_on(self._id, progress.wake * interval_ns, now)
+        if interval_ns is not None and progress.wake and now > progress.wake_ns + interval_ns:
+            paused = not self._availability.stays_on(self._id, progress.wake_ns, now)
             self._counts["exchanges_outlasting_interval"] += not paused
         time_ns, number = self._times.next_wakeup(self._id, progress.wake)
         while time_ns < now:
             self._skipped(time_ns, number)
             time_ns, number = self._times.next_wakeup(self._id, number)
-        progress.wake = number
+        progress.wake, progress.wake_ns = number, time_ns
         event: simpy.Event
         if self._availability.always_on:
             event = clock.due(time_ns - now, NORMAL, Wake(number, time_ns // self._slot_ns))

@@ -51,6 +51,8 @@ def with_absolute_paths(
         swept = path[:2] in (("sweep", "over"), ("sweep", "draw"))
         inside = path[2:] if swept else (*path, ANY)
         return [with_absolute_paths(inner, folder, named, inside) for inner in value]
+    if path[0:1] + path[2:3] == ("changes", "set"):
+        path = path[3:]
     kind = _named_on_disk(path, named) if isinstance(value, str) else None
     if kind is None:
         return value

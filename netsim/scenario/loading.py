@@ -15,6 +15,7 @@ from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment
 from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at, with_default_kinds
@@ -145,7 +146,10 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
-    return Scenario.model_construct(**fields)
+    scenario = Scenario.model_construct(**fields)
+    if scenario.changes:
+        scenario._later = tuple(later(draft, scenario, lambda d: check(d, modules)))
+    return scenario
 
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
@@ -190,6 +194,8 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
     tables["algorithm"] = flat[0] if len(flat) == 1 else flat
     if len(tables["model"]) == 1:
         tables["model"] = tables["model"][0]
+    if not scenario.changes:
+        del tables["changes"]
     if scenario.sweep is not None:
         for key, draw in tables["sweep"]["draw"].items():
             listed = draw.pop("values")
@@ -213,6 +219,13 @@ def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
     for (key,) in LISTS:
         if isinstance(tables.get(key), dict):
             tables[key] = [tables[key]]
+    if isinstance(tables.get("changes"), list):
+        tables["changes"] = [
+            {**change, "set": _flat_paths(change["set"])}
+            if isinstance(change, dict) and isinstance(change.get("set"), dict)
+            else change
+            for change in tables["changes"]
+        ]
     if isinstance(tables.get("sweep"), dict):
         sweep = dict(tables["sweep"])
         for key in ("over", "draw"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import (
     Field,
+    PrivateAttr,
     SerializeAsAny,
     create_model,
     field_validator,
@@ -34,6 +35,7 @@ from netsim.registry import (
     choice,
     family,
 )
+from netsim.scenario.changes import Change
 from netsim.scenario.nodes import ChurnChoice, Label, Nodes, overridden
 from netsim.scenario.sweep import Sweep
 from netsim.schedules import Schedule
@@ -210,6 +212,8 @@ class Scenario(Table):
         One architecture for all nodes, or several (mixed).
     data : DataSet
         The data set itself (`data.load(folder)`), with `path`, `partition` and `validation`.
+    later : tuple of (float, Scenario)
+        What holds after each of the `changes`, and from when on [s].
     """
 
     name: Label
@@ -232,7 +236,13 @@ class Scenario(Table):
     attack: AttackChoice | None = None
     metrics: Metrics = Metrics()
     run: Run = Run()
+    changes: tuple[Change, ...] = ()
     sweep: Sweep | None = None
+    _later: tuple[tuple[float, "Scenario"], ...] = PrivateAttr(())
+
+    @property
+    def later(self) -> tuple[tuple[float, "Scenario"], ...]:
+        return self._later
 
     @property
     def evaluate_every_s(self) -> float:

@@ -39,6 +39,9 @@ class Clock(Protocol):
     def last_wakeup(self, node: int, now_ns: int) -> tuple[int, int]:
         """(time in ns, number) of its last wake-up up to `now_ns`; (-1, 0) before the first."""
 
+    def number(self, node: int, now_ns: int) -> int:
+        """How far the numbers that wake-ups of the node bear have come up to `now_ns`."""
+
 
 class Schedule(Component):
     """Base of the exchange schedules.

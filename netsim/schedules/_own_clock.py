@@ -43,3 +43,6 @@ class OwnClock:
             self._extend(node)
         count = bisect_right(times, now_ns)
         return (times[count - 1], count) if count else (-1, 0)
+
+    def number(self, node: int, now_ns: int) -> int:
+        return self.last_wakeup(node, now_ns)[1]

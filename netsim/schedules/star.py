@@ -70,3 +70,6 @@ class StarClock:
         mine = self._exchanges[node]
         i = bisect_right(mine, exchange)
         return (mine[i - 1] * self._interval_ns, mine[i - 1]) if i else (-1, 0)
+
+    def number(self, node: int, now_ns: int) -> int:
+        return max(0, now_ns // self._interval_ns)
