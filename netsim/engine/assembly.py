@@ -23,6 +23,7 @@ from netsim.learning.shards import Shards
 from netsim.recording.recorder import Recorder
 from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry, Training
+from netsim.schedules import ChangingClock
 from netsim.schedules import Clock as WakeupTimes
 from netsim.units import to_ns
 from netsim.world.builder import SERVER, World
@@ -129,7 +130,14 @@ def open_learning(
 def wakeup_times(world: World) -> WakeupTimes | None:
     """When nodes wake; None under `rounds`, whose barrier decides."""
     schedule = world.scenario.exchange
-    return None if schedule.barrier else schedule.clock(world.streams, len(world.roles))
+    if schedule.barrier:
+        return None
+    times = schedule.clock(world.streams, len(world.roles))
+    for at_ns, later in world.later:
+        if later.scenario.exchange != schedule:
+            schedule = later.scenario.exchange
+            times = ChangingClock(times, at_ns, schedule.clock(world.streams, len(world.roles)))
+    return times
 
 
 def membership(world: World, algorithm: ModuleType) -> Membership:

@@ -14,12 +14,12 @@ from netsim.links.link import Link
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
 from netsim.links.wired.plan import Wiring
-from netsim.links.wired.shared import SharedWiredLink
+from netsim.links.wired.shared import ChangingWiredLink, SharedWiredLink
 from netsim.links.wired.wire import WiredLink
 from netsim.messaging.barrier import Barrier
 from netsim.recording.recorder import Recorder
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.schedules import Wake
+from netsim.schedules import Schedule, Wake
 from netsim.schedules.rounds import Rounds
 from netsim.units import dbm_to_w, to_ns
 from netsim.world.builder import SERVER, World
@@ -113,13 +113,11 @@ def open_barrier(
     in_flight, idle, started, skipped : callable
         As in `Barrier`.
     """
-    schedule, availability = world.scenario.exchange, devices.availability
-    assert isinstance(schedule, Rounds)
+    availability = devices.availability
     barrier = Barrier(
         clock,
         len(world.roles),
-        to_ns(schedule.interval_s),
-        None if schedule.deadline_s is None else to_ns(schedule.deadline_s),
+        *round_times_ns(world.scenario.exchange),
         devices.slot_ns,
         availability.off,
         in_flight,
@@ -129,6 +127,19 @@ def open_barrier(
     )
     availability.tell(lambda _node, _on: barrier.recheck())
     return barrier
+
+
+def round_times_ns(schedule: Schedule) -> tuple[int, int | None]:
+    """How long rounds last at least and at most [ns]; None: as long as it takes."""
+    assert isinstance(schedule, Rounds)
+    deadline_s = schedule.deadline_s
+    return to_ns(schedule.interval_s), None if deadline_s is None else to_ns(deadline_s)
+
+
+def exchange_interval_ns(schedule: Schedule) -> int | None:
+    """Time between exchanges, where a schedule with a clock has a fixed one [ns]."""
+    interval_s = getattr(schedule, "interval_s", None)
+    return to_ns(interval_s) if interval_s else None
 
 
 def _speeds(world: World, batch_size: int) -> tuple[Speed, tuple[float, ...]]:
@@ -166,8 +177,12 @@ def _open_wires(
 ) -> Link:
     nodes, streams = len(world.roles), world.streams
     always_on = world.churn is None and not any(world.batteries_j)
-    if wiring.plain and world.meetings is None and always_on:  # else a message may be cut short
-        return WiredLink(wiring.wire, nodes, clock, recorder, streams)
+    wirings = [wiring, *(w.wiring for _, w in world.later if w.wiring is not None)]
+    if world.meetings is None and always_on:  # else a message may be cut short
+        if all(each.plain for each in wirings):
+            return WiredLink(wiring.wire, nodes, clock, recorder, streams)
+        if any(each.plain for each in wirings):
+            return ChangingWiredLink(wiring, nodes, clock, recorder, streams)
     off = devices.availability.off
     return SharedWiredLink(wiring, nodes, clock, recorder, streams, off, world.meetings)
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
-from netsim.engine.network_assembly import Devices
+from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.links.link import Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
@@ -30,7 +30,6 @@ from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
 from netsim.recording.recorder import Recorder
 from netsim.schedules import Clock as WakeupTimes
-from netsim.units import to_ns
 from netsim.world.builder import SERVER, World
 
 
@@ -182,8 +181,7 @@ class NodeAssembly:
         if self._barrier is not None:
             return RoundWakeups(i, clock, slot_ns, recorder, self._barrier)
         assert self._times is not None
-        interval_s = getattr(self._world.scenario.exchange, "interval_s", None)
-        interval_ns = to_ns(interval_s) if interval_s else None
+        interval_ns = exchange_interval_ns(self._world.scenario.exchange)
         availability, counts = self._devices.availability, self._counts
         return ClockWakeups(
             i, clock, slot_ns, recorder, self._times, interval_ns, availability, counts

@@ -16,6 +16,7 @@ from netsim.clock import Clock
 from netsim.devices.energy import Energy
 from netsim.engine import deadlock
 from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
+from netsim.engine.changing import Changes
 from netsim.engine.evaluation import Evaluator, parameters_sha256
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
@@ -100,7 +101,7 @@ class Simulation:
         self._algorithm = importlib.import_module(type(entry.params).__module__)
         algorithm = self._algorithm
 
-        self.clock = Clock()
+        self.clock, self.changes = Clock(), Changes(world, entry)
         self.recorder = open_recorder(world, entry, folder)
         self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now)
         self.membership = membership(world, algorithm)
@@ -135,12 +136,16 @@ class Simulation:
             world.samples.num_classes,
             world.scenario.stages_of(entry),
         )
+        self.changes.plan(
+            self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
+            self.parts, self.nodes,
+        )  # fmt: skip
         self._processes = [self._start(node, algorithm) for node in self.nodes]
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
         if node.id in self.membership.left_out:
             return []
-        availability, params = self.devices.availability, self.entry.params
+        availability, params = self.devices.availability, self.changes.params
         make = partial(algorithm.processes, node, params)
         return start_processes(node.id, make, self.clock, availability)
 
@@ -299,6 +304,8 @@ class Simulation:
             found["power"] = availability.summary(end_ns)
         if scenario.energy != Energy() or any(world.batteries_j):
             found["energy"] = meter.summary(end_ns)
+        if scenario.changes:
+            found["changes"] = self.changes.summary()
         if scenario.attack is not None:
             attack = scenario.attack.model_dump()
             found["attack"] = {**attack, "malicious": sorted(world.malicious)}

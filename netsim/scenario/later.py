@@ -110,9 +110,9 @@ def _refused(before: Scenario, after: Scenario) -> list[str]:
             [reason] = reasons
         written = _as_set(key, after)
         found.append(
-            f"{written}: can't change from {shown(old.get(key))} to {shown(new.get(key))} while a "
-            f"run plays: {reason}; to compare values of it, play each from the start: "
-            f"netsim sweep SCENARIO --over {written}=..."
+            f"{written}: can't change from {_shown(old.get(key))} to {_shown(new.get(key))} while "
+            f"a run plays: {reason}; to compare values of it, play each from the start: "
+            f"netsim sweep SCENARIO {'--seeds ' if key == 'seed' else f'--over {written}='}..."
         )
     return found or _refused_together(before, after, differ)
 
@@ -133,6 +133,10 @@ def _refused_together(before: Scenario, after: Scenario, differ: list[str]) -> l
             'change while a run plays; set radio.fidelity = "message"'
         ]
     return []
+
+
+def _shown(value: Any) -> str:
+    return "unset" if value is None else shown(value)
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

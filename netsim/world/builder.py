@@ -6,6 +6,7 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from netsim.channels.sleep import Rhythm
 from netsim.data.sets import Samples
+from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
 from netsim.links.radio.budget import LinkBudget
@@ -27,6 +29,7 @@ from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
 from netsim.traces.input_files import InputFile, noting
+from netsim.units import to_ns
 from netsim.world.device import torch_device
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
@@ -81,6 +84,8 @@ class World:
         What each node's battery holds; None: no end of it.
     inputs : tuple of InputFile
         The files that were read for all of this.
+    later : tuple of (int, World)
+        The worlds that follow in mid-run, from when on [ns]; they differ in what links nodes.
     """
 
     scenario: Scenario
@@ -105,6 +110,7 @@ class World:
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
     inputs: tuple[InputFile, ...]
+    later: tuple[tuple[int, World], ...] = ()
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -156,7 +162,7 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m)
     known, meetings = neighbours(scenario, site)
 
-    return World(
+    world = World(
         scenario=scenario,
         streams=streams,
         samples=samples,
@@ -180,3 +186,38 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
         batteries_j=scenario.per_node("battery_j"),
         inputs=(),
     )
+    return replace(world, later=tuple(_later(world, site)))
+
+
+def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
+    """The worlds that a scenario's changes make, and from when on [ns].
+
+    Raises
+    ------
+    ScenarioError
+        If a change would make other nodes neighbours.
+    """
+    for at_s, scenario in world.scenario.later:
+        wiring = wires(scenario, world.roles, world.streams, site.folder)
+        radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
+        range_m = None if radio.budget is None else radio.budget.range_m
+        if range_m != site.range_m:
+            known, _ = neighbours(scenario, replace(site, range_m=range_m))
+            if known != world.neighbours:
+                raise ScenarioError(
+                    f"[[changes]] at_s = {at_s:g}: the radio's range becomes {range_m:.1f} m, and "
+                    "the topology would make other nodes neighbours, "
+                    "which can't change while a run plays; say who they are by another key, such "
+                    "as topology.radius_m"
+                )
+        yield (
+            to_ns(at_s),
+            replace(
+                world,
+                scenario=scenario,
+                wiring=wiring,
+                budget=radio.budget,
+                threshold_db=radio.threshold_db,
+                tx_power_dbm=radio.tx_power_dbm,
+            ),
+        )

@@ -83,6 +83,11 @@ class EnergyMeter:
         for node in self._batteries:
             self._plan(node)
 
+    def set_radiated_w(self, radiated_w: Sequence[float]) -> None:
+        """Let nodes send with another power [W] from now on."""
+        self._radiated_w = radiated_w
+        self._sending_w = [self._radio.sending_w(w) for w in radiated_w]
+
     # -- energy drawn ---------------------------------------------------------------------------
 
     def on_air(

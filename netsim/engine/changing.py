@@ -1,0 +1,202 @@
+"""What a scenario's `[[changes]]` do to a run: link, schedule, Params and training from then on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from netsim.clock import BEFORE, Clock, then
+from netsim.engine.assembly import Learning, optimizer_of
+from netsim.engine.network_assembly import Devices, exchange_interval_ns, round_times_ns
+from netsim.links.hybrid import HybridLink
+from netsim.links.link import Link
+from netsim.links.radio.link import RadioLink
+from netsim.links.wired.shared import SharedWiredLink
+from netsim.links.wired.wire import WiredLink
+from netsim.messaging.barrier import Barrier
+from netsim.node.node import Node
+from netsim.node.parts import NodeParts
+from netsim.node.wakeups import ClockWakeups
+from netsim.recording.recorder import Recorder
+from netsim.registry import Table
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.units import dbm_to_w, to_ns
+from netsim.world.builder import World
+
+
+class Changes:
+    """The changes of one run.
+
+    Parameters
+    ----------
+    world : World
+        The one that the run begins in; its `later` are those that follow.
+    entry : AlgorithmEntry
+
+    Attributes
+    ----------
+    params : Table
+        What the algorithm gets. Where there are changes it is a copy of the entry's, of which they
+        replace fields: processes hold it by reference.
+    planned : int
+        How many changes are events of the clock already and still to come.
+    """
+
+    def __init__(self, world: World, entry: AlgorithmEntry) -> None:
+        self._world, self._entry = world, entry
+        self._unread: list[set[str]] = []
+        self.params = self._watched(entry.params) if world.later else entry.params
+        self.planned = 0
+
+    def plan(
+        self,
+        clock: Clock,
+        link: Link,
+        devices: Devices,
+        learning: Learning,
+        barrier: Barrier | None,
+        recorder: Recorder,
+        parts: Sequence[NodeParts],
+        nodes: Sequence[Node],
+    ) -> None:
+        """Make each change when its time comes: the first of its instant; at 0 s now.
+
+        Parameters
+        ----------
+        clock : Clock
+        link : Link
+        devices : Devices
+        learning : Learning
+        barrier : Barrier or None
+        recorder : Recorder
+        parts : sequence of NodeParts
+        nodes : sequence of Node
+        """
+        self._link, self._devices, self._learning = link, devices, learning
+        self._barrier, self._recorder = barrier, recorder
+        self._parts, self._nodes = parts, nodes
+        before = self._world
+        for at_ns, after in self._world.later:
+            if at_ns == 0:
+                self._change(before, after)
+            else:
+                self.planned += 1
+                then(clock.due(at_ns, BEFORE), self._due(before, after))
+            before = after
+
+    def _due(self, before: World, after: World) -> Any:
+        def make(_: object) -> None:
+            self.planned -= 1
+            self._change(before, after)
+
+        return make
+
+    def _change(self, before: World, after: World) -> None:
+        self._change_link(self._link, before, after)
+        for parts in self._parts:
+            parts.messaging.link_changed()
+        self._change_schedule(after)
+        self._change_training(after)
+        self._change_params(before, after)
+
+    # -- the link --------------------------------------------------------------------------------
+
+    def _change_link(self, link: Link, before: World, after: World) -> None:
+        if isinstance(link, HybridLink):
+            self._change_link(link.radio, before, after)
+            self._change_link(link.wires, before, after)
+            link.refresh()
+        elif isinstance(link, RadioLink):
+            self._change_radio(link, before, after)
+        elif _wires_of(before) != _wires_of(after):
+            assert after.wiring is not None
+            if isinstance(link, SharedWiredLink):
+                link.set_wiring(after.wiring)
+            elif isinstance(link, WiredLink):
+                link.set_wire(after.wiring.wire)
+
+    def _change_radio(self, link: RadioLink, before: World, after: World) -> None:
+        radio, powers = after.scenario.radio, after.tx_power_dbm
+        assert radio is not None
+        assert after.budget is not None
+        if radio == before.scenario.radio and powers == before.tx_power_dbm:
+            return
+        over_full: list[float] = []
+        if powers != before.tx_power_dbm:
+            watts = [dbm_to_w(dbm) for dbm in powers]
+            old = [dbm_to_w(dbm) for dbm in before.tx_power_dbm]
+            over_full = [was / now for was, now in zip(old, watts, strict=True)]
+            self._devices.meter.set_radiated_w(watts)
+        link.set_radio(radio, after.budget, over_full)
+
+    # -- time, training, Params ------------------------------------------------------------------
+
+    def _change_schedule(self, after: World) -> None:
+        """Tell nodes; when they wake the schedules' clocks have known from the start."""
+        schedule = after.scenario.exchange
+        for node in self._nodes:
+            node.schedule = str(schedule.schedule)  # type: ignore[attr-defined] # every one has it
+            node.slots_per_exchange = getattr(schedule, "slots_per_exchange", None)
+        if self._barrier is not None:
+            self._barrier.set_times(*round_times_ns(schedule))
+        for parts in self._parts:
+            if isinstance(parts.wakeups, ClockWakeups):
+                parts.wakeups.interval_ns = exchange_interval_ns(schedule)
+
+    def _change_training(self, after: World) -> None:
+        optimizer = optimizer_of(after.scenario.training_of(self._entry_in(after)))
+        for parts, node in zip(self._parts, self._nodes, strict=True):
+            parts.training.optimizer = optimizer
+            node.learning_rate = optimizer.learning_rate
+
+    def _change_params(self, before: World, after: World) -> None:
+        old, new = self._entry_in(before).params, self._entry_in(after).params
+        changed = {key for key in type(new).model_fields if getattr(old, key) != getattr(new, key)}
+        self._unread.append(set(changed))
+        if not changed:
+            return
+        if not self._learning.timing_only:
+            self._learning.scheduler.flush()  # work that was asked for is of the values until now
+        for key in changed:
+            object.__setattr__(self.params, key, getattr(new, key))
+        if "max_age_s" in changed:
+            limit_s = new.max_age_s  # type: ignore[attr-defined] # it is among the fields
+            self._recorder.ages.limit_ns = math.inf if limit_s is None else to_ns(limit_s)
+
+    def _entry_in(self, world: World) -> AlgorithmEntry:
+        return next(e for e in world.scenario.algorithm if e.name == self._entry.name)
+
+    def _watched(self, params: Table) -> Table:
+        """A copy of an algorithm's Params that notes which changed fields are read."""
+        unread = self._unread
+
+        class Watched(type(params)):  # type: ignore[misc] # a base that is known in the run only
+            def __getattribute__(self, name: str) -> Any:
+                for keys in unread:
+                    keys.discard(name)
+                return super().__getattribute__(name)
+
+        Watched.__name__ = Watched.__qualname__ = type(params).__name__
+        values = {key: getattr(params, key) for key in type(params).model_fields}
+        copy: Table = Watched.model_construct(**values)
+        return copy
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The changes for the summary: `at_s set unread`.
+
+        `unread` are Params that no process has read since they were changed: these changes had no
+        effect.
+        """
+        changes = self._world.scenario.changes
+        unread = [*self._unread, *[set[str]()] * len(changes)]
+        return [
+            {"at_s": change.at_s, "set": change.set, "unread": sorted(keys)}
+            for change, keys in zip(changes, unread, strict=False)
+        ]
+
+
+def _wires_of(world: World) -> tuple[Any, ...]:
+    """All of a scenario that its wires follow from."""
+    nodes = world.scenario.nodes
+    return world.scenario.link, nodes.of_groups("uplink_bps"), nodes.of_groups("downlink_bps")
