@@ -261,6 +261,34 @@ def verify(
 
 
 @app.command()
+def fork(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    at: Annotated[float, typer.Option(metavar="SECONDS", help="Virtual time of the change.")],
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="A.B=V", help="What is otherwise from then on; repeatable."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME-fork].")
+    ] = None,
+    algorithms: Algorithms = None,
+    data: DataDir = None,
+    figures: Figures = True,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a run again with a change from one instant on; compare the two node by node.
+
+    Keys of the link, the radio, the schedule, the local training and the algorithm can change:
+    docs/fork.md lists them.
+    """
+    with terminal.reported(debug):
+        from netsim.console import forking
+
+        forking.fork(run, at, sets, out, algorithms, data, figures, quiet)
+
+
+@app.command()
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     wanted: Annotated[

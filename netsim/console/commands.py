@@ -113,7 +113,7 @@ def _conclude(
         console = terminal.out()
         console.print(compared)
         for folder in folders:
-            for warning in _warnings(folder, names_assumptions=folder == folders[0]):
+            for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
                 terminal.err().print(Text(warning, style="yellow"))
         summaries = [load(folder) for folder in folders]
         remedy = evaluation_cost.remedy(summaries, scenario)
@@ -125,7 +125,7 @@ def _conclude(
         console.print(Text("results in ") + Text(str(top), style="bold"))
 
 
-def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
+def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     """What of a run its user should know before reading its numbers.
 
     What its links assume and what its routes are holds for all algorithms of a scenario, and is
@@ -149,6 +149,12 @@ def _warnings(folder: Path, names_assumptions: bool) -> list[str]:
             f"components, the largest of {graph['largest_component']} of {summary['nodes']} nodes, "
             f"{graph['isolated_nodes']} nodes without neighbours"
         )
+    found += [
+        f"{summary['algorithm']}: {', '.join(change['unread'])}: no process has read it since the "
+        f"change at {change['at_s']:g} s, which had no effect"
+        for change in summary.get("changes", ())
+        if change["unread"]
+    ]
     diverged = summary["diverged"]
     if diverged:
         first = min(diverged, key=lambda d: d["t_s"])

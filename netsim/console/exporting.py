@@ -61,6 +61,13 @@ def export(
         raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
     folder = folders[0]
     scenario = load(str(folder / "scenario.toml"), (), algorithms)
+    if any(
+        later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
+    ):
+        raise ScenarioError(
+            f"{folder}: its [[changes]] alter links in mid-run, which no format tells; export a "
+            "run without them"
+        )
     elsewhere = os.environ.get(DATA_VARIABLE)
     lies = data or scenario.data.path or elsewhere
     data_folder = None if lies is None else spelt_out(str(lies))

@@ -1,0 +1,196 @@
+"""The command `netsim fork`: what would have happened, had something been otherwise from T on."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rich.text import Text
+
+from netsim.console import progress, terminal
+from netsim.console.commands import warnings_of
+from netsim.engine import runner
+from netsim.errors import ScenarioError
+from netsim.results.summary import run_folders
+from netsim.scenario import Scenario, algorithm_files, check, draft_of
+from netsim.scenario.draft import Draft, parse_assignment
+from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+
+
+def fork(
+    run: Path,
+    at_s: float,
+    sets: Sequence[str],
+    out: Path | None,
+    algorithms: Path | None,
+    data: Path | None,
+    figures: bool,
+    quiet: bool,
+) -> None:
+    """Play a run again with a change from one instant on; compare the two node by node.
+
+    Parameters
+    ----------
+    run : Path
+        The folder of a finished run.
+    at_s : float
+        Virtual time of the change.
+    sets : sequence of str
+        Assignments `a.b=value` that hold from then on.
+    out : Path or None
+        The fork's folder; None: the first free of runs/NAME-fork, runs/NAME-fork-2, ...
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    data : Path or None
+        The data folder; None: the run's, else `NETSIM_DATA`.
+    figures : bool
+        Whether to draw figures.
+    quiet : bool
+        Neither progress nor tables.
+
+    Raises
+    ------
+    ScenarioError
+        If the input is bad; nothing was written.
+    RunFailedError
+        If the run failed on its way.
+    ForkDiffersError
+        If the fork is not equal to the run before the change.
+    """
+    modules = algorithm_files.algorithms(algorithms)
+    original = _one_run(run)
+    here = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
+    draft, change = forked(original, at_s, sets, here, modules)
+    _play(original, draft, check(draft, modules), change, out, modules, figures, quiet)
+
+
+def _one_run(run: Path) -> Path:
+    folders = run_folders(run)
+    if len(folders) > 1:
+        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
+    return folders[0]
+
+
+def forked(
+    folder: Path,
+    at_s: float,
+    sets: Sequence[str],
+    always: Sequence[str],
+    modules: dict[str, ModuleType],
+) -> tuple[Draft, dict[str, Any]]:
+    """The scenario of a run with one more change.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    at_s : float
+        When the change comes.
+    sets : sequence of str
+        Assignments `a.b=value` that hold from then on.
+    always : sequence of str
+        Assignments that hold from the start, about this machine.
+    modules : dict of str to module
+        The algorithms.
+
+    Returns
+    -------
+    draft : Draft
+    change : dict
+        The keys that are changed and their values.
+
+    Raises
+    ------
+    ScenarioError
+        If the run's scenario can't be read, or an assignment is none.
+    """
+    draft = draft_of(str(folder / "scenario.toml"), always, modules)
+    draft.raw.pop("sweep", None)
+    named, change = keys_on_disk(modules), {}
+    for text in sets:
+        key, value = parse_assignment(text)
+        change[key] = with_absolute_paths(value, Path(), named, tuple(key.split(".")))
+    changes = list(draft.raw.get("changes", ()))
+    known = [c for c in changes if c["at_s"] == at_s]
+    if known:
+        known[0]["set"] = {**known[0]["set"], **change}
+    else:
+        changes.append({"at_s": at_s, "set": change})
+    draft.raw["changes"] = sorted(changes, key=lambda c: float(c["at_s"]))
+    return draft, change
+
+
+def _play(
+    original: Path,
+    draft: Draft,
+    scenario: Scenario,
+    change: dict[str, Any],
+    out: Path | None,
+    modules: dict[str, ModuleType],
+    figures: bool,
+    quiet: bool,
+) -> None:
+    """Play a fork, check that it is its original up to the change, and compare.
+
+    Parameters
+    ----------
+    original : Path
+        The folder of the run.
+    draft : Draft
+    scenario : Scenario
+        The fork's.
+    change : dict
+        What is otherwise.
+    out : Path or None
+    modules : dict of str to module
+        The algorithms.
+    figures, quiet : bool
+    """
+    timing_only = _environment(original)["timing_only"]
+    problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
+    out_problem = runner.out_problem(out) if out is not None else None
+    if problems or out_problem:
+        raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
+    console = terminal.err()
+    at_s = next(c.at_s for c in scenario.changes if change.keys() <= c.set.keys())
+
+    def make_folder() -> Path:
+        folder = runner.claim(out, f"{scenario.name}-fork")
+        if not quiet:
+            progress.announce(console, scenario)
+        return folder
+
+    with progress.watched(console, quiet) as watch:
+        [folder] = runner.play(scenario, make_folder, draft.path, timing_only, watch)
+
+    from netsim.results import fork_comparison as forks  # here: once there is something to compare
+
+    pair = forks.Pair(original, folder, at_s)
+    compared = forks.require_equal_past(pair)
+    table = forks.write(pair, change, compared, scenario.nodes.count)
+    if figures:
+        from netsim.results.figures import draw
+
+        draw(folder)
+    if quiet:
+        return
+    shown = terminal.out()
+    shown.print(table)
+    rows = " and ".join(f"{count:,} rows of {name}" for name, count in compared.items() if count)
+    if rows:
+        shown.print(Text(f"equal to {original} before {at_s:g} s: {rows}"))
+    for warning in warnings_of(folder):
+        terminal.err().print(Text(warning, style="yellow"))
+    shown.print(Text("results in ") + Text(str(folder), style="bold"))
+
+
+def _environment(folder: Path) -> dict[str, Any]:
+    path = folder / "environment.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScenarioError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(found, dict) or not isinstance(found.get("timing_only"), bool):
+        raise ScenarioError(f"{path}: does not say whether the run had timing_only")
+    return found
