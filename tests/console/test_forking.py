@@ -1,0 +1,166 @@
+"""`netsim fork`: a run again with a change, compared with the original."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from netsim.console.app import app
+from netsim.recording.parquet_parts import read
+from netsim.scenario.later import CHANGEABLE, LASTING
+
+SCENARIO = """\
+name = "tiny"
+horizon_s = 12.0
+[nodes]
+count = 4
+[exchange]
+schedule = "poisson"
+rate_hz = 1.0
+[data]
+kind = "digits"
+validation = 0.2
+partition = { kind = "iid", train_samples = 20, test_samples = 5 }
+[model]
+kind = "mlp"
+hidden = [4]
+[compute]
+kind = "fixed"
+step_s = 0.01
+[metrics]
+every_s = 3.0
+common_test_samples = 5
+[run]
+device = "cpu"
+[algorithm]
+kind = "dpsgd"
+[link]
+latency_s = 0.05
+"""
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SCENARIO)
+
+    def invoke(*words: str, code: int = 0) -> str:
+        found = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+        assert found.exit_code == code, found.output
+        return found.output
+
+    return invoke
+
+
+@pytest.fixture
+def original(call):
+    call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+    return Path("a")
+
+
+def fork(call, *words, code=0):
+    return call("fork", "a", *words, "--no-figures", code=code)
+
+
+def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, original):
+    text = fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b")
+    told = json.loads(Path("b/fork.json").read_text())
+    assert told["set"] == {"link.loss": 0.5}
+    assert told["rows_equal_before"]["messages"] > 0
+    assert told["rows_equal_before"]["metrics"] > 0
+    lost = told["measures"]["lost_share"]
+    assert lost["original"] == 0.0
+    assert 0.2 < lost["fork"] < 0.8
+    assert lost["difference"] == lost["fork"]
+    assert (lost["nodes"], lost["higher"], lost["lower"]) == (4, 4, 0)
+    assert "equal to a before 5 s" in text
+    log = read(Path("b/messages"))
+    assert set(log["outcome"][log["t_sent_s"] < 5.0].astype(str)) == {"delivered"}
+    sent = [read(Path(f"{name}/messages"))["t_sent_s"] >= 5.0 for name in "ab"]
+    assert told["measures"]["messages"]["original"] == sent[0].sum() / 4
+    rows = Path("b/fork_nodes.csv").read_text().splitlines()
+    assert rows[0] == "measure,node,original,fork,difference"
+    assert sum(row.startswith("lost_share,") for row in rows) == 4
+
+
+def test_its_scenario_plays_the_same_again(call, original):
+    fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
+    call("run", "b/scenario.toml", "--out", "c", "--no-figures", "-q")
+    hashes = [json.loads(Path(f"{n}/summary.json").read_text())["event_log_sha256"] for n in "bc"]
+    assert hashes[0] == hashes[1]
+
+
+def test_a_fork_of_a_fork_has_both_changes(call, original):
+    fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
+    call(
+        "fork", "b", "--at", "3", "--set", "exchange.rate_hz=2", "--out", "c", "-q", "--no-figures"
+    )
+    call("fork", "c", "--at", "3", "--set", "link.latency_s=0", "--out", "d", "-q", "--no-figures")
+    changes = json.loads(Path("d/summary.json").read_text())["changes"]
+    assert [(c["at_s"], c["set"]) for c in changes] == [
+        (3.0, {"exchange.rate_hz": 2, "link.latency_s": 0}),
+        (5.0, {"link.loss": 0.5}),
+    ]
+
+
+def test_a_change_of_nothing_differs_in_nothing(call, original):
+    fork(call, "--at", "5", "--set", "link.ttl_s=1e6", "--out", "b", "-q")
+    told = json.loads(Path("b/fork.json").read_text())
+    assert all(m["difference"] == m["std_nodes"] == 0.0 for m in told["measures"].values())
+
+
+def test_a_run_without_learning_is_forked_without_learning(call):
+    call("run", "s.toml", "--out", "a", "--no-figures", "-q", "--timing-only")
+    fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b")
+    told = json.loads(Path("b/fork.json").read_text())
+    assert "accuracy" not in told["measures"]
+    assert told["measures"]["lost_share"]["fork"] > 0
+
+
+def test_params_that_nobody_reads_any_more_are_told(call):
+    text = SCENARIO.replace('kind = "dpsgd"', 'kind = "dpfl"\ninitial_epochs = 1\nlocal_epochs = 1')
+    Path("s.toml").write_text(text)
+    call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+    said = fork(call, "--at", "5", "--set", "algorithm.initial_epochs=3", "--out", "b")
+    assert "initial_epochs: no process has read it since the change at 5 s" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--at", "5", "--set", "nodes.count=7"), "nodes.count: can't change from 4 to 7"),
+        (("--at", "12", "--set", "link.loss=0.5"), "must be before the end, horizon_s = 12"),
+        (("--at", "-1", "--set", "link.loss=0.5"), "must be at least 0"),
+        (("--at", "5", "--set", "link.loss"), "is not of the form key.path=value"),
+        (("--at", "5", "--set", "link.los=1"), 'did you mean "loss"'),
+        (("--at", "nan", "--set", "link.loss=0.5"), "at_s"),
+        (("--at", "5"), "Missing option '--set'"),
+    ],
+)
+def test_bad_input_writes_nothing(call, original, words, says):
+    assert says in fork(call, *words, "--out", "b", code=2)
+    assert not Path("b").exists()
+
+
+def test_what_is_no_finished_run_is_refused(call, original):
+    Path("a/summary.json").unlink()
+    assert "no finished run" in fork(call, "--at", "1", "--set", "link.loss=1", code=2)
+
+
+def test_another_past_is_named(call, original):
+    """The original's scenario is altered, as another version of netsim would alter the run."""
+    path = Path("a/scenario.toml")
+    path.write_text(path.read_text().replace("latency_s = 0.05", "latency_s = 0.06"))
+    said = fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", code=1)
+    assert re.search(r"b: is not a up to 5 s: messages differ from row 0 on, at 0\.\d+ s", said)
+    assert not Path("b/fork.json").exists()
+
+
+def test_the_guide_names_every_key():
+    guide = (Path(__file__).resolve().parents[2] / "docs/fork.md").read_text()
+    for key in (*CHANGEABLE, *LASTING):
+        assert (
+            f"`{key.replace('algorithm.*', 'algorithm.NAME').replace('.params', '')}`" in guide
+        ), key
