@@ -450,3 +450,42 @@ def test_a_scenario_is_not_touched_by_playing_it():
     runs = [engine.play(world.build(scenario), scenario.algorithm[0]) for _ in range(2)]
     assert results(runs[0]) == results(runs[1])
     assert scenario.algorithm[0].params.mu1 != 5.0
+
+
+BUSY = {
+    **PLACED,
+    "radio": {**RADIO, "tx_power_dbm": 5.0, "rate": {"kind": "fixed", "rate_bps": 3e4}},
+    "energy": {"battery_j": 3.0, "radio": {"kind": "transmit"}},
+    "churn": {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 1.0},
+}
+STEPS: list[dict[str, Any]] = [
+    {"radio.mac.kind": "shared"},
+    {"radio.tx_power_dbm": 0.0},
+    {"radio.mac.kind": "csma"},
+    {"radio.fading.kind": "none"},
+    {
+        "radio.mac.kind": "csma",
+        "radio.mac.carrier_sense_m": 50.0,
+        "radio.packet_payload_bytes": 100,
+    },
+    {"radio.mac.kind": "orthogonal"},
+    {"radio.broadcast": {"kind": "repeated"}, "radio.ttl_s": 3.0},
+    {"radio.mac.kind": "aloha"},
+    {"radio.mac.kind": "tdma", "radio.fading.kind": "rayleigh"},
+    {"radio.mac.kind": "shared", "radio.tx_power_dbm": 10.0, "radio.broadcast.kind": "once"},
+    {"radio.rate": {"kind": "minstrel"}, "radio.packet_error": {"kind": "ofdm_80211"}},
+    {"radio.mac.kind": "csma", "radio.fading.kind": "none"},
+]
+
+
+@pytest.mark.parametrize("kind", ["dpsgd", "kd_pdfl"])
+def test_every_message_ends_once_however_often_a_busy_radio_changes(kind):
+    base = BUSY | (KD_PDFL if kind == "kd_pdfl" else {})
+    described = tables(base) | {"horizon_s": 20.0}
+    changes = [{"at_s": 1.0 + 1.37 * i, "set": keys} for i, keys in enumerate(STEPS)]
+    found = played(described, changes)
+    ended = found["messages"]
+    assert ended["sent"] == sum(ended[k] for k in ("delivered", "partial", "lost", "expired"))
+    assert ended["delivered"] > 0
+    assert len(found["outcomes"]) > 0
+    assert found["energy"]["radio_j"] > 0.0
