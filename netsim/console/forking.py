@@ -170,9 +170,10 @@ def _play(
     compared = forks.require_equal_past(pair)
     table = forks.write(pair, change, compared, scenario.nodes.count)
     if figures:
-        from netsim.results.figures import draw
+        from netsim.results.figures import draw, draw_comparison
 
         draw(folder)
+        draw_comparison(folder, [original, folder])  # its curves beside the original's
     if quiet:
         return
     shown = terminal.out()

@@ -164,3 +164,8 @@ def test_the_guide_names_every_key():
         assert (
             f"`{key.replace('algorithm.*', 'algorithm.NAME').replace('.params', '')}`" in guide
         ), key
+
+
+def test_what_changed_links_can_not_be_exported(call, original):
+    fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
+    assert "alter links in mid-run" in call("export", "b", "--as", "bonnmotion", code=2)

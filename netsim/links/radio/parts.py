@@ -58,7 +58,15 @@ def adaptation_of(radio: Radio, streams: Streams) -> RateAdaptation | None:
 
 
 def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int) -> None:
-    """Let flights on the air, in order of their start, join what begins to keep track of them."""
+    """Let flights on the air join what begins to keep track of them.
+
+    Parameters
+    ----------
+    medium : Interference or Cells
+    flights : iterable of Flight
+        In order of their start.
+    now_ns : int
+    """
     joined: list[Flight] = []
     for flight in flights:
         for reception in flight.receptions:
