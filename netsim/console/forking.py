@@ -11,8 +11,9 @@ from rich.text import Text
 from netsim.console import progress, terminal
 from netsim.console.commands import warnings_of
 from netsim.engine import runner
-from netsim.errors import ScenarioError
-from netsim.results.summary import run_folders
+from netsim.errors import FolderError, ScenarioError
+from netsim.recording import checksums, folder_lock
+from netsim.results.summary import load, run_folders
 from netsim.scenario import Scenario, algorithm_files, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
@@ -154,31 +155,58 @@ def _play(
         raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
     console = terminal.err()
     at_s = next(c.at_s for c in scenario.changes if change.keys() <= c.set.keys())
+    made: list[Path] = []
 
     def make_folder() -> Path:
-        folder = runner.claim(out, f"{scenario.name}-fork")
+        made.append(runner.claim(out, f"{scenario.name}-fork"))
         if not quiet:
             progress.announce(console, scenario)
-        return folder
+        return made[0]
 
-    with progress.watched(console, quiet) as watch:
-        [folder] = runner.play(scenario, make_folder, draft.path, timing_only, watch)
+    try:
+        with progress.watched(console, quiet) as watch:
+            runner.play(scenario, make_folder, draft.path, timing_only, watch)
+        try:
+            _conclude(original, made[0], at_s, change, figures, quiet)
+        except (KeyboardInterrupt, FolderError) as stop:
+            stop.add_note(f"the fork had ended; its results are in {made[0]}")
+            raise
+    finally:
+        for folder in made:
+            folder_lock.release(folder)
 
+
+def _conclude(
+    original: Path, folder: Path, at_s: float, change: dict[str, Any], figures: bool, quiet: bool
+) -> None:
+    """Compare a fork that has ended with its original.
+
+    Parameters
+    ----------
+    original, folder : Path
+        Their run folders.
+    at_s : float
+        When the change came.
+    change : dict
+        What was otherwise from then on.
+    figures, quiet : bool
+    """
     from netsim.results import fork_comparison as forks  # here: once there is something to compare
 
     pair = forks.Pair(original, folder, at_s)
     compared = forks.require_equal_past(pair)
-    table = forks.write(pair, change, compared, scenario.nodes.count)
+    table = forks.write(pair, change, compared, int(load(folder)["nodes"]))
     if figures:
         from netsim.results.figures import draw, draw_comparison
 
         draw(folder)
         draw_comparison(folder, [original, folder])  # its curves beside the original's
+    checksums.extend(folder)
     if quiet:
         return
     shown = terminal.out()
     shown.print(table)
-    rows = " and ".join(f"{count:,} rows of {name}" for name, count in compared.items() if count)
+    rows = ", ".join(f"{count:,} rows of {name}" for name, count in compared.items() if count)
     if rows:
         shown.print(Text(f"equal to {original} before {at_s:g} s: {rows}"))
     for warning in warnings_of(folder):

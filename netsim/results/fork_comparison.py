@@ -19,6 +19,7 @@ from netsim.errors import NetsimError
 from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.results.compare import write_csv
 from netsim.results.metrics import names, per_node_rows
+from netsim.results.run_difference import EVENTS, MEASURED, first_differences
 from netsim.results.summary import write_json
 from netsim.results.terminal_tables import Row
 from netsim.units import BITS_PER_MEGABYTE
@@ -64,49 +65,37 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
     Returns
     -------
     dict of str to int
-        How many rows of the tables `messages` and `metrics` were compared.
+        How many rows of which tables were compared.
 
     Raises
     ------
     ForkDiffersError
         If a row differs; names the first.
     """
-    compared = {}
-    for table, time in (("messages", "t_done_s"), ("metrics", "t_s")):
-        if not part_files(pair.original / table) or not part_files(pair.fork / table):
-            compared[table] = 0
-            continue
-        old, new = (_before(read(folder / table), time, pair.at_s) for folder in _folders(pair))
-        count = min(len(old[time]), len(new[time]))
-        differing = np.zeros(count, dtype=bool)
-        for column in old.keys() & new.keys():
-            a, b = old[column][:count], new[column][:count]
-            same = a == b
-            if a.dtype.kind == "f":
-                same |= np.isnan(a) & np.isnan(b)
-            differing |= ~same
-        if differing.any() or len(old[time]) != len(new[time]):
-            row = int(np.argmax(differing)) if differing.any() else count
-            raise ForkDiffersError(
-                f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {table} differ from "
-                f"row {row} on, at {_time_of(row, time, old, new):g} s. Was {pair.original} played "
-                "by another version of netsim, on another machine or device, or with other "
-                "algorithm files? Its environment.json says; play it again here and fork that"
-            )
-        compared[table] = count
-    return compared
+    known = {table: time for table, time in (EVENTS | MEASURED).items() if _have(pair, table)}
+    rows = {
+        table: [int((read(f / table, [time])[time] < pair.at_s).sum()) for f in _folders(pair)]
+        for table, time in known.items()
+    }
+    parted = [d for d in first_differences(*_folders(pair)) if d.table in known]
+    early = [d for d in parted if d.t_s < pair.at_s or d.row < min(rows[d.table])]
+    if early or any(old != new for old, new in rows.values()):
+        told = str(early[0]) if early else f"rows before that: {rows}"
+        raise ForkDiffersError(
+            f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {told}. Was "
+            f"{pair.original} played by another version of netsim, on another machine or device, "
+            f"or with other algorithm files? netsim verify {pair.original} tells; play it again "
+            "here and fork that"
+        )
+    return {table: old for table, (old, _) in rows.items()}
+
+
+def _have(pair: Pair, table: str) -> bool:
+    return all(part_files(folder / table) for folder in _folders(pair))
 
 
 def _folders(pair: Pair) -> tuple[Path, Path]:
     return pair.original, pair.fork
-
-
-def _before(rows: Rows, time: str, at_s: float) -> Rows:
-    return {name: cells[rows[time] < at_s] for name, cells in rows.items()}
-
-
-def _time_of(row: int, time: str, *tables: Rows) -> float:
-    return min(float(rows[time][row]) for rows in tables if row < len(rows[time]))
 
 
 def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:

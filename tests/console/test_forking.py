@@ -87,6 +87,7 @@ def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, origina
 
 def test_its_scenario_plays_the_same_again(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
+    assert "differs" not in call("verify", "b")
     call("run", "b/scenario.toml", "--out", "c", "--no-figures", "-q")
     hashes = [json.loads(Path(f"{n}/summary.json").read_text())["event_log_sha256"] for n in "bc"]
     assert hashes[0] == hashes[1]
@@ -154,7 +155,9 @@ def test_another_past_is_named(call, original):
     path = Path("a/scenario.toml")
     path.write_text(path.read_text().replace("latency_s = 0.05", "latency_s = 0.06"))
     said = fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", code=1)
-    assert re.search(r"b: is not a up to 5 s: messages differ from row 0 on, at 0\.\d+ s", said)
+    assert re.search(
+        r"b: is not a up to 5 s: messages: row 0 \(at 0\.\d+ s\), column t_done_s: recorded 0", said
+    )
     assert not Path("b/fork.json").exists()
 
 
