@@ -110,7 +110,7 @@ class World:
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
     inputs: tuple[InputFile, ...]
-    later: tuple[tuple[int, World], ...] = ()
+    later: tuple[tuple[int, World], ...]
 
 
 def build(scenario: Scenario, data_folder: Path | None = None) -> World:
@@ -185,6 +185,7 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
         inputs=(),
+        later=(),
     )
     return replace(world, later=tuple(_later(world, site)))
 
