@@ -14,6 +14,8 @@ from netsim.scenario import from_dict
 
 ALGORITHMS = Path(__file__).parent / "algorithms"
 PAYLOAD_BYTES, HEADER_BYTES = 1464, 36
+FEW = 500
+"""Up to so many nodes have samples of `digits`, which ships; more need $NETSIM_DATA."""
 MODEL_BYTES = 51_240
 """What is pushed: 35 frames."""
 EXPONENT, REFERENCE_DB = 3.0, 46.6777
@@ -118,7 +120,7 @@ def play(tables: dict[str, Any], folder: Path | None = None) -> tuple[dict[str, 
     """
     base = {
         "exchange": {"schedule": "poisson", "rate_hz": 1.0},
-        "data": {"kind": "digits"},
+        "data": {"kind": "digits" if tables["nodes"]["count"] <= FEW else "fashion_mnist"},
         "model": {"kind": "mlp", "hidden": []},
         "metrics": {"every_s": tables["horizon_s"], "common_test_samples": 10},
         "run": {"log_messages": folder is not None},
