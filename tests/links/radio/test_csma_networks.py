@@ -113,7 +113,7 @@ def played(folder, nodes, radius_m, rate_hz, horizon_s, seed):
 def test_a_network_that_pushes_models(
     tmp_path, nodes, radius_m, rate_hz, horizon_s, seed, share, mean_s, p95_s, energy_j
 ):
-    """Packets that collide are heard twice here, once in ns-3: 5 % of what all draw in one domain."""
+    """Packets that collide are heard twice here, once in ns-3: 5 % of all energy in one domain."""
     found = played(tmp_path, nodes, radius_m, rate_hz, horizon_s, seed)
     got_share, got_mean_s, got_p95_s, got_j = found
     assert got_share == pytest.approx(share, abs=0.01)
