@@ -232,9 +232,13 @@ def play(
     folder = make_folder()
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
-    if sub_folders:
-        write_text(folder / "scenario.toml", to_toml(scenario))
-    Command(sub_folders, timing_only, algorithms).write(folder)
+    try:
+        if sub_folders:
+            write_text(folder / "scenario.toml", to_toml(scenario))
+        Command(sub_folders, timing_only, algorithms).write(folder)
+    except BaseException:
+        release(folder)
+        raise
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
