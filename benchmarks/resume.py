@@ -1,12 +1,13 @@
 """What it costs that killed runs go on: replay beside `--timing-only`, and checkpoints.
 
-    python benchmarks/resume.py [SCENARIO ...] [--horizon S] [--set A.B=V ...] [--json FILE]
+    python benchmarks/resume.py [SCENARIO ...] [--algorithm NAME] [--horizon S] [--set A.B=V ...]
+                                [--json FILE]
 
-Plays the first algorithm of each scenario, cut at `--horizon`, with checkpoints, and breaks it off
-at its horizon; then, as often as `--pairs` says and alternately, replays it up to there and plays
-it with `--timing-only`. Prints CPU times: of the run, of a replay over `--timing-only` (wanted: at
-most 1.3) and over the run (how much sooner a killed run is where it was), and what checkpoints took
-of the run (wanted: under 2 %).
+Plays one algorithm of each scenario, the first one unless said, cut at `--horizon`, with
+checkpoints, and breaks it off at its horizon; then, as often as `--pairs` says and alternately,
+replays it up to there and plays it with `--timing-only`. Prints CPU times: of the run, of a replay
+over `--timing-only` (wanted: at most 1.3) and over the run (how much sooner a killed run is where it
+was), and what checkpoints took of the run (wanted: under 2 %).
 """
 
 import argparse
@@ -39,18 +40,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS, metavar="SCENARIO")
+    parser.add_argument("--algorithm", metavar="NAME")
     parser.add_argument("--horizon", type=float, metavar="S", help="in virtual time")
     parser.add_argument("--pairs", type=int, default=3, metavar="N")
     parser.add_argument("--set", action="append", default=[], dest="sets", metavar="A.B=V")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table there, too")
     given = parser.parse_args(arguments)
-    rows = [measured(name, given.sets, given.horizon, given.pairs) for name in given.scenarios]
+    rows = [
+        measured(name, given.sets, given.algorithm, given.horizon, given.pairs)
+        for name in given.scenarios
+    ]
     if given.json is not None:
         given.json.write_text(json.dumps({"runs": rows}, indent=1), encoding="utf-8")
     return 0
 
 
-def measured(name: str, sets: Sequence[str], horizon_s: float | None, pairs: int) -> dict[str, Any]:
+def measured(
+    name: str, sets: Sequence[str], algorithm: str | None, horizon_s: float | None, pairs: int
+) -> dict[str, Any]:
     """One scenario's row.
 
     Parameters
@@ -58,6 +65,8 @@ def measured(name: str, sets: Sequence[str], horizon_s: float | None, pairs: int
     name : str
     sets : sequence of str
         Assignments `a.b=value`.
+    algorithm : str or None
+        Its name in the scenario; None: the first one.
     horizon_s : float or None
         In virtual time; None: the scenario's own.
     pairs : int
@@ -67,7 +76,7 @@ def measured(name: str, sets: Sequence[str], horizon_s: float | None, pairs: int
     scenario = check(draft_of(name, sets, modules), modules)
     if horizon_s is not None:
         scenario = scenario.model_copy(update={"horizon_s": horizon_s})
-    entry = scenario.algorithm[0]
+    entry = next(e for e in scenario.algorithm if algorithm in (None, e.name))
     built = runner.build(scenario, name)
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
