@@ -6,8 +6,8 @@
 Plays one algorithm of each scenario, the first one unless said, cut at `--horizon`, with
 checkpoints, and breaks it off at its horizon; then, as often as `--pairs` says and alternately,
 replays it up to there and plays it with `--timing-only`. Prints CPU times: of the run, of a replay
-over `--timing-only` (wanted: at most 1.3) and over the run (how much sooner a killed run is where it
-was), and what checkpoints took of the run (wanted: under 2 %).
+over `--timing-only` (wanted: at most 1.3) and over the run (how much sooner a killed run is where
+it was), and what checkpoints took of the run (wanted: under 2 %).
 """
 
 import argparse

@@ -17,7 +17,7 @@ SHARE_LOST = 0.05
 SHARE_SPENT = 0.01
 """Of the wall time since the last checkpoint, what the next one may take."""
 
-BYTES_PER_S = 300e6
+BYTES_PER_S = 150e6
 """How fast values are taken to be written, before the first checkpoint has shown it."""
 
 FIRST_COST_S = 0.02
@@ -55,7 +55,6 @@ class Pace:
         """Whether the first checkpoint waits, since values of this size take too long to write."""
         if not self._is_first:
             return False
-        self._is_first = False
         cost_s = FIRST_COST_S + size_bytes / BYTES_PER_S
         self._due_s = self._began_s + cost_s / SHARE_SPENT
         return time.monotonic() < self._due_s
