@@ -33,11 +33,11 @@ def resume(folder: Path, algorithms: Path | None, figures: bool, quiet: bool) ->
         If it failed on its way.
     """
     console = terminal.err()
-    modules = algorithm_files.algorithms(algorithms or Command.read(folder).algorithms)
-    run = resuming.found(folder, modules)
-    if run.is_done:
+    if resuming.has_ended(folder):
         terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
         return
+    modules = algorithm_files.algorithms(algorithms or Command.read(folder).algorithms)
+    run = resuming.found(folder, modules)
     if not quiet:
         progress.announce(console, run.scenario)
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from netsim.engine import runner
-from netsim.engine.checkpoints.command import Command
+from netsim.engine.checkpoints.command import FILE, FOLDER, Command
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 from netsim.results import status
@@ -58,10 +58,13 @@ class Unfinished:
         """The folder of one algorithm."""
         return self.folder / entry.name if self.sub_folders else self.folder
 
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing is left to play."""
-        return all(_is_done(self.own(entry)) for entry in self.scenario.algorithm)
+
+def has_ended(folder: Path) -> bool:
+    """Whether the folder is that of a run of which nothing is left to play."""
+    if (folder / FOLDER / FILE).is_file():
+        return False
+    runs = [path.parent for path in folder.glob("*/status.json")]
+    return _is_done(folder) or (bool(runs) and all(map(_is_done, runs)))
 
 
 def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:

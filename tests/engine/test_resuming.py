@@ -138,9 +138,10 @@ def resume(folder):
 
 @pytest.fixture
 def often(monkeypatch):
-    """A checkpoint at every look."""
+    """Checkpoints at nearly every look."""
     monkeypatch.setattr(pace, "MOST_EVENTS", 32)
-    for name in ("FIRST_S", "LEAST_S", "SHARE_LOST", "FIRST_COST_S"):
+    monkeypatch.setattr(pace, "LEAST_S", 0.05)
+    for name in ("FIRST_S", "SHARE_LOST", "FIRST_COST_S"):
         monkeypatch.setattr(pace, name, 0.0)
     monkeypatch.setattr(pace, "SHARE_SPENT", 1e9)
 
