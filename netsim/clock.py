@@ -69,10 +69,21 @@ class _Call(simpy.Event):
 
 
 class Clock(simpy.Environment):
-    """Virtual time of one run."""
+    """Virtual time of one run.
+
+    Attributes
+    ----------
+    is_stopped : bool
+        Whether `play` returns after the event under way.
+    """
 
     def __init__(self) -> None:
         super().__init__(initial_time=0)
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        """Let `play` return after the event under way; for handlers of signals."""
+        self.is_stopped = True
 
     @property
     def now(self) -> int:
@@ -83,6 +94,11 @@ class Clock(simpy.Environment):
     def waiting(self) -> int:
         """How many events are still to come."""
         return len(self._queue)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether a process has failed, which ends the run when its event comes."""
+        return any(not event._ok and not event.defused for *_, event in self._queue)
 
     def play(self, until_ns: int, most: int) -> int:
         """Let events happen, as `step` does one by one.
@@ -97,11 +113,12 @@ class Clock(simpy.Environment):
         Returns
         -------
         int
-            How many have happened: fewer than `most` if none is left up to that instant.
+            How many have happened: fewer than `most` if none is left up to that instant, or if the
+            clock was stopped.
         """
         queue = self._queue
         for count in range(most):
-            if not queue or queue[0][0] > until_ns:
+            if not queue or queue[0][0] > until_ns or self.is_stopped:
                 return count
             self._now, _, _, event = heappop(queue)
             callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]

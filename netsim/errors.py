@@ -3,7 +3,8 @@
     NetsimError
     ├── ScenarioError    bad input: file, key, value and remedy (exit code 2, nothing written)
     │   ├── DataError    a data set that is not there or not what it should be
-    │   └── FolderBusyError    another process holds the folder of results
+    │   ├── FolderBusyError    another process holds the folder of results
+    │   └── ReplayError    a run that was broken off can't go on
     ├── ProtocolError    an algorithm used the node's verbs wrongly (exit code 1)
     │   └── DeadlockError    every process waits and nothing will ever happen
     ├── ComputeError     a learning job failed: node, virtual time, job (exit code 1)
@@ -28,6 +29,10 @@ class DataError(ScenarioError):
 
 class FolderBusyError(ScenarioError):
     """Another process writes into the folder of results, or left it unfinished; names it."""
+
+
+class ReplayError(ScenarioError):
+    """A run can't go on: played again, it takes another course than it did at first."""
 
 
 class ProtocolError(NetsimError):

@@ -98,6 +98,21 @@ def run(
 
 
 @app.command()
+def resume(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
+    algorithms: Algorithms = None,
+    figures: Figures = True,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Go on with a run that was killed or interrupted."""
+    with terminal.reported(debug):
+        from netsim.console import resuming
+
+        resuming.resume(run, algorithms, figures, quiet)
+
+
+@app.command()
 def sweep(
     scenario: ScenarioArgument,
     over: Annotated[

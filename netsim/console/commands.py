@@ -68,9 +68,11 @@ def run(
 
     try:
         with progress.watched(console, quiet) as watch:
-            folders = runner.play(scenario, make_folder, draft.path, timing_only, watch)
+            folders = runner.play(
+                scenario, make_folder, draft.path, timing_only, watch, algorithms=algorithms
+            )
         try:
-            _conclude(made[0], folders, scenario, figures, quiet)
+            conclude(made[0], folders, scenario, figures, quiet)
         except (KeyboardInterrupt, FolderError) as stop:
             stop.add_note(f"all runs had ended; their results are in {made[0]}")
             raise
@@ -79,7 +81,7 @@ def run(
             folder_lock.release(folder)
 
 
-def _conclude(
+def conclude(
     top: Path, folders: Sequence[Path], scenario: Scenario, figures: bool, quiet: bool
 ) -> None:
     """Draw and print what runs have found.

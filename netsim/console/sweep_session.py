@@ -97,7 +97,7 @@ class Session:
         self._told = SweepProgress(console, self._top / f"{name}.json", total, done)
         if not due:
             return
-        with stop_requests(at_once=jobs == 1 and self._where.engine == "local") as check_stop:
+        with stop_requests(in_process=jobs == 1 and self._where.engine == "local") as check_stop:
             play_all(source, self._workers(jobs, due, ask), self._told, check_stop)
 
     def _workers(self, jobs: int | None, due: int, ask: Ask) -> Workers:

@@ -38,7 +38,7 @@ def reported(debug: bool = False) -> Iterator[None]:
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt as stop:
         _say("interrupted", "\n".join(getattr(stop, "__notes__", []) or ["nothing was written"]))
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(getattr(stop, "exit_code", INTERRUPTED)) from None
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
     except Exception as error:

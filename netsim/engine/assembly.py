@@ -18,6 +18,7 @@ from netsim.backends.stacked.backend import Stacked
 from netsim.errors import ProtocolError
 from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell
+from netsim.learning.replay import Replay
 from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
 from netsim.recording.recorder import Recorder
@@ -75,7 +76,9 @@ class Membership:
     left_out: frozenset[int]
 
 
-def open_recorder(world: World, entry: AlgorithmEntry, folder: Path | None) -> Recorder:
+def open_recorder(
+    world: World, entry: AlgorithmEntry, folder: Path | None, is_replay: bool = False
+) -> Recorder:
     """A new log of one algorithm's run.
 
     Parameters
@@ -86,9 +89,11 @@ def open_recorder(world: World, entry: AlgorithmEntry, folder: Path | None) -> R
         Its `max_age_s` is the age beyond which messages are not used.
     folder : Path or None
         The run folder; None: in memory only.
+    is_replay : bool
+        Whether the folder holds the tables of the past, which is played again first.
     """
     scenario = world.scenario
-    recorder = Recorder(folder, log_messages=scenario.run.log_messages)
+    recorder = Recorder(folder, log_messages=scenario.run.log_messages, is_replay=is_replay)
     recorder.traffic.model_bits = np.array(
         [a.num_parameters * scenario.training.parameter_bits for a in world.architectures]
     )
@@ -99,7 +104,11 @@ def open_recorder(world: World, entry: AlgorithmEntry, folder: Path | None) -> R
 
 
 def open_learning(
-    world: World, entry: AlgorithmEntry, timing_only: bool, now_ns: Callable[[], int]
+    world: World,
+    entry: AlgorithmEntry,
+    timing_only: bool,
+    now_ns: Callable[[], int],
+    past: Replay | None = None,
 ) -> Learning:
     """A new scheduler with its backend, and the initial models.
 
@@ -113,6 +122,8 @@ def open_learning(
         Without a backend for tensor work.
     now_ns : callable
         () -> virtual time [ns], for errors.
+    past : Replay or None
+        What stands in for tensor work at first.
 
     Raises
     ------
@@ -123,7 +134,7 @@ def open_learning(
     shards = world.shards.in_batches_of(training.batch_size)
     backend, routes = open_backend(world, shards)
     limits = Limits.of(world.scenario.nodes.count)
-    scheduler = Scheduler(None if timing_only else backend, limits, now_ns, ReplaceColumns)
+    scheduler = Scheduler(None if timing_only else backend, limits, now_ns, ReplaceColumns, past)
     return Learning(shards, scheduler, routes, optimizer_of(training), _initial(world, scheduler))
 
 

@@ -60,6 +60,8 @@ class Evaluator:
         Of the last evaluation, means over nodes by metric.
     time_ns : int
         When it was.
+    wall_s : float
+        What evaluation has taken so far [s].
     """
 
     def __init__(
@@ -76,20 +78,19 @@ class Evaluator:
     ) -> None:
         self._nodes, self._stages = nodes, stages
         self._scheduler, self._shards = learning.scheduler, learning.shards
-        self._timing_only = learning.timing_only
         self._recorder, self._spent_j = recorder, spent_j
         self._bits_transmitted_by = bits_transmitted_by
         self._malicious, self._weights_due = malicious, weights_due
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
-        self._wall_s = 0.0
         self.means: Mapping[str, float] = {}
         self.time_ns = 0
+        self.wall_s = 0.0
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
         self._recorder.spent(time_ns)
-        if self._timing_only:
+        if not self._scheduler.computes:
             return None
         self._scheduler.flush()  # work of the nodes, which is not counted as evaluation
         started_s = time.perf_counter()
@@ -119,14 +120,14 @@ class Evaluator:
                 accuracies.append(found["accuracy"])
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
         self.time_ns = time_ns
-        self._wall_s += time.perf_counter() - started_s
+        self.wall_s += time.perf_counter() - started_s
         return sum(accuracies) / len(accuracies) if accuracies else None
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
         """What evaluation has cost so far, in s and as a share of the run's time."""
         return {
-            "evaluation_wall_s": self._wall_s,
-            "evaluation_share": self._wall_s / run_wall_s,
+            "evaluation_wall_s": self.wall_s,
+            "evaluation_share": self.wall_s / run_wall_s,
         }
 
     def _measured(self, shown: Sequence[tuple[NodeParts, Publication]]) -> list[Metrics]:
@@ -185,10 +186,13 @@ class Evaluator:
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""
+        if self._scheduler.past is not None:
+            self._weights_due.clear()  # they are written already
+            return
         self._scheduler.flush()
         for time_ns, node, ids, weights in self._weights_due:
             if isinstance(weights, Ref):
-                if self._timing_only:
+                if self._scheduler.backend is None:
                     continue
                 weights = weights.tensor().tolist()
             for peer, weight in zip(ids, weights, strict=True):

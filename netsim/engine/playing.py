@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.failures import failure_text
+from netsim.engine.interruption import Interruption, asked_by_signals
+from netsim.engine.past import Past
 from netsim.engine.simulation import Simulation, Watcher
+from netsim.errors import ReplayError
 from netsim.recording import checksums, folder_lock
 from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
@@ -28,8 +32,11 @@ def play(
     folder: Path | None = None,
     timing_only: bool = False,
     on_progress: Watcher | None = None,
+    past: Past | None = None,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
+
+    With a folder, Ctrl-C and SIGTERM end the run between two events, and it can go on.
 
     Parameters
     ----------
@@ -42,6 +49,8 @@ def play(
         Without tensor work: what is asked is in seconds, bits and losses.
     on_progress : callable
         Told now and then.
+    past : Past or None
+        What the run in `folder` has behind it, if it goes on; None: it begins.
 
     Returns
     -------
@@ -52,13 +61,28 @@ def play(
     ------
     NetsimError
         If the run fails; what was written stays readable.
+    ReplayError
+        If it can't go on, since it takes another course than it did; nothing was written.
+    Interrupted
+        If a signal ended it.
     """
     # Threads of PyTorch's own change bits, and where neighbours load the cores they only spin.
     torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
     torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
-    with _owned(folder), _collecting_seldom():
-        return _played(Simulation(world, entry, folder, timing_only, on_progress), folder)
+    with (
+        _asked(folder) as interruption,
+        _owned(folder),
+        _collecting_seldom(),
+        _same_course(folder, past),
+    ):
+        run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past)
+        return _played(run, folder)
+
+
+def _asked(folder: Path | None) -> AbstractContextManager[Interruption | None]:
+    """Signals end a run between two events where that leaves something to go on from."""
+    return nullcontext() if folder is None else asked_by_signals()
 
 
 @contextmanager
@@ -72,20 +96,36 @@ def _owned(folder: Path | None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _same_course(folder: Path | None, past: Past | None) -> Iterator[None]:
+    """Say so if a run that goes on can't come to where it was."""
+    try:
+        yield
+    except Exception as error:
+        if past is None or past.is_over:
+            raise
+        because = ", ".join(past.changed) or "the algorithm draws random numbers of its own"
+        raise ReplayError(
+            f"{folder}: does not replay, nothing was written; the reason may be: {because}: "
+            f"{failure_text(error)}"
+        ) from error
+
+
 def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
     """The summary of a run, which goes to its folder with all else."""
     try:
-        if folder is not None:
+        if folder is not None and run.past is None:
             run.write_inputs(folder)
             status.write(folder, {"state": "running"})
         run.to_horizon()
         found = run.finish(folder)
         if folder is not None:
             status.write(folder, {"state": "done", "virtual_s": to_s(run.clock.now)})
+            Journal(folder).end()
             checksums.write(folder)
         return found
     except BaseException as error:
-        if folder is not None:
+        if folder is not None and run.past is None:
             _leave(run, folder, error)
         raise
 

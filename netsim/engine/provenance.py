@@ -51,6 +51,19 @@ def environment(
     }
 
 
+def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
+    """Versions, machine, code and input files: what a run goes on with as it began."""
+    found = versions()
+    packages = found.pop("packages")
+    return {
+        **found,
+        **packages,
+        "device": str(world.shards.x.device),
+        "algorithm": [file.sha256 for file in algorithm_files(algorithm)],
+        "inputs": [file.sha256 for file in world.inputs],
+    }
+
+
 def _assumptions(world: World) -> list[str]:
     """What the models of the links assume that a reader of the results has to know."""
     radio = world.scenario.radio

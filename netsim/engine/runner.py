@@ -7,14 +7,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from netsim.errors import FolderBusyError, NetsimError, ScenarioError
+from netsim.engine.checkpoints import command
+from netsim.engine.checkpoints.command import Command
+from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import is_lock
-from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files
+from netsim.recording.whole_files import write_text
+from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
 from netsim.traces.files import spelt_out
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress
+    from netsim.engine.simulation import Progress, Watcher
     from netsim.world.builder import World
 
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
@@ -65,6 +68,11 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
         if taken:
             return taken
         try:
+            if (out / command.FOLDER / command.FILE).is_file():
+                return (
+                    f"{option} {out}: holds an unfinished run; go on with netsim resume {out}, or "
+                    "choose another folder"
+                )
             if not all(map(is_lock, out.iterdir())):
                 return f"{option} {out}: is not empty; results never go into an existing folder"
         except OSError as error:
@@ -137,13 +145,16 @@ def _made(folder: Path, exist_ok: bool) -> Path:
 
 
 def release(folder: Path) -> bool:
-    """Remove a claimed folder that no file was written into; whether it is gone."""
+    """Remove a claimed folder in which nothing has been played; whether it is gone."""
     inside = [path for path in sorted(folder.rglob("*"), reverse=True) if not is_lock(path)]
-    if not all(path.is_dir() for path in inside):
+    begun = (folder / "scenario.toml", folder / command.FOLDER / command.FILE)
+    if not all(path.is_dir() or path in begun for path in inside):
         return False
+    for path in begun:
+        path.unlink(missing_ok=True)
     folder_lock.release(folder)
     with suppress(OSError):  # another process has come
-        for path in (*inside, folder):
+        for path in (*(p for p in inside if p not in begun), folder):
             path.rmdir()
         if folder.parent == RUNS:
             RUNS.rmdir()
@@ -181,6 +192,7 @@ def play(
     timing_only: bool = False,
     watch: Watch | None = None,
     sub_folders: bool | None = None,
+    algorithms: Path | None = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -198,6 +210,8 @@ def play(
         Told of the progress.
     sub_folders : bool or None
         Whether each algorithm gets a folder of its own; None: if there are several.
+    algorithms : Path or None
+        A folder of the user's own algorithm files; `netsim resume` looks there, too.
 
     Returns
     -------
@@ -212,27 +226,67 @@ def play(
         If the run failed on its way.
     """
     from netsim import engine  # here: help and validation do not wait for it
+    from netsim.engine.checkpoints.journal import Journal
 
     built = build(scenario, path)
     folder = make_folder()
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
-    done: list[Path] = []
-    for entry in scenario.algorithm:
-        own = folder / entry.name if sub_folders else folder
+    if sub_folders:
+        write_text(folder / "scenario.toml", to_toml(scenario))
+    Command(sub_folders, timing_only, algorithms).write(folder)
 
-        def told(progress: "Progress", entry: AlgorithmEntry = entry) -> None:
-            if watch is not None:
-                watch(entry, progress)
+    def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
+        engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
 
-        try:
-            engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
-        except BaseException as error:
-            if release(folder):
-                raise  # refused before anything was written
-            error.add_note(f"what was written stays readable: {own if own.exists() else folder}")
-            if isinstance(error, ScenarioError):  # too late to be bad input
-                raise RunFailedError(str(error)) from error
-            raise
-        done.append(own)
+    done = [folder / e.name if sub_folders else folder for e in scenario.algorithm]
+    for entry, own in zip(scenario.algorithm, done, strict=True):
+        play_one(entry, folder, own, begin, watch)
+    Journal(folder).end()
     return done
+
+
+def play_one(
+    entry: AlgorithmEntry,
+    folder: Path,
+    own: Path,
+    begin: Callable[[AlgorithmEntry, Path, "Watcher"], object],
+    watch: Watch | None,
+) -> None:
+    """Play one algorithm, and say of what goes wrong where the results are.
+
+    Parameters
+    ----------
+    entry : AlgorithmEntry
+    folder : Path
+        Of the run.
+    own : Path
+        Of the algorithm: the same one or a folder in it.
+    begin : callable
+        (entry, own, what is told of the progress) -> anything; plays it.
+    watch : callable or None
+        Told of the progress.
+
+    Raises
+    ------
+    RunFailedError
+        If the run failed on its way.
+    """
+
+    def told(progress: "Progress") -> None:
+        if watch is not None:
+            watch(entry, progress)
+
+    try:
+        begin(entry, own, told)
+    except (FolderBusyError, ReplayError):
+        raise  # the folder is as it was
+    except BaseException as error:
+        if release(folder):
+            raise  # refused before anything was written
+        error.add_note(f"what was written stays readable: {own if own.exists() else folder}")
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note(f"netsim resume {folder} goes on with it")
+        if isinstance(error, ScenarioError):  # too late to be bad input
+            raise RunFailedError(str(error)) from error
+        raise

@@ -17,11 +17,23 @@ from netsim.devices.energy import Energy
 from netsim.engine import deadlock
 from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
 from netsim.engine.changing import Changes
+from netsim.engine.checkpointing import Checkpointing
+from netsim.engine.checkpoints.contents import Moment
+from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.evaluation import Evaluator, parameters_sha256
+from netsim.engine.interruption import Interruption
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
-from netsim.engine.provenance import backend_name, environment, graph_summary, node_table
+from netsim.engine.past import Past
+from netsim.engine.provenance import (
+    backend_name,
+    environment,
+    graph_summary,
+    made_with,
+    node_table,
+)
+from netsim.errors import ReplayError
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
@@ -70,9 +82,15 @@ class Simulation:
         Without tensor work.
     on_progress : callable or None
         Told now and then.
+    interruption : Interruption or None
+        What may ask the run to end early.
+    past : Past or None
+        What the run has behind it, if it goes on; None: it begins.
 
     Attributes
     ----------
+    past : Past or None
+        None once the run is where it was broken off.
     nodes : list of Node
         As the algorithm sees them.
     parts : list of NodeParts
@@ -92,11 +110,14 @@ class Simulation:
         folder: Path | None,
         timing_only: bool,
         on_progress: Watcher | None,
+        interruption: Interruption | None = None,
+        past: Past | None = None,
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
+        self.past, self._interruption = past, interruption or Interruption()
         self.started_s = time.perf_counter()
-        self.events = 0
+        self.events = self.evaluations = 0
         self.accuracy: float | None = None
         self.counts: Counter[str] = Counter()
         self.weights_due: list[LoggedWeights] = []
@@ -104,8 +125,10 @@ class Simulation:
         algorithm = self._algorithm
 
         self.clock, self.changes = Clock(), Changes(world, entry)
-        self.recorder = open_recorder(world, entry, folder)
-        self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now)
+        self._interruption.when_asked = self.clock.stop
+        self.recorder = open_recorder(world, entry, folder, is_replay=past is not None)
+        replay = None if past is None else past.replay
+        self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now, replay)
         self.membership = membership(world, algorithm)
         times = wakeup_times(world)
         last_wakeup = self._last_round if times is None else times.last_wakeup
@@ -142,7 +165,18 @@ class Simulation:
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
             self.parts, self.nodes,
         )  # fmt: skip
+        self._checkpointing = self._open_checkpointing(folder, algorithm)
         self._processes = [self._start(node, algorithm) for node in self.nodes]
+
+    def _open_checkpointing(
+        self, folder: Path | None, algorithm: ModuleType
+    ) -> Checkpointing | None:
+        """What writes checkpoints; None where nothing is kept, or no values are computed."""
+        if folder is None or self.learning.timing_only:
+            return None
+        journal = Journal(folder) if self.past is None else self.past.journal
+        versions = made_with(self.world, algorithm)
+        return Checkpointing(journal, self.learning.scheduler, self.recorder, versions)
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
         if node.id in self.membership.left_out:
@@ -182,6 +216,8 @@ class Simulation:
         ------
         DeadlockError
             If nothing is left to happen while processes wait.
+        ReplayError
+            If a run that goes on does not come to where it was.
         """
         clock, scenario = self.clock, self.world.scenario
         horizon_ns, every_ns = to_ns(scenario.horizon_s), to_ns(scenario.evaluate_every_s)
@@ -189,6 +225,8 @@ class Simulation:
             self._play(evaluation_ns)
             self._evaluate(evaluation_ns)
         self._play(horizon_ns)
+        if self.past is not None:
+            raise ReplayError(f"it ended after {self.events} events")
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
@@ -196,14 +234,61 @@ class Simulation:
         self._tell()
 
     def _play(self, until_ns: int) -> None:
-        """Let all events up to an instant happen, telling of the progress now and then."""
+        """Let all events up to an instant happen, telling of the progress now and then.
+
+        Raises
+        ------
+        Interrupted
+            If the run was asked to end; it can go on.
+        """
         while True:
-            most = PROGRESS_EVERY - self.events % PROGRESS_EVERY
+            most = min(self._look(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
             happened = self.clock.play(until_ns, most)
             self.events += happened
-            if happened < most:
+            if happened < most and not self.clock.is_stopped:
                 return
-            self._tell()
+            if self.events % PROGRESS_EVERY == 0:
+                self._tell()
+
+    def _look(self) -> int:
+        """See between two events what is due; how many events may happen until the next look."""
+        if self.past is not None:
+            self._interruption.require_none()
+            ahead = self.past.ahead(self.events, self.evaluations)
+            if ahead:
+                return ahead
+            self._go_on(self.past)
+        if self._checkpointing is None:
+            self._interruption.require_none()
+            return PROGRESS_EVERY
+        is_asked = self._interruption.signal is not None
+        if self._checkpointing.is_due() or is_asked:
+            # A run that is about to fail would fail again; it goes on from before the mistake.
+            if not self.clock.is_failing:
+                self._checkpointing.write(self._moment())
+            self._interruption.require_none()
+        return self._checkpointing.pace.events()
+
+    def _moment(self) -> Moment:
+        return Moment(
+            events=self.events,
+            evaluations=self.evaluations,
+            time_ns=self.clock.now,
+            accuracy=self.accuracy,
+            wall_s=time.perf_counter() - self.started_s,
+            evaluation_wall_s=self.evaluator.wall_s,
+        )
+
+    def _go_on(self, past: Past) -> None:
+        """Leave the past behind: from here on the run is played as any other."""
+        device = self.world.shards.x.device
+        past.go_on(self._moment(), self.learning.scheduler, self.recorder, device)
+        then = past.checkpoint.moment
+        self.accuracy, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
+        self.started_s -= then.wall_s
+        if self._checkpointing is not None:
+            self._checkpointing.go_on(past.checkpoint.numbers)
+        self.past = None
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
@@ -212,6 +297,7 @@ class Simulation:
                 self._tell()
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
+        self.evaluations += 1
         self.recorder.checkpoint()
 
     def _tell(self) -> None:

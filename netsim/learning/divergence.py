@@ -7,14 +7,14 @@ not wait for a GPU after every call.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from netsim.learning.jobs import Job, Work
-from netsim.units import to_s
+from netsim.units import to_ns, to_s
 
 READ_EVERY = 64
 """Calls of `Divergences.note` between two reads from the device."""
@@ -38,7 +38,7 @@ class Divergences:
 
     def __init__(self) -> None:
         self._unread: list[tuple[list[_Entry], Tensor]] = []
-        self._first: dict[int, _Entry] = {}
+        self._first: dict[int, tuple[int, str]] = {}  # by node: virtual time [ns] and job
 
     def note(self, jobs: Sequence[Job[Any]], after: Tensor, before: Tensor | None = None) -> None:
         """Compare models before and after training.
@@ -66,14 +66,19 @@ class Divergences:
         """What the summary holds of each such node: `node`, virtual time `t_s`, `job`."""
         self._read()
         return [
-            {"node": node, "t_s": to_s(entry.time_ns), "job": entry.work.describe()}
-            for node, entry in sorted(self._first.items())
+            {"node": node, "t_s": to_s(time_ns), "job": job}
+            for node, (time_ns, job) in sorted(self._first.items())
         ]
+
+    def restore(self, found: Sequence[Mapping[str, Any]]) -> None:
+        """Take over what `found` gave in a run that this one goes on with."""
+        self._read()
+        self._first = {one["node"]: (to_ns(one["t_s"]), one["job"]) for one in found}
 
     def _read(self) -> None:
         unread, self._unread = self._unread, []
         for entries, left in unread:
             for entry, has_left in zip(entries, left.tolist(), strict=True):
                 known = self._first.get(entry.node)
-                if has_left and (known is None or entry.time_ns < known.time_ns):
-                    self._first[entry.node] = entry
+                if has_left and (known is None or entry.time_ns < known[0]):
+                    self._first[entry.node] = entry.time_ns, entry.work.describe()

@@ -109,6 +109,8 @@ class Job(Generic[W]):
         Where the results go. Whoever wants a result holds its cell.
     shapes : tuple of tuple of int
         Of all results, also of those that nobody holds any more.
+    number : int
+        That of its first result.
     """
 
     work: W
@@ -117,6 +119,12 @@ class Job(Generic[W]):
     inputs: tuple[Ref, ...]
     output_refs: tuple[weak[Cell], ...]
     shapes: tuple[tuple[int, ...], ...]
+    number: int = -1
+
+    @property
+    def cells(self) -> range:
+        """The numbers of its results."""
+        return range(self.number, self.number + len(self.output_refs))
 
     @property
     def outputs(self) -> tuple[Cell | None, ...]:

@@ -86,6 +86,9 @@ class Cell:
     ----------
     level : int
         Number of the level of jobs that computes the value; see `netsim.learning.scheduler`.
+    number : int
+        How many cells of the run jobs had been submitted for before this one; -1 if none computes
+        it. A run that is played again gives a value the same number.
     slab : RowStorage or None
         Where a long value lies, in row `row`; the row is free again when the cell is gone.
     recipe : Recipe or None
@@ -97,6 +100,7 @@ class Cell:
         "_tensor",
         "architecture",
         "level",
+        "number",
         "recipe",
         "row",
         "scheduler",
@@ -115,6 +119,7 @@ class Cell:
         self.shape = shape
         self.architecture = architecture
         self.level = 0
+        self.number = -1
         self.slab: RowStorage | None = None
         self.row = -1
         self.recipe: Recipe | None = None

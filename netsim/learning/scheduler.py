@@ -10,9 +10,9 @@ on when a job runs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
 
 from torch import Tensor
@@ -22,6 +22,7 @@ from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
+from netsim.learning.replay import Numbers, Replay
 from netsim.units import to_s
 
 FEWEST_READY_JOBS = 16
@@ -100,6 +101,16 @@ class Limits:
         return cls(ready, max(MOST_PENDING_PER_NODE * num_nodes, ready))
 
 
+class Counters(NamedTuple):
+    """What a scheduler counts; see the attributes of `Scheduler`, `one_by_one` and `diverged`."""
+
+    flushes: int
+    jobs: int
+    calls: int
+    one_by_one: dict[str, str]
+    diverged: list[dict[str, Any]]
+
+
 class Scheduler:
     """Pending jobs of one run.
 
@@ -112,6 +123,17 @@ class Scheduler:
         The virtual clock, in ns.
     column_work : callable
         (start, stop) -> the work of a row with columns [start, stop) replaced, for `with_part`.
+    past : Replay or None
+        What has been, to be played again without tensor work until `go_on` is called.
+
+    Attributes
+    ----------
+    cells : int
+        How many cells jobs have been submitted for: the number of the next one.
+    handed_out : list of array
+        The numbers that `numbers` has given, for whoever empties the list; None: not kept.
+    flushes, jobs, calls : int
+        How often everything pending was run, jobs run, and calls of the backend for them.
     """
 
     def __init__(
@@ -120,8 +142,10 @@ class Scheduler:
         limits: Limits,
         now_ns: Callable[[], int],
         column_work: Callable[[int, int], Work],
+        past: Replay | None = None,
     ) -> None:
         self.backend = backend
+        self.past = past
         self._column_work = column_work
         self._limits = limits
         self._now_ns = now_ns
@@ -130,7 +154,10 @@ class Scheduler:
         self._pending = 0
         self.flushes = 0
         self.jobs = 0
-        self._calls = 0
+        self.calls = 0
+        self.cells = 0
+        self.handed_out: list[Numbers] | None = None
+        self._one_by_one_before: dict[str, str] = {}
 
     def submit(
         self, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
@@ -149,22 +176,109 @@ class Scheduler:
         """
         if self.backend is None:
             return
+        if self.past is not None:
+            self._pass_over(self.past, work, node, inputs, outputs)
+            return
         above = done = self._done
         for ref in inputs:
             below = ref.cell.level
             if below > above:
                 above = below
+        number = first = self.cells
         for cell in outputs:
             cell.level = above + 1
+            cell.number = number
+            number += 1
+        self.cells = number
         levels = self._levels
         while len(levels) <= above - done:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
-        job: Job[Any] = Job(work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes)
+        job: Job[Any] = Job(
+            work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes, first
+        )
         levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
             self._run_ready()
+
+    def _pass_over(
+        self, past: Replay, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
+    ) -> None:
+        """Number the results of a job of the past; arguments as of `submit`."""
+        first = self.cells
+        for cell in outputs:
+            cell.number = self.cells
+            self.cells += 1
+        if not past.kept.isdisjoint(range(first, self.cells)):
+            shapes = tuple([cell.shape for cell in outputs])
+            results = tuple(map(weak, outputs))
+            past.jobs[first] = Job(work, node, self._now_ns(), inputs, results, shapes, first)
+
+    @property
+    def computes(self) -> bool:
+        """Whether there are values: not under `--timing-only`, nor while the past is replayed."""
+        return self.backend is not None and self.past is None
+
+    def pending(self) -> list[int]:
+        """Numbers of the jobs that have not run, in order."""
+        return sorted(job.number for level in self._levels for job in level)
+
+    def numbers(self, refs: Sequence[Ref]) -> list[Numbers]:
+        """The values of some Refs, each of its shape.
+
+        Raises
+        ------
+        ComputeError
+            If a job fails on the way.
+        ReplayError
+            If the past is being played again, and differs.
+        """
+        if self.past is not None:
+            return self.past.numbers(refs)
+        self.flush()
+        # Contiguous, as they are in a replay: sums of numpy go by the order in memory.
+        found = [ref.tensor().detach().cpu().double().contiguous().numpy() for ref in refs]
+        if self.handed_out is not None:
+            self.handed_out += [numbers.flatten() for numbers in found]
+        return found
+
+    def go_on(self, pending: Collection[int]) -> None:
+        """End the replay of the past, once its values are there.
+
+        Jobs that were kept and are not pending run now: they had left a value for later.
+
+        Parameters
+        ----------
+        pending : collection of int
+            Numbers of the jobs that had not run.
+
+        Raises
+        ------
+        ComputeError
+            If a job fails.
+        """
+        assert self.past is not None
+        jobs, self.past = self.past.jobs, None
+        for number, job in jobs.items():
+            if number not in pending:
+                self._place(job)
+        while self._levels:
+            self._run_ready()
+        for number in pending:
+            self._place(jobs[number])
+
+    def _place(self, job: Job[Any]) -> None:
+        """Put a job among the pending ones; `submit` does the same without a call."""
+        above = max((ref.cell.level for ref in job.inputs), default=0)
+        above = max(above, self._done)
+        for cell in job.outputs:
+            if cell is not None:
+                cell.level = above + 1
+        while len(self._levels) <= above - self._done:
+            self._levels.append([])
+        self._levels[above - self._done].append(job)
+        self._pending += 1
 
     def flush(self) -> None:
         """Run everything pending.
@@ -188,7 +302,7 @@ class Scheduler:
             return
         self.jobs += len(jobs)
         try:
-            self._calls += self.backend.execute(jobs)
+            self.calls += self.backend.execute(jobs)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
@@ -205,12 +319,23 @@ class Scheduler:
     @property
     def one_by_one(self) -> dict[str, str]:
         """What a batched backend could only run node after node, and why."""
-        return {} if self.backend is None else self.backend.one_by_one
+        now = {} if self.backend is None else self.backend.one_by_one
+        return {**self._one_by_one_before, **now}
+
+    def counters(self) -> Counters:
+        """What has been counted so far."""
+        return Counters(self.flushes, self.jobs, self.calls, self.one_by_one, self.diverged())
+
+    def restore(self, counters: Counters) -> None:
+        """Count on from what another run of the same course had counted."""
+        self.flushes, self.jobs, self.calls, self._one_by_one_before, diverged = counters
+        if self.backend is not None:
+            self.backend.divergences.restore(diverged)
 
     @property
     def mean_batch_width(self) -> float:
         """Jobs per call of the backend."""
-        return self.jobs / self._calls if self._calls else 0.0
+        return self.jobs / self.calls if self.calls else 0.0
 
     def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
         """A new row equal to `row` but for some columns; lazy.

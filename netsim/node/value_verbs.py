@@ -135,8 +135,7 @@ class ValueVerbs:
             if self._timing_only:
                 event.succeed(default)
                 return
-            self._scheduler.flush()
-            numbers = [r.tensor().detach().cpu().double().numpy() for r in refs]
+            numbers = self._scheduler.numbers(refs)
             event.succeed(fill(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
 
         then(self._clock.timeout(self._processor.delay_ns(duration_s)), due)

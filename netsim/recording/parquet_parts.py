@@ -9,7 +9,7 @@ once per part.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.recording.whole_files import write_whole
+from netsim.recording.whole_files import sync_names, write_whole
 from netsim.units import NS_PER_S
 
 Rows = dict[str, NDArray[Any]]
@@ -40,6 +40,13 @@ class Column:
 
     name: str
     kind: Literal["time", "id", "count", "real", "word"]
+
+
+class Extent(NamedTuple):
+    """How far a table has been written: its parts, and the rows in them."""
+
+    parts: int
+    rows: int
 
 
 _DTYPES = {"time": np.int64, "id": np.int32, "count": np.int64, "real": np.float64}
@@ -68,6 +75,8 @@ class Parts:
     columns : sequence of Column
     part_rows : int
         Rows of a part.
+    is_replay : bool
+        Whether the folder holds the rows that come first, so that none is written before `go_on`.
 
     Attributes
     ----------
@@ -83,17 +92,24 @@ class Parts:
         If the folder already holds something: two runs must not mix in one table.
     """
 
-    def __init__(self, folder: Path | None, columns: Sequence[Column], part_rows: int) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        columns: Sequence[Column],
+        part_rows: int,
+        is_replay: bool = False,
+    ) -> None:
         self.columns = tuple(columns)
         self.width = len(self.columns)
         self.full = self.width * part_rows
         self.values: list[Any] = []
         self.words = {c.name: Words() for c in self.columns if c.kind == "word"}
         self._folder = folder
-        self._parts = 0
+        self._parts = self._synced = 0
         self.rows_written = 0
         self._broken = False  # a part is missing: what comes after it must not follow it
-        if folder is not None:
+        self._is_replay = is_replay
+        if folder is not None and not is_replay:
             folder.mkdir(parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
@@ -113,7 +129,7 @@ class Parts:
 
     def write(self, rows: Rows) -> None:
         """Write rows as `take` returns them, as the next part; none after one that failed."""
-        if self._folder is None or self._broken:
+        if self._folder is None or self._is_replay or self._broken:
             return
         self._broken = True  # until this part is there
         arrays = []
@@ -148,6 +164,18 @@ class Parts:
             assert self._folder is not None
             for path in part_files(self._folder):
                 path.unlink(missing_ok=True)
+
+    def extent(self) -> Extent:
+        """How far the table has been written; the names of its parts are on the disk itself."""
+        if self._folder is not None and self._synced < self._parts:
+            sync_names(self._folder)
+            self._synced = self._parts
+        return Extent(self._parts, self.rows_written)
+
+    def go_on(self, extent: Extent) -> None:
+        """Write again, after the rows that an earlier process had written."""
+        self._parts, self.rows_written = extent
+        self._synced, self._is_replay = self._parts, False
 
     def spelled(self, rows: Rows) -> Rows:
         """Rows as `take` returns them, in the form in which they are read: seconds, and strings."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from netsim.recording.marks import MARK_COLUMNS, Marks
 from netsim.recording.message_log import MessageLog
-from netsim.recording.parquet_parts import Column, Parts, Rows, join, read, write_table
+from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, read, write_table
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
     MESSAGE_COLUMNS,
@@ -42,6 +42,8 @@ class Recorder:
         fingerprint does not depend on it.
     log_messages : bool
         Whether to write `messages/` and `wakes/`; totals and fingerprint do not depend on it.
+    is_replay : bool
+        Whether the folder holds the tables of the past, which is played again until `go_on`.
 
     Attributes
     ----------
@@ -66,7 +68,12 @@ class Recorder:
     """
 
     def __init__(
-        self, folder: Path | None, part_rows: int = 100_000, *, log_messages: bool = True
+        self,
+        folder: Path | None,
+        part_rows: int = 100_000,
+        *,
+        log_messages: bool = True,
+        is_replay: bool = False,
     ) -> None:
         self.airtime_ns = 0
         self.bits_transmitted = 0
@@ -75,7 +82,7 @@ class Recorder:
 
         def parts(name: str, columns: Sequence[Column], written: bool = True) -> Parts:
             where = folder / name if folder is not None and written else None
-            return Parts(where, columns, part_rows)
+            return Parts(where, columns, part_rows, is_replay)
 
         messages = parts("messages", MESSAGE_COLUMNS, log_messages)
         self._log = MessageLog(messages)
@@ -211,6 +218,22 @@ class Recorder:
         """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more."""
         if time.monotonic() - self._written_at_s >= every_s:
             self._write_all()
+
+    def extents(self) -> dict[str, Extent]:
+        """Write what waits; how far each table has been written."""
+        self._write_all()
+        return {name: parts.extent() for name, parts in self._tables.items()}
+
+    def go_on(self, extents: Mapping[str, Extent]) -> None:
+        """End the replay of the past: write after what `extents` gave at that event."""
+        self._write_all()
+        for name, parts in self._tables.items():
+            parts.go_on(extents[name])
+
+    def event_log_sha256(self) -> str:
+        """Hash of all events so far."""
+        self._write_all()
+        return self._count()["event_log_sha256"]  # type: ignore[no-any-return]
 
     def close(self) -> dict[str, Any]:
         """Write what waits and return the totals; further calls return them again.

@@ -42,6 +42,16 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
             partial.unlink(missing_ok=True)
 
 
+def sync_names(folder: Path) -> None:
+    """Bring the names of a folder's files to the disk itself, where the system can do so."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole; see `write_whole`."""
     write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))

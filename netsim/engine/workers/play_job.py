@@ -1,12 +1,13 @@
 """One run of a sweep, wherever it is played."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from netsim.engine import runner, sweep_folder
+from netsim.engine import resuming, runner, sweep_folder
 from netsim.engine.failures import failure_text
 from netsim.engine.sweep import Job, Outcome
 from netsim.errors import FolderBusyError, NetsimError, ScenarioError
@@ -43,6 +44,9 @@ class PrunedError(NetsimError):
 def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
     """Play what is not done of a run; its errors become part of the outcome.
 
+    A run that was killed or interrupted goes on from its last checkpoint. Where it has none, what
+    there is of it is put aside.
+
     Parameters
     ----------
     job : Job
@@ -61,16 +65,21 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
         sweep_folder.put_aside(job.folder, missing)
         return job.folder
 
+    watch = _Watch(job, tell, ask)
     try:
-        scenario = check(job.draft, algorithm_files.algorithms(job.algorithms))
+        modules = algorithm_files.algorithms(job.algorithms)
+        if _has_gone_on(job, missing, modules, watch):
+            return Outcome(job)
+        scenario = check(job.draft, modules)
         left = tuple(entry for entry in scenario.algorithm if entry.name in missing)
         runner.play(
             scenario.model_copy(update={"algorithm": left}),
             make_folder,
             job.draft.path,
             job.timing_only,
-            _Watch(job, tell, ask),
+            watch,
             sub_folders=True,
+            algorithms=job.algorithms,
         )
     except PrunedError as error:
         _say_pruned(job, str(error))
@@ -82,6 +91,33 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
         for folder in locked:
             folder_lock.release(folder)
     return Outcome(job)
+
+
+def _has_gone_on(
+    job: Job, missing: Sequence[str], modules: dict[str, ModuleType], watch: runner.Watch
+) -> bool:
+    """Go on with a run that was killed or interrupted; False if it has to begin anew.
+
+    Parameters
+    ----------
+    job : Job
+    missing : sequence of str
+        Its algorithms that are not done.
+    modules : dict of str to module
+        The algorithms.
+    watch : callable
+        Told of the progress.
+    """
+    states = {sweep_folder.state(job.folder / name) for name in missing}
+    if job.timing_only or not states & {"running", "interrupted"} or "failed" in states:
+        return False
+    with sweep_folder.locked(job.folder):
+        try:
+            run = resuming.found(job.folder, modules)
+            resuming.play(run, modules, lambda _: None, watch)
+        except ScenarioError:  # nothing was written
+            return False
+    return not sweep_folder.missing(job.folder, job.names)
 
 
 def _say_pruned(job: Job, why: str) -> None:

@@ -6,37 +6,38 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from netsim.engine.interruption import Interrupted
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def stop_requests(at_once: bool) -> Iterator[Callable[[], None]]:
+def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     """Let signals end a sweep.
 
     Parameters
     ----------
-    at_once : bool
-        Whether the first signal raises KeyboardInterrupt where the program is, as it must while
-        this process itself plays a run; else the second one does, and the first waits to be
-        looked for, so that no report is torn.
+    in_process : bool
+        Whether this process itself plays the runs, which take the signals then; else the first one
+        waits to be looked for, so that no report is torn, and the second one ends all at once.
 
     Yields
     ------
     callable
-        Raises KeyboardInterrupt if a signal has come.
+        Raises Interrupted if a signal has come.
     """
     come: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
         come.append(number)
-        if at_once or len(come) > 1:
-            raise KeyboardInterrupt
+        if len(come) > 1:
+            raise Interrupted(number)
 
     def check() -> None:
         if come:
-            raise KeyboardInterrupt
+            raise Interrupted(come[0])
 
-    if threading.current_thread() is not threading.main_thread():
+    if in_process or threading.current_thread() is not threading.main_thread():
         yield check
         return
     before = {number: signal.signal(number, note) for number in SIGNALS}

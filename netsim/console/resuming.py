@@ -1,0 +1,51 @@
+"""`netsim resume`: going on with a run that was killed or interrupted."""
+
+from pathlib import Path
+
+from rich.text import Text
+
+from netsim.console import commands, progress, terminal
+from netsim.engine import resuming
+from netsim.engine.checkpoints.command import Command
+from netsim.recording import folder_lock
+from netsim.scenario import algorithm_files
+
+
+def resume(folder: Path, algorithms: Path | None, figures: bool, quiet: bool) -> None:
+    """Go on with an unfinished run.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    algorithms : Path or None
+        A folder of the user's own algorithm files; None: the one that the run was begun with.
+    figures : bool
+        Whether to draw figures.
+    quiet : bool
+        Neither progress nor tables.
+
+    Raises
+    ------
+    ScenarioError
+        If it can't go on; what was written stays as it was.
+    RunFailedError
+        If it failed on its way.
+    """
+    console = terminal.err()
+    if resuming.has_ended(folder):
+        terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
+        return
+    modules = algorithm_files.algorithms(algorithms or Command.read(folder).algorithms)
+    run = resuming.found(folder, modules)
+    if not quiet:
+        progress.announce(console, run.scenario)
+
+    def tell(text: str) -> None:
+        if not quiet:
+            console.print(Text(text))
+
+    with folder_lock.held(folder, take_over=True):
+        with progress.watched(console, quiet) as watch:
+            folders = resuming.play(run, modules, tell, watch)
+        commands.conclude(folder, folders, run.scenario, figures, quiet)

@@ -1,0 +1,248 @@
+"""The folder `journal` of a run: what a run that was killed goes on from.
+
+    checkpoint-000012.json   the contents of a checkpoint, and their checksum
+    checkpoint-000012.cells  its values
+    values-000003.numbers    numbers that `node.value` gave between two checkpoints
+    command.json             how the run was begun
+    set_aside-1/             what an earlier process wrote after the checkpoint it was resumed from
+
+A checkpoint counts once its JSON is there, which is written last. The last two are kept.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+from torch import Tensor
+
+from netsim.engine.checkpoints import command, values_file
+from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
+from netsim.engine.checkpoints.values_file import DamagedError
+from netsim.learning.refs import Cell
+from netsim.recording.parquet_parts import part_files
+from netsim.recording.whole_files import sync_names, write_text
+
+NAME = command.FOLDER
+KEPT = 2
+"""Checkpoints that are kept; an older one is there if the newest is damaged."""
+
+MAX_JSON_BYTES = 256 << 20
+
+
+class Found(NamedTuple):
+    """What a journal holds.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint or None
+        The newest one that is whole.
+    numbers : (n,) float64
+        What `node.value` had given by then.
+    damaged : list of str
+        What is wrong with newer ones.
+    """
+
+    checkpoint: Checkpoint | None
+    numbers: np.ndarray
+    damaged: list[str]
+
+
+class Journal:
+    """The journal of one run.
+
+    Parameters
+    ----------
+    run_folder : Path
+        Nothing is created in it before the first checkpoint.
+    """
+
+    def __init__(self, run_folder: Path) -> None:
+        self._run_folder = run_folder
+        self.folder = run_folder / NAME
+        self._next = 0
+        self._values: list[WrittenFile] = []
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self, cells: Sequence[Cell], numbers: Sequence[np.ndarray], contents: Mapping[str, Any]
+    ) -> None:
+        """Write a checkpoint; on the disk itself when this returns.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+            The values that exist.
+        numbers : sequence of (n,) float64
+            What `node.value` has given since the last checkpoint.
+        contents : mapping
+            The other fields of `Checkpoint`, but for its number.
+        """
+        self.folder.mkdir(exist_ok=True)
+        name = f"checkpoint-{self._next:06d}"
+        if numbers:
+            path = self.folder / f"values-{self._next:06d}.numbers"
+            self._values.append(values_file.write_numbers(path, numbers))
+        groups, file = values_file.write_cells(self.folder / f"{name}.cells", cells)
+        checkpoint = Checkpoint(
+            number=self._next, values=tuple(self._values), groups=groups, cells=file, **contents
+        )
+        text = checkpoint.model_dump_json()
+        whole = json.dumps({"sha256": _sha256(text), "checkpoint": text})
+        sync_names(self.folder)
+        write_text(self.folder / f"{name}.json", whole)
+        sync_names(self.folder)
+        sync_names(self._run_folder)
+        self._next += 1
+        self._forget(self._next - KEPT)
+
+    def _forget(self, before: int) -> None:
+        """Remove the checkpoints before a number."""
+        for path in sorted(self.folder.glob("checkpoint-*.*")):
+            if _number(path) < before:
+                path.unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """Remove what a finished run does not need; what was set aside stays."""
+        for pattern in ("checkpoint-*.*", "values-*.*", command.FILE):
+            for path in self.folder.glob(pattern):
+                path.unlink(missing_ok=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def read(self) -> Found:
+        """The newest checkpoint that is whole, with its files."""
+        damaged = []
+        for path in sorted(self.folder.glob("checkpoint-*.json"), reverse=True):
+            try:
+                checkpoint = _checkpoint(path)
+                values_file.require_whole(self.folder, checkpoint.cells)
+                values_file.require_sizes(checkpoint.cells, checkpoint.groups)
+                numbers = [values_file.read_numbers(self.folder, f) for f in checkpoint.values]
+                found = np.concatenate([np.empty(0), *numbers])
+                if len(found) != checkpoint.numbers:
+                    raise DamagedError(
+                        f"it names {checkpoint.numbers} values, {len(found)} are there"
+                    )
+                self._require_tables(checkpoint)
+            except (DamagedError, OSError) as problem:
+                damaged.append(f"{path}: {problem}")
+                continue
+            return Found(checkpoint, found, damaged)
+        return Found(None, np.empty(0), damaged)
+
+    def cells(self, checkpoint: Checkpoint) -> Iterator[tuple[int, Tensor]]:
+        """The values of a checkpoint that `read` found: number of the cell, value."""
+        return values_file.read_cells(self.folder, checkpoint.cells, checkpoint.groups)
+
+    def _require_tables(self, checkpoint: Checkpoint) -> None:
+        """Refuse a checkpoint whose rows are not in the tables.
+
+        Raises
+        ------
+        DamagedError
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for table, extent in checkpoint.extents.items():
+            if not extent.parts:
+                continue
+            parts = part_files(self._run_folder / table)[: extent.parts]
+            try:
+                rows = sum(pq.read_metadata(part).num_rows for part in parts)
+            except pa.ArrowInvalid as problem:
+                raise DamagedError(f"{table}: {problem}") from None
+            if len(parts) != extent.parts or rows != extent.rows:
+                raise DamagedError(
+                    f"{table}/ has {rows} rows in {len(parts)} parts of the {extent.rows} in "
+                    f"{extent.parts} that were written"
+                )
+
+    # -- going on --------------------------------------------------------------------------------
+
+    def go_on(self, checkpoint: Checkpoint | None) -> Path | None:
+        """Make ready to write after a checkpoint, or anew.
+
+        Whatever was written later is moved into a folder `set_aside-N`.
+
+        Parameters
+        ----------
+        checkpoint : Checkpoint or None
+            None: from the beginning.
+
+        Returns
+        -------
+        Path or None
+            The folder, if there was anything to move.
+        """
+        kept = set() if checkpoint is None else {f.name for f in checkpoint.values}
+        newest = -1 if checkpoint is None else checkpoint.number
+        later = [
+            path
+            for path in sorted(self.folder.glob("*-*.*"))
+            if path.is_file()
+            and path.name not in kept
+            and not (path.name.startswith("checkpoint-") and _number(path) <= newest)
+        ]
+        extents = {} if checkpoint is None else checkpoint.extents
+        tables = [f for f in self._run_folder.iterdir() if f.is_dir() and f.name != NAME]
+        for table in tables:
+            parts = extents[table.name].parts if table.name in extents else 0
+            later += part_files(table)[parts:]
+        self._next = newest + 1
+        self._values = [] if checkpoint is None else list(checkpoint.values)
+        return self._set_aside(later)
+
+    def _set_aside(self, paths: Sequence[Path]) -> Path | None:
+        if not paths:
+            return None
+        number = 1
+        while (folder := self.folder / f"set_aside-{number}").exists():
+            number += 1
+        for path in paths:
+            inside = folder if path.parent == self.folder else folder / path.parent.name
+            inside.mkdir(parents=True, exist_ok=True)
+            os.replace(path, inside / path.name)
+        return folder
+
+
+def _checkpoint(path: Path) -> Checkpoint:
+    """The contents of a checkpoint's JSON.
+
+    Raises
+    ------
+    DamagedError
+    """
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise DamagedError("is too large")
+    try:
+        whole = json.loads(path.read_bytes())
+        text, sha256 = whole["checkpoint"], whole["sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DamagedError("is not whole") from None
+    if not isinstance(text, str) or _sha256(text) != sha256:
+        raise DamagedError("is not what was written: its checksum differs")
+    try:
+        return Checkpoint.model_validate_json(text)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DamagedError(f"is no checkpoint of this version: {where}: {first['msg']}") from None
+
+
+def _number(path: Path) -> int:
+    """The number in the name of a file of the journal."""
+    digits = path.name.partition("-")[2].partition(".")[0]
+    return int(digits) if digits.isdigit() else -1
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

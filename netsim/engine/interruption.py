@@ -1,0 +1,93 @@
+"""Ctrl-C and SIGTERM while a run is played: it ends between two events, where it can go on."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+USUAL: dict[int, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
+"""What handles each signal where nobody has asked for anything else."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was asked to end, and has done so between two events.
+
+    Attributes
+    ----------
+    exit_code : int
+        Of the process: 130 after Ctrl-C, 143 after SIGTERM.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"by {signal.Signals(number).name}")
+        self.exit_code = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+
+
+class Interruption:
+    """Whether a run has been asked to end.
+
+    Attributes
+    ----------
+    signal : int or None
+        The signal that asked.
+    when_asked : callable
+        Called at once.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self.when_asked: Callable[[], object] = lambda: None
+
+    def ask(self, number: int, frame: FrameType | None = None) -> None:
+        """Take a signal: the first one asks, the second one stops at once.
+
+        Raises
+        ------
+        Interrupted
+            At the second one.
+        """
+        if self.signal is not None:
+            raise Interrupted(number)
+        self.signal = number
+        self.when_asked()
+
+    def require_none(self) -> None:
+        """End the run if it has been asked to.
+
+        Raises
+        ------
+        Interrupted
+        """
+        if self.signal is not None:
+            raise Interrupted(self.signal)
+
+
+@contextmanager
+def asked_by_signals() -> Iterator[Interruption]:
+    """Let Ctrl-C and SIGTERM ask; signals that somebody else handles or ignores stay as they are.
+
+    Raises
+    ------
+    Interrupted
+        At the end, if a signal came too late to end the run.
+    """
+    interruption = Interruption()
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        taken = [number for number, usual in USUAL.items() if signal.getsignal(number) is usual]
+    for number in taken:
+        signal.signal(number, interruption.ask)
+    try:
+        yield interruption
+    finally:
+        for number in taken:
+            signal.signal(number, USUAL[number])
+    interruption.require_none()

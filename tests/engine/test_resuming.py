@@ -1,0 +1,340 @@
+"""A run that was broken off goes on as if it had not been.
+
+Signals and crashes are raised inside of the algorithm, by way of an environment variable, so that
+each comes at a known event; processes that are really killed are in `benchmarks/kills.py`.
+"""
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from netsim import engine, world
+from netsim.engine import resuming
+from netsim.engine.checkpoints import pace
+from netsim.engine.checkpoints.journal import Journal
+from netsim.engine.interruption import Interrupted
+from netsim.errors import NetsimError, ScenarioError
+from netsim.recording.parquet_parts import read
+from netsim.results.summary import load
+from netsim.scenario import algorithm_files, from_dict
+
+SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""
+import os
+import signal
+from dataclasses import dataclass
+
+import torch
+
+from netsim.api import Message, Params as Base, Ref
+
+STRENGTH = 1.0
+
+
+class Params(Base):
+    """None."""
+
+
+@dataclass(frozen=True)
+class Model(Message):
+    theta: Ref
+
+
+def halved(theta):
+    return theta * 0.5 * STRENGTH
+
+
+def processes(node, params):
+    return [on_wakeup(node)]
+
+
+def trouble(node, wakes):
+    if os.environ.get("TROUBLE") == f"{node.id} {wakes}":
+        what = os.environ["TROUBLE_KIND"]
+        if what == "error":
+            raise MemoryError("on purpose")
+        signal.raise_signal(getattr(signal, what))
+
+
+def on_wakeup(node):
+    theta, state, wakes = node.initial(), None, 0
+    while True:
+        yield node.wakeup()
+        wakes += 1
+        trouble(node, wakes)
+        (loss,) = [(yield node.value(node.loss(theta, "validation")))]
+        trained = yield node.train(theta, steps=2 + int(10 * loss) % 3, optimizer=state)
+        if wakes % 2:
+            state = trained.optimizer
+        got = yield node.exchange(Model(trained.theta))
+        models = [trained.theta, *(r.msg.theta for r in got.values())]
+        theta = node.mix(models, [1 / len(models)] * len(models))
+        node.keep("half", node.compute(halved, theta))
+        node.publish(theta, "mixed")
+        node.log_weights([node.id], [1.0 / len(models)])
+'''
+
+TABLES = {
+    "horizon_s": 8.0,
+    "nodes": {"count": 5, "placement": "disc"},
+    "exchange": {"schedule": "poisson", "rate_hz": 0.7},
+    "radio": {"fading": {"kind": "rayleigh"}},
+    "churn": {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 1.0},
+    "training": {"momentum": 0.9},
+    "data": {
+        "kind": "digits",
+        "validation": 0.2,
+        "partition": {"kind": "class_mix", "train_max": 20, "test_samples": 20},
+    },
+    "model": {"kind": "mlp", "hidden": [16]},
+    "metrics": {"every_s": 2.0, "weights": True},
+    "algorithm": {"kind": "deciding"},
+}
+TABLE_NAMES = ("messages", "wakes", "metrics", "traffic", "graph")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the algorithm in it."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "deciding.py").write_text(SOURCE)
+    return tmp_path
+
+
+@pytest.fixture
+def play(folder, monkeypatch):
+    """Plays the tables into a folder, with trouble of a kind at a node's wake-up."""
+
+    def call(name, at=None, kind="SIGINT", tables=TABLES, timing_only=False):
+        scenario = from_dict(tables, algorithms_folder=folder / "own")
+        built = world.build(scenario)
+        monkeypatch.setenv("TROUBLE_KIND", kind)
+        monkeypatch.setenv("TROUBLE", at or "")
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return engine.play(built, scenario.algorithm[0], folder / name, timing_only)
+        finally:
+            monkeypatch.setenv("TROUBLE", "")
+            signal.signal(signal.SIGINT, before)
+
+    return call
+
+
+@pytest.fixture
+def resume(folder):
+    """Lets the run in a folder go on; what is told."""
+
+    def call(name):
+        told = []
+        modules = algorithm_files.algorithms(folder / "own")
+        run = resuming.found(folder / name, modules)
+        resuming.play(run, modules, told.append, None)
+        return told
+
+    return call
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Checkpoints at nearly every look."""
+    monkeypatch.setattr(pace, "MOST_EVENTS", 32)
+    monkeypatch.setattr(pace, "LEAST_S", 0.05)
+    for name in ("FIRST_S", "SHARE_LOST", "FIRST_COST_S"):
+        monkeypatch.setattr(pace, name, 0.0)
+    monkeypatch.setattr(pace, "SHARE_SPENT", 1e9)
+
+
+def require_same(one, other):
+    before, after = load(one), load(other)
+    for summary in (before, after):
+        summary.pop("wall_s")
+        summary["engine"] = {k: v for k, v in summary["engine"].items() if "_s" not in k}
+    assert before == after
+    for table in TABLE_NAMES:
+        rows, others = read(one / table), read(other / table)
+        assert list(rows) == list(others)
+        for column in rows:
+            assert np.array_equal(rows[column].astype(str), others[column].astype(str)), column
+    with np.load(one / "kept/half.npz") as kept, np.load(other / "kept/half.npz") as others:
+        assert all(np.array_equal(kept[name], others[name]) for name in kept)
+
+
+@pytest.mark.parametrize(("at", "kind"), [("0 1", "SIGINT"), ("3 3", "SIGTERM"), ("1 4", "error")])
+def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
+    play, resume, folder, often, at, kind
+):
+    play("whole")
+    with pytest.raises((Interrupted, NetsimError)):
+        play("cut", at, kind)
+    assert any("goes on at" in text for text in resume("cut"))
+    require_same(folder / "whole", folder / "cut")
+    assert not list((folder / "cut").glob("journal/checkpoint-*"))
+
+
+def test_an_interrupt_alone_writes_a_checkpoint_and_nothing_has_to_be_set_aside(
+    play, resume, folder
+):
+    play("whole")
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    assert json.loads((folder / "cut/status.json").read_text())["state"] == "interrupted"
+    assert len(list((folder / "cut").glob("journal/checkpoint-*.json"))) == 1
+    resume("cut")
+    require_same(folder / "whole", folder / "cut")
+    assert not (folder / "cut/journal").exists()
+
+
+def test_a_run_may_be_broken_off_again_and_again(play, resume, folder, often, monkeypatch):
+    play("whole")
+    with pytest.raises(Interrupted):
+        play("cut", "0 1")
+    monkeypatch.setenv("TROUBLE_KIND", "error")
+    for at in ("1 2", "1 4"):
+        monkeypatch.setenv("TROUBLE", at)
+        with pytest.raises(Exception, match="on purpose"):
+            resume("cut")
+    monkeypatch.setenv("TROUBLE", "")
+    resume("cut")
+    require_same(folder / "whole", folder / "cut")
+
+
+def test_an_interrupt_while_the_past_is_replayed_changes_nothing(play, resume, folder, monkeypatch):
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    before = contents(folder / "cut")
+    monkeypatch.setenv("TROUBLE", "0 1")
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(Interrupted):
+        resume("cut")
+    signal.signal(signal.SIGINT, old)
+    assert contents(folder / "cut") == before
+
+
+def contents(folder):
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, often):
+    play("whole")
+    with pytest.raises(Exception, match="on purpose"):
+        play("cut", "1 4", "error")
+    newest = max((folder / "cut/journal").glob("checkpoint-*.cells"))
+    newest.write_bytes(newest.read_bytes()[:-1])
+    told = resume("cut")
+    assert newest.name in told[0]
+    assert "goes on from the checkpoint before it" in told[0]
+    require_same(folder / "whole", folder / "cut")
+
+
+@pytest.mark.parametrize("table", ["messages", "wakes"])
+def test_where_rows_of_a_table_are_missing_it_is_played_anew(play, resume, folder, table):
+    play("whole")
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    max((folder / "cut" / table).glob("part-*.parquet")).unlink()
+    told = resume("cut")
+    assert table in told[0]
+    assert "played again from the beginning" in told[1]
+    require_same(folder / "whole", folder / "cut")
+
+
+def test_a_run_killed_before_its_first_checkpoint_is_played_anew(play, resume, folder):
+    play("whole")
+    with pytest.raises(Exception, match="on purpose"):
+        play("cut", "1 4", "error")
+    (told,) = resume("cut")
+    assert "there is no checkpoint: played again from the beginning" in told
+    require_same(folder / "whole", folder / "cut")
+    aside = folder / "cut/journal/set_aside-1"
+    assert list((aside / "messages").glob("part-*.parquet"))
+
+
+def test_timing_only_is_played_anew(play, folder):
+    tables = {**TABLES, "algorithm": {"kind": "dpsgd"}}
+    summary = play("whole", tables=tables, timing_only=True)
+    scenario = from_dict(tables)
+    with pytest.raises(ScenarioError, match="already holds a run"):
+        play("whole", tables=tables, timing_only=True)
+    modules = algorithm_files.algorithms()
+    (folder / "whole/status.json").write_text('{"state": "running"}')
+    run = resuming.Unfinished(folder / "whole", scenario, "", False, True)
+    told = []
+    resuming.play(run, modules, told.append, None)
+    assert "--timing-only keeps no checkpoints" in told[0]
+    assert load(folder / "whole")["event_log_sha256"] == summary["event_log_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("what", "by", "says"),
+    [
+        ("int(10 * loss) % 3", "int(10 * loss) % 2", "the algorithm's file has changed"),
+        ("yield node.wakeup()", "yield node.wakeup(); yield node.sleep(0.01)", "hash of the event"),
+    ],
+)  # fmt: skip
+def test_what_takes_another_course_is_refused_and_nothing_is_touched(
+    play, resume, folder, what, by, says
+):
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    before = contents(folder / "cut")
+    path = folder / "own/deciding.py"
+    path.write_text(path.read_text().replace(what, by))
+    forget(folder)
+    with pytest.raises(ScenarioError, match="does not replay, nothing was written") as refused:
+        resume("cut")
+    assert "the algorithm's file has changed" in str(refused.value)
+    assert says in str(refused.value) or "at first" in str(refused.value)
+    assert contents(folder / "cut") == before
+
+
+def forget(folder):
+    """Let the algorithm's file be imported anew."""
+    import sys
+
+    for name in [n for n in sys.modules if n.startswith(algorithm_files.PREFIX)]:
+        del sys.modules[name]
+    for path in (folder / "own").rglob("*.pyc"):
+        path.unlink()
+
+
+def test_a_change_that_leaves_the_past_as_it_was_is_told_and_noted(play, resume, folder):
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    path = folder / "own/deciding.py"
+    path.write_text(path.read_text().replace("STRENGTH = 1.0", "STRENGTH = 1.0  # as before"))
+    forget(folder)
+    told = resume("cut")
+    assert any("the algorithm's file has changed" in text for text in told)
+    (resumed,) = json.loads((folder / "cut/environment.json").read_text())["resumed"]
+    assert resumed["torch"]
+    assert 0 < resumed["virtual_s"] < 8
+
+
+def test_a_second_signal_stops_at_once():
+    from netsim.engine.interruption import Interruption
+
+    one = Interruption()
+    one.ask(signal.SIGINT)
+    with pytest.raises(Interrupted):
+        one.ask(signal.SIGINT)
+
+
+def test_signals_that_somebody_handles_or_ignores_stay_theirs():
+    from netsim.engine.interruption import asked_by_signals
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with asked_by_signals() as asked:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGTERM) == asked.ask
+    assert asked.signal is None
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    signal.signal(signal.SIGINT, before)
+
+
+def test_the_journal_names_what_the_run_was_made_with(play, folder):
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    checkpoint = Journal(folder / "cut").read().checkpoint
+    assert {"netsim", "torch", "numpy", "python", "algorithm"} <= set(checkpoint.made_with)
