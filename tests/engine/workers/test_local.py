@@ -18,7 +18,7 @@ ROOT = Path(netsim.__path__[0]).parent
 
 COMMAND = (
     sys.executable, "-P", "-m", "netsim", "sweep", "s.toml", "--seeds", "0:4", "--jobs", "2",
-    "--timing-only", "--out", "out",
+    "--out", "out",
 )  # fmt: skip
 
 SCENARIO = """\
@@ -44,10 +44,10 @@ def sweep(tmp_path):
     """Starts `netsim sweep` of four runs, two at a time, in a process of its own."""
     started = []
 
-    def start(horizon):
+    def start(horizon, *more):
         (tmp_path / "s.toml").write_text(SCENARIO.format(horizon=horizon))
         process = subprocess.Popen(
-            COMMAND,
+            [*COMMAND, *(more or ("--timing-only",))],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
@@ -149,3 +149,21 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
     text, _ = again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, text
     assert status()["done"] == 4
+
+
+def test_a_run_that_was_under_way_goes_on_from_its_checkpoint(sweep, status, tmp_path):
+    more = ("--set", "training.batch_size=20")
+    first = sweep(1000, *more)
+    wait_for(
+        lambda: len(list(tmp_path.glob("out/base/*/dpsgd/metrics/part-*"))) or status()["done"]
+    )
+    time.sleep(4.0)
+    first.send_signal(signal.SIGTERM)
+    text, _ = first.communicate(timeout=PATIENCE_S)
+    assert first.returncode == 143, text
+    second = sweep(1000, *more)
+    text, _ = second.communicate(timeout=PATIENCE_S)
+    assert second.returncode == 0, text
+    assert not list(tmp_path.glob("out/base/*.unfinished-*"))
+    found = [json.loads(p.read_text()) for p in tmp_path.glob("out/base/*/dpsgd/environment.json")]
+    assert any("resumed" in environment for environment in found)
