@@ -271,3 +271,16 @@ def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
         for where in case.worlds:
             one = from_dict(methods.tables(case, where, 0.1, 0, case.rounds(9)))
             assert one.horizon_s > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["killed", "ray"])
+def test_a_sweep_whose_processes_are_killed_ends_with_the_table_of_one_that_ran_through(run, way):
+    if way == "ray":
+        pytest.importorskip("ray", reason="Ray is not installed: pip install 'netsim-dfl[ray]'")
+    found = run("killed_sweeps", "--runs", 8, "--ways", "through", way)
+    cell = found["cells"][1]
+    assert cell["workers killed"] == (3 if way == "killed" else 1)
+    assert cell["played again"] >= 1
+    assert found["equal"]
+    assert [c["runs"] for c in found["cells"]] == [8, 8]

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -48,6 +48,7 @@ Show = Annotated[
     str | None,
     typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
 ]
+Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
@@ -120,9 +121,16 @@ def sweep(
     ] = None,
     draw: Annotated[
         list[str] | None,
-        typer.Option(metavar="A.B=LOW:HIGH[:log]", help="What random trials draw a key from."),
+        typer.Option(metavar="A.B=LOW:HIGH[:log]", help="What a search chooses a key from."),
     ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="How many random trials.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="How many trials a search has.")] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(metavar="optuna|random", help="How it chooses: by what did well \\[optuna]."),
+    ] = None,
+    prune: Annotated[
+        bool | None, typer.Option("--prune/--no-prune", help="Whether it ends bad trials early.")
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
     ] = None,
@@ -130,6 +138,19 @@ def sweep(
         str | None, typer.Option(help="Metric that chooses the best trial or point.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Play every N-th run from the I-th on, beside others."),
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Processes of this machine, or a Ray cluster.")
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of the cluster \\[$RAY_ADDRESS, or a local one]."),
+    ] = None,
+    ray_cpus: Annotated[float, typer.Option(min=0.01, help="Cores that a run takes there.")] = 1.0,
+    ray_gpus: Annotated[float, typer.Option(min=0.0, help="GPUs, or a part of one.")] = 0.0,
     show: Show = None,
     target: Target = None,
     sets: Sets = None,
@@ -141,20 +162,26 @@ def sweep(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Play a scenario many times (a grid of values, random trials, seeds); paired differences."""
+    """Play a scenario many times (a grid, a search, seeds); paired differences.
+
+    In the folder of a sweep, the same command plays what is missing.
+    """
     with terminal.reported(debug):
         from netsim.console import sweeping
-        from netsim.console.sweep_options import options
+        from netsim.console.sweep_options import options, part
+        from netsim.console.sweep_session import Where
 
-        given = {"trials": trials, "select": select, "jobs": jobs, "target": target}
+        given = {"trials": trials, "search": search, "prune": prune}
+        more = {"select": select, "jobs": jobs, "target": target}
         sweeping.sweep(
             scenario,
             [*(sets or []), *_more(device=device, data=data)],
-            options(over or [], draw or [], seeds, show, **given),
+            options(over or [], draw or [], seeds, show, **given, **more),
             out,
             algorithms,
             timing_only,
             quiet,
+            Where(engine, ray_address, ray_cpus, ray_gpus, part(only)),
         )
 
 
@@ -240,20 +267,21 @@ def compare(
 ) -> None:
     """Finished runs side by side; the folder of a sweep as means over its seeds."""
     with terminal.reported(debug):
-        from netsim.console import sweeping
+        from netsim.console import sweep_tables
         from netsim.errors import ScenarioError
         from netsim.results.compare import table
         from netsim.results.summary import run_folders
 
         if csv is not None and csv.exists():
             raise ScenarioError(f"--csv {csv}: is there already; name another file")
-        if len(runs) == 1 and sweeping.is_sweep(runs[0]):
-            terminal.out().print(sweeping.compared(runs[0], target, show, csv))
+        if len(runs) == 1 and sweep_tables.is_sweep(runs[0]):
+            terminal.out().print(sweep_tables.compared(runs[0], target, show, csv))
+            sweep_tables.print_left_out(runs[0])
             return
         if show is not None:
             raise ScenarioError("--show is for the folder of a sweep")
         for path in runs:
-            if sweeping.is_sweep(path):
+            if sweep_tables.is_sweep(path):
                 raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
         folders = [folder for path in runs for folder in run_folders(path)]
         terminal.out().print(table(folders, csv, target))

@@ -53,7 +53,7 @@ def run(
         If a run failed on its way.
     """
     modules = algorithm_files.algorithms(algorithms)
-    draft, scenario = checked(name, sets, {}, modules, out, timing_only)
+    draft, scenario = checked(name, sets, {}, modules, sweeping.new_folder(out), timing_only)
     if scenario.sweep is not None:
         sweeping.play(draft, scenario, out, algorithms, timing_only, quiet)
         return

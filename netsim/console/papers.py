@@ -76,9 +76,10 @@ def entries(modules: dict[str, ModuleType], timer: Timer) -> list[Entry]:
         whole = check(draft, modules)
         assert whole.paper is not None
         seconds = sum(estimate.seconds(one, timer) for one in _points(name, modules, whole))
-        seeds = len(sweeps.seeds(whole.sweep, whole.seed)) if whole.sweep else 1
+        sweep = whole.sweep
+        runs = len(sweeps.seeds(sweep, whole.seed)) * (sweep.trials or 1) if sweep else 1
         cores = 1 if torch.cuda.is_available() else (os.cpu_count() or 1)
-        hours = seeds * seconds / cores / 3600
+        hours = runs * seconds / cores / 3600
         found.append(Entry(whole.paper.name, whole.paper.plays, name, hours))
     return sorted(found, key=lambda e: (e.paper, _order(e.plays[0]), e.scenario))
 
@@ -114,7 +115,7 @@ def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Itera
     if whole.sweep is None:
         yield whole
         return
-    for point in sweeps.points(whole.sweep, whole.seed):
+    for point in sweeps.points(whole.sweep):
         draft = draft_of(name, (), modules)
         draft.raw.pop("sweep")
         for key, value in point.values.items():

@@ -92,3 +92,21 @@ def measures_named(text: str) -> list[str]:
         return [summary_fields.named(name.strip()) for name in text.split(",")]
     except ValueError as error:
         raise ScenarioError(f"--show {text}: {error}") from None
+
+
+def part(text: str | None) -> tuple[int, int] | None:
+    """The part of a sweep that `--only` names: `3/8`.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if text is None:
+        return None
+    which, _, parts = text.partition("/")
+    if not (which.isdecimal() and parts.isdecimal() and 1 <= int(which) <= int(parts)):
+        raise ScenarioError(
+            f"--only {text}: is not of the form I/N with I from 1 to N, such as 3/8: every eighth "
+            "run, beginning with the third"
+        )
+    return int(which), int(parts)

@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from weakref import ref as weak
 
 import torch
@@ -55,6 +56,10 @@ class Evaluator:
 
     Attributes
     ----------
+    means : mapping of str to float
+        Of the last evaluation, means over nodes by metric.
+    time_ns : int
+        When it was.
     wall_s : float
         What evaluation has taken so far [s].
     """
@@ -78,6 +83,8 @@ class Evaluator:
         self._malicious, self._weights_due = malicious, weights_due
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
+        self.means: Mapping[str, float] = {}
+        self.time_ns = 0
         self.wall_s = 0.0
 
     def run(self, time_ns: int) -> float | None:
@@ -94,6 +101,7 @@ class Evaluator:
             for publication in self._published(node)
         ]
         accuracies = []
+        values: dict[str, dict[int, float]] = defaultdict(dict)
         for (node, publication), found in zip(shown, self._measured(shown), strict=True):
             prefix = "malicious_" if node.id in self._malicious else ""
             for metric, value in found.items():
@@ -107,8 +115,11 @@ class Evaluator:
                     self._bits_transmitted_by(node.id),
                     self._spent_j(node.id, time_ns),
                 )
+                values[prefix + metric][node.id] = value  # of several stages the last
             if "accuracy" in found and not prefix:
                 accuracies.append(found["accuracy"])
+        self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
+        self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
         return sum(accuracies) / len(accuracies) if accuracies else None
 

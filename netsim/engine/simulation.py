@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -52,7 +52,7 @@ PROGRESS_EVERY = 4096
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come."""
+    """How far a run has come; `means`, by metric, are those of the last evaluation."""
 
     virtual_s: float
     horizon_s: float
@@ -60,6 +60,8 @@ class Progress:
     node_steps: int
     accuracy: float | None
     wall_s: float
+    means: Mapping[str, float] = field(default_factory=dict)
+    evaluated_s: float = 0.0
 
 
 Watcher = Callable[[Progress], None]
@@ -291,6 +293,8 @@ class Simulation:
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
             self.accuracy = self.evaluator.run(time_ns)
+            if time_ns < to_ns(self.world.scenario.horizon_s):
+                self._tell()
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
         self.evaluations += 1
@@ -306,6 +310,8 @@ class Simulation:
                     self.recorder.local_steps,
                     self.accuracy,
                     time.perf_counter() - self.started_s,
+                    self.evaluator.means,
+                    to_s(self.evaluator.time_ns),
                 )
             )
 

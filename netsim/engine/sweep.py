@@ -1,29 +1,24 @@
-"""Sweeps: a grid, random trials and seeds, each run in a process of its own.
+"""What a sweep plays: the points of its grid, and every run at each.
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
-`netsim.results.sweep_comparison`.
+`netsim.results.sweep_comparison`. A search's points come from `netsim.engine.search`, one after
+the other; `netsim.engine.workers` plays the runs.
 """
 
 import itertools
-import multiprocessing
 import re
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netsim.backends.native import cores
 from netsim.engine import runner
-from netsim.engine.failures import failure_text
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import MEASURES
-from netsim.rng import Streams
 from netsim.scenario import Scenario, algorithm_files, check
 from netsim.scenario.draft import TAGS, Draft
 from netsim.scenario.labels import short_key, short_path, shown
-from netsim.scenario.sweep import Sweep
+from netsim.scenario.sweep import Draw, Sweep
 
 COMMAND_LINE = "command line"
 """The layer of a draft that the options of `netsim sweep` make."""
@@ -31,16 +26,33 @@ COMMAND_LINE = "command line"
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of the swept keys; `trial` numbers random ones."""
+    """One setting of the swept keys."""
 
     label: str
     values: dict[str, Any]
-    trial: int | None = None
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a sweep, ready to be sent to another process."""
+    """One run of a sweep, ready to be sent to another process.
+
+    Attributes
+    ----------
+    point : Point
+    seed : int
+    draft : Draft
+        The scenario with the point's values and the seed.
+    folder : Path
+        Of the run; each algorithm has a folder in it.
+    algorithms : Path or None
+        A folder of the user's own algorithm files.
+    timing_only : bool
+        Without tensor work.
+    names : tuple of str
+        The algorithms to play.
+    reports : bool
+        Whether it tells of its evaluations, and ends where it is told to.
+    """
 
     point: Point
     seed: int
@@ -48,6 +60,8 @@ class Job:
     folder: Path
     algorithms: Path | None
     timing_only: bool
+    names: tuple[str, ...]
+    reports: bool = False
 
     @property
     def where(self) -> str:
@@ -57,33 +71,32 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job; `bad_input` problems were found before anything was written."""
+    """What became of a run.
+
+    Attributes
+    ----------
+    job : Job
+    problem : str
+        Why it failed; empty if it did not.
+    bad_input : bool
+        Whether the problem was found before anything was written.
+    tries : tuple of str
+        Why it had to be tried again, try by try.
+    pruned : bool
+        Whether a search ended it early.
+    """
 
     job: Job
-    folders: tuple[Path, ...] = ()
     problem: str = ""
     bad_input: bool = False
+    tries: tuple[str, ...] = ()
+    pruned: bool = False
 
 
-def points(sweep: Sweep, seed: int) -> list[Point]:
-    """The grid, times the random trials.
-
-    Trial k draws key number i from the stream (seed, "sweep", k, i): adding trials changes none.
-    """
-    streams = Streams(seed)
+def points(sweep: Sweep) -> list[Point]:
+    """The grid, in the order of the file; one point where nothing is varied."""
     grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
-    found: list[Point] = []
-    for values in grid:
-        label = _label(values, sweep.over)
-        for trial in range(sweep.trials or 0):
-            drawn = {
-                key: draw.at(streams.uniform("sweep", trial, i))
-                for i, (key, draw) in enumerate(sweep.draw.items())
-            }
-            parts = [label] * bool(values) + [f"trial-{trial:03d}"]
-            found.append(Point(",".join(parts), values | drawn, trial))
-        if sweep.trials is None:
-            found.append(Point(label, values))
+    found = [Point(_label(values, sweep.over), values) for values in grid]
     labels = [p.label for p in found]
     return [
         replace(p, label=f"{p.label}-{i}") if labels.count(p.label) > 1 else p
@@ -123,7 +136,7 @@ def plan(
     algorithms: Path | None,
     timing_only: bool = False,
 ) -> list[Job]:
-    """Every run of a sweep; each point is checked, once for all its seeds.
+    """Every run of a grid; each point is checked, once for all its seeds.
 
     Parameters
     ----------
@@ -137,6 +150,11 @@ def plan(
         A folder of the user's own algorithm files.
     timing_only : bool
         Without tensor work.
+
+    Returns
+    -------
+    list of Job
+        Of a search: the runs of a trial at each point of its grid that changes no other key.
 
     Raises
     ------
@@ -160,24 +178,54 @@ def plan(
             f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '
             "set [data] validation, such as 0.2"
         )
-    for point in points(sweep, scenario.seed):
-        own = draft.copy()
-        own.raw.pop("sweep", None)
-        try:
-            for key, value in point.values.items():
-                own.assign(key, value, _said(draft, key, value))
-            checked = check(own, modules)
-            problems += runner.machine_problems(checked, own.path, modules, timing_only)
-        except ScenarioError as error:
-            problems += str(error).splitlines()
+    names = tuple(entry.name for entry in scenario.algorithm)
+    for point in points(sweep):
+        for further in ({}, *_ends(sweep.draw)):
+            try:
+                own = at_point(draft, Point(point.label, point.values | further))
+                checked = check(own, modules)
+                problems += runner.machine_problems(checked, own.path, modules, timing_only)
+            except ScenarioError as error:
+                problems += str(error).splitlines()
+        if problems:
+            continue
+        own = at_point(draft, point)
         for seed in seeds(sweep, scenario.seed):
-            seeded = own.copy()
-            seeded.assign("seed", seed, draft.path)
             folder = out / point.label / f"seed-{seed}"
-            jobs.append(Job(point, seed, seeded, folder, algorithms, timing_only))
+            seeded = with_seed(own, seed)
+            jobs.append(Job(point, seed, seeded, folder, algorithms, timing_only, names))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     return jobs
+
+
+def _ends(draw: Mapping[str, Draw]) -> Iterable[dict[str, Any]]:
+    """Each key of a search alone, at the ends of its range or every value of its list."""
+    for key, span in draw.items():
+        for value in span.values or (span.low, span.high):
+            yield {key: value}
+
+
+def at_point(draft: Draft, point: Point) -> Draft:
+    """A copy of a scenario with a point's values, and without its sweep.
+
+    Raises
+    ------
+    ScenarioError
+        If a key leads nowhere.
+    """
+    own = draft.copy()
+    own.raw.pop("sweep", None)
+    for key, value in point.values.items():
+        own.assign(key, value, _said(draft, key, value))
+    return own
+
+
+def with_seed(draft: Draft, seed: int) -> Draft:
+    """A copy of a scenario with another seed."""
+    own = draft.copy()
+    own.assign("seed", seed, draft.path)
+    return own
 
 
 def seeds(sweep: Sweep, seed: int) -> tuple[int, ...]:
@@ -191,76 +239,3 @@ def _said(draft: Draft, key: str, value: Any) -> str:
         if draft.source(("sweep", table, key)) == COMMAND_LINE:
             return f"{option} {key}={shown(value)}"
     return f"{draft.path}: [sweep] {key} = {shown(value)}"
-
-
-def run_job(job: Job) -> Outcome:
-    """Play one run of a sweep; its errors become part of the outcome."""
-
-    def make_folder() -> Path:
-        job.folder.mkdir(parents=True, exist_ok=True)
-        return job.folder
-
-    try:
-        scenario = check(job.draft, algorithm_files.algorithms(job.algorithms))
-        folders = runner.play(
-            scenario, make_folder, job.draft.path, job.timing_only, sub_folders=True
-        )
-    except Exception as error:  # one run's crash is that run's outcome; the others go on
-        bad_input = isinstance(error, ScenarioError)
-        return Outcome(job, (), f"{job.where}: {failure_text(error)}", bad_input)
-    return Outcome(job, tuple(folders))
-
-
-_interrupted: list[Job] = []
-"""The run of this process that Ctrl-C has ended; a pool would hand it the next one."""
-
-
-def run_in_worker(job: Job) -> Outcome:
-    """`run_job` in a process of a pool, which plays nothing more once it has been interrupted."""
-    if _interrupted:
-        raise KeyboardInterrupt
-    try:
-        return run_job(job)
-    except KeyboardInterrupt:
-        _interrupted.append(job)
-        raise
-
-
-def run_jobs(jobs: Sequence[Job], workers: int, told: Callable[[Outcome], None]) -> None:
-    """Play all runs of a sweep.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-    workers : int
-        Runs at a time, a process each; 1: in this process. They share the cores: the threads of
-        each are its part of them, unless `[run] threads` is a number.
-    told : callable
-        Told of each run that ends.
-    """
-    if workers == 1:
-        for job in jobs:
-            told(run_job(job))
-        return
-    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    workers = min(workers, len(jobs))
-    pool = ProcessPoolExecutor(workers, context, initializer=cores.share, initargs=(workers,))
-    try:
-        waiting = {pool.submit(run_in_worker, job): job for job in jobs}
-        for future in as_completed(waiting):
-            job = waiting[future]
-            try:
-                outcome = future.result()
-            except BrokenProcessPool:
-                problem = "its process, or one beside it, was killed (out of memory?)"
-                outcome = Outcome(job, (), f"{job.where}: {problem}")
-            told(outcome)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def workers(sweep: Sweep) -> int:
-    """How many runs at a time: as asked for, else one a core."""
-    return sweep.jobs or cores.available()

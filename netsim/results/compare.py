@@ -111,7 +111,8 @@ def csv_cell(value: Any) -> Any:
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as CSV, whole; empty cells where a run does not say."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    columns = dict.fromkeys(key for row in rows for key in row)
+    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     path.parent.mkdir(parents=True, exist_ok=True)

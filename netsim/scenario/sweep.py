@@ -1,6 +1,6 @@
-"""The `[sweep]` table: a grid, random trials, seeds."""
+"""The `[sweep]` table: a grid, a search, seeds."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -9,7 +9,7 @@ from netsim.registry import Count, Finite, Fraction, Index, Table
 
 
 class Draw(Table):
-    """What a random trial draws one key from: a range, or a list of values.
+    """What a search chooses one key from: a range, or a list of values.
 
     In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
     """
@@ -32,30 +32,24 @@ class Draw(Table):
             raise ValueError("a logarithmic range needs low > 0")
         return self
 
-    def at(self, u: float) -> Any:
-        """The value at `u` in [0, 1): uniform over the range, its logarithm, or the list."""
-        if self.values:
-            return self.values[int(u * len(self.values))]
-        assert self.low is not None
-        assert self.high is not None
-        if self.log:
-            return float(self.low * (self.high / self.low) ** u)
-        return float(self.low + (self.high - self.low) * u)
-
 
 class Sweep(Table):
-    """Many runs of one scenario: a grid (`over`), random trials (`draw`), seeds.
+    """Many runs of one scenario: a grid (`over`), a search (`trials` of `draw`), seeds.
 
     Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
     the best trial of an algorithm is chosen, `accuracy_validation` if none is named, or, where one
-    is, the best point of a grid. `show` names the numbers that table and figure show; `target` is
-    an accuracy of which they tell when it was first reached.
+    is, the best point of a grid. `search` says how Optuna chooses the values of a trial: `optuna`
+    by those that did well so far, `random` without regard to them; with `prune` it ends a trial
+    that is worse than half of those before it were by then. `show` names the numbers that table
+    and figure show; `target` is an accuracy of which they tell when it was first reached.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
     seeds: tuple[Index, ...] = ()
     trials: Count | None = None
     draw: dict[str, Draw] = {}
+    search: Literal["optuna", "random"] | None = None
+    prune: bool | None = None
     select: str | None = None
     jobs: Count | None = None
     show: tuple[str, ...] = ()
@@ -70,6 +64,9 @@ class Sweep(Table):
     def _agree(self) -> "Sweep":
         if bool(self.draw) != (self.trials is not None):
             raise ValueError("trials (how many) and draw (of what) go together")
+        for key in ("search", "prune"):
+            if getattr(self, key) is not None and self.trials is None:
+                raise ValueError(f"{key} needs trials (how many) and draw (of what)")
         for key in (*self.over, *self.draw):
             if key == "seed":
                 raise ValueError(
@@ -97,3 +94,8 @@ class Sweep(Table):
     def chosen_by(self) -> str | None:
         """The metric that chooses the best point; None: there is nothing to choose."""
         return self.select or ("accuracy_validation" if self.trials else None)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether a search ends bad runs early: one that learns from others does, unless told."""
+        return self.search != "random" if self.prune is None else self.prune

@@ -209,6 +209,7 @@ def test_an_interrupted_sweep_sums_up_what_has_ended_and_names_the_rest(netsim, 
 
 
 def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
+    pytest.importorskip("optuna", reason="Optuna is not installed")
     text = (here / "s.toml").read_text()
     (here / "s.toml").write_text(
         text + "[sweep]\njobs = 1\ntrials = 3\nseeds = [1]\n[sweep.draw]\n"

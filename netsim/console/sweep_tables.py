@@ -1,0 +1,174 @@
+"""What has been played of a sweep, for `netsim compare` and for the tables at its end."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.text import Text
+
+from netsim.console import terminal
+from netsim.console.sweep_options import measures_named
+from netsim.console.sweep_progress import NAMED, listed
+from netsim.engine import search, sweep_folder
+from netsim.engine import sweep as sweeps
+from netsim.engine.sweep_definition import definition
+from netsim.engine.trials import best_trials
+from netsim.errors import ScenarioError
+from netsim.results.terminal_tables import WrappedTable
+from netsim.scenario import Scenario, Sweep
+from netsim.scenario.labels import shown
+
+
+def design(folder: Path, sweep: Sweep, seed: int) -> Any:
+    """What a sweep varies and shows; of a search the trials that there have been.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    sweep : Sweep
+    seed : int
+        Of the scenario.
+
+    Returns
+    -------
+    SweepDesign
+    """
+    from netsim.results.sweep_comparison import SweepDesign
+
+    points = {point.label: point.values for point in sweeps.points(sweep)}
+    if sweep.trials:
+        points = search.played_points(folder)
+    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
+
+
+def point_table(lines: Any, swept: Any) -> WrappedTable:
+    """The table of a sweep's points for the terminal."""
+    from netsim.results import sweep_comparison, sweep_table
+
+    return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether results of a sweep are in a folder."""
+    return bool(definition(folder))
+
+
+def compared(
+    folder: Path, target: float | None, show: str | None, csv: Path | None
+) -> WrappedTable:
+    """The table of a sweep that has been played, by its folder.
+
+    Parameters
+    ----------
+    folder : Path
+    target : float or None
+        Accuracy whose first crossing is told; None: the sweep's own.
+    show : str or None
+        Names of measures, separated by commas; None: the sweep's own.
+    csv : Path or None
+        Where to write the rows as CSV.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    from netsim.results import sweep_comparison
+    from netsim.results.compare import write_csv
+
+    raw = definition(folder)
+    table = _table_of(raw)
+    if target is not None:
+        table["target"] = target
+    if show is not None:
+        table["show"] = measures_named(show)
+    try:
+        sweep = Sweep.model_validate(table)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
+    swept = design(folder, sweep, raw.get("seed", 0))
+    lines = sweep_comparison.compare_points(folder, swept)
+    if csv is not None:
+        write_csv(csv, sweep_comparison.tidy_rows(lines))
+    return point_table(lines, swept)
+
+
+def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
+    """The `[sweep]` table in the form that the model reads: lists of a search as tables."""
+    drawn = raw["sweep"].get("draw", {})
+    draw = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
+    return {**raw["sweep"], "draw": draw}
+
+
+def print_left_out(folder: Path) -> None:
+    """Name the runs of a sweep that are not done on standard error."""
+    raw = definition(folder)
+    sweep = Sweep.model_validate(_table_of(raw))
+    swept = design(folder, sweep, raw.get("seed", 0))
+    entries = raw.get("algorithm", [])
+    names = [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
+    if sweep.trials:
+        words = Counter(trial["state"] for trial in search.recorded(folder))
+        told = ", ".join(f"{count} {word}" for word, count in words.items())
+        terminal.err().print(f"trials: {told or 'none'}; {search.TRIALS} lists them", markup=False)
+        return
+    lines = sweep_folder.undone(folder, swept.points, swept.seeds, names)
+    for line in listed(lines, NAMED):
+        terminal.err().print(Text("not there: " * (not line.startswith("and ")) + line))
+
+
+def has_results(scenario: Scenario, top: Path) -> bool:
+    """Whether a run of a sweep is there whose numbers the tables can show."""
+    assert scenario.sweep is not None
+    swept = design(top, scenario.sweep, scenario.seed)
+    return any(
+        any((top / label / f"seed-{seed}").glob("*/summary.json"))
+        for label in swept.points
+        for seed in swept.seeds
+    )
+
+
+def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
+    """Write the tables of what has been played, and print them.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    top : Path
+        The sweep's folder, in which at least one run is done.
+    quiet : bool
+        Print nothing.
+    """
+    from netsim.results import plot_style, sweep_comparison, sweep_figure
+    from netsim.results.compare import write_csv
+
+    assert scenario.sweep is not None
+    swept = design(top, scenario.sweep, scenario.seed)
+    lines = sweep_comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
+    select = scenario.sweep.chosen_by
+    names = [entry.name for entry in scenario.algorithm]
+    best = best_trials(swept.points, swept.seeds, names, select, top) if select else {}
+    if not scenario.sweep.trials:
+        n = len(swept.seeds)
+        bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
+        figure = sweep_figure.draw(
+            lines, sweep_comparison.measures_to_show(lines, swept.show), f"{scenario.name} · {bars}"
+        )
+        if figure is not None:
+            with plot_style.style():
+                plot_style.save(figure, top / "sweep.png")
+    if quiet:
+        return
+    console = terminal.out()
+    console.print(point_table(lines, swept))
+    for algorithm, found in best.items():
+        options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
+        line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"
+        console.print(Text(f"best {algorithm}", style="bold") + Text(line))
+    if select and not best:
+        console.print(f"no run has the metric {select}: no best trial")
+    console.print(Text("results in ") + Text(str(top), style="bold"))

@@ -1,0 +1,366 @@
+"""A search for good values of some keys: Optuna decides on each trial by those before it.
+
+There is a study for each algorithm at each point of the sweep's grid, kept in `search.journal` in
+the sweep's folder; `trials.json` says for readers what each trial was. A trial plays its seeds one
+after the other and is judged by their mean. Trial k's values depend on the seed, on k and on the
+trials of its study before it, so that with one run at a time a search that was interrupted goes on
+as it would have. Before there is anything to learn from, all studies draw alike.
+"""
+
+import json
+import math
+import statistics
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from netsim.engine import sweep_folder
+from netsim.engine.sweep import Job, Outcome, Point, at_point, with_seed
+from netsim.engine.trials import score
+from netsim.engine.workers.play_job import Evaluation
+from netsim.errors import ScenarioError
+from netsim.recording.whole_files import write_text
+from netsim.results.metrics import is_loss
+from netsim.results.summary import load
+from netsim.rng import Streams
+from netsim.scenario import Scenario
+from netsim.scenario.draft import Draft
+from netsim.scenario.labels import shown
+from netsim.scenario.sweep import Draw
+
+JOURNAL, TRIALS = "search.journal", "trials.json"
+
+MOST_EVALUATIONS = 1_000_000
+"""Of a run: the steps that Optuna compares trials at are counted on from seed to seed."""
+
+
+def imported() -> ModuleType:
+    """Optuna, quiet but for warnings.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not installed.
+    """
+    try:
+        import optuna
+    except ImportError:
+        raise ScenarioError(
+            "a search needs Optuna, which is not installed: pip install 'netsim-dfl[optuna]'"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    found: ModuleType = optuna
+    return found
+
+
+def recorded(top: Path) -> list[dict[str, Any]]:
+    """The trials of a sweep's folder: `point algorithm values state score` of each."""
+    try:
+        found = json.loads((top / TRIALS).read_text(encoding="utf-8"))
+        return [{**trial, "point": str(trial["point"]), "state": trial["state"]} for trial in found]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def played_points(top: Path) -> dict[str, dict[str, Any]]:
+    """The trials of a sweep's folder in the order of their names: labels and values."""
+    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
+    return dict(sorted(found.items()))
+
+
+@dataclass
+class _Study:
+    """The trials of one algorithm at one point of the grid.
+
+    Attributes
+    ----------
+    study : optuna.Study
+    number : int
+        Among the studies of the sweep.
+    label : str
+        Begins the names of its trials; empty if it is the only one.
+    template : Job
+        A run of it, without a trial's values.
+    draw : mapping of str to Draw
+        The keys that matter to its algorithm.
+    interrupted : list of optuna.trial.FrozenTrial
+        Trials that were under way when an earlier process ended.
+    trials : int
+        How many there have been.
+    """
+
+    study: Any
+    number: int
+    label: str
+    template: Job
+    draw: Mapping[str, Draw]
+    interrupted: list[Any]
+    trials: int
+
+
+@dataclass
+class _Trial:
+    """A trial under way: its runs to come, the scores of those that have ended."""
+
+    of: _Study
+    trial: Any
+    jobs: list[Job]
+    record: dict[str, Any]
+    scores: list[float] = field(default_factory=list)
+    evaluations: int = 0
+
+
+class Search:
+    """Runs as Optuna wants them; a source of `workers.supervisor`.
+
+    Parameters
+    ----------
+    draft : Draft
+        The scenario before validation.
+    scenario : Scenario
+        With a sweep that has trials.
+    jobs : sequence of Job
+        As `sweep.plan` gives them: one a seed at each point of the grid, from which trials differ
+        by their values.
+    top : Path
+        The sweep's folder, locked by this process.
+
+    Attributes
+    ----------
+    total : int
+        Trials that there are to be.
+    runs_before : int
+        Runs of the trials that had ended when this process took over.
+
+    Raises
+    ------
+    ScenarioError
+        If Optuna is missing, or the folder's journal can't be read.
+    """
+
+    def __init__(self, draft: Draft, scenario: Scenario, jobs: Sequence[Job], top: Path) -> None:
+        sweep = scenario.sweep
+        assert sweep is not None
+        assert sweep.trials is not None
+        assert sweep.chosen_by is not None
+        self._optuna = imported()
+        self._draft, self._top, self._sweep = draft, top, sweep
+        self._trials, self._select = sweep.trials, sweep.chosen_by
+        self._streams = Streams(scenario.seed)
+        self._seeds = tuple(dict.fromkeys(job.seed for job in jobs))
+        self._playing: dict[Path, _Trial] = {}
+        self._ready: deque[_Trial] = deque()
+        self._records: list[dict[str, Any]] = []
+        storage = self._storage()
+        self._studies = [
+            self._study(storage, scenario, i, job, name)
+            for i, job in enumerate(job for job in jobs if job.seed == self._seeds[0])
+            for name in job.names
+        ]
+        self.total = self._trials * len(self._studies)
+        self.runs_before = len(self._records) * len(self._seeds)
+
+    def _storage(self) -> Any:
+        path = self._top / JOURNAL
+        if path.exists():  # a process that was killed may have left half a line, or its lock
+            content = path.read_bytes()
+            whole = content[: content.rfind(b"\n") + 1]
+            if whole != content:
+                path.write_bytes(whole)
+            Path(f"{path}.lock").unlink(missing_ok=True)
+        journal = self._optuna.storages.journal
+        try:
+            return self._optuna.storages.JournalStorage(journal.JournalFileBackend(str(path)))
+        except Exception as error:  # it checks nothing of what it reads
+            raise ScenarioError(f"{path}: is no journal of Optuna's: {error}") from error
+
+    def _study(self, storage: Any, scenario: Scenario, i: int, job: Job, name: str) -> _Study:
+        several = len(job.names) > 1
+        grid = [job.point.label] * bool(job.point.values)
+        label = ",".join([*grid, *([name] if several else [])])
+        pruners = self._optuna.pruners
+        study = self._optuna.create_study(
+            storage=storage,
+            study_name=label or "search",
+            direction="minimize" if is_loss(self._select) else "maximize",
+            pruner=pruners.MedianPruner() if self._sweep.prunes else pruners.NopPruner(),
+            load_if_exists=True,
+        )
+        known = study.get_trials(deepcopy=False)
+        states = self._optuna.trial.TrialState
+        running = [t for t in known if t.state == states.RUNNING]
+        of = [entry.name for entry in scenario.algorithm].index(name)
+        # What all algorithms share comes first, so that all draw the same of it, trial by trial.
+        drawn = sorted(self._sweep.draw.items(), key=lambda item: item[0].startswith("algorithm."))
+        found = _Study(
+            study,
+            i * len(scenario.algorithm) + of,
+            label,
+            replace(job, names=(name,), reports=self._sweep.prunes),
+            {k: d for k, d in drawn if not _of_another(k, name, scenario)},
+            running,
+            len(known),
+        )
+        words = {states.COMPLETE: "done", states.PRUNED: "pruned", states.FAIL: "failed"}
+        for t in known:
+            if t.state in words:
+                values = {k: _meant(d, t.params[k]) for k, d in found.draw.items() if k in t.params}
+                record = self._record(found, t.number, values)
+                record |= {"state": words[t.state], "score": t.value}
+        return found
+
+    def _record(self, of: _Study, number: int, values: dict[str, Any]) -> dict[str, Any]:
+        """What `trials.json` says of a trial."""
+        record = {
+            "point": ",".join([*([of.label] if of.label else []), f"trial-{number:03d}"]),
+            "algorithm": of.template.names[0],
+            "values": of.template.point.values | values,
+            "state": "running",
+            "score": None,
+        }
+        self._records.append(record)
+        return record
+
+    def next_job(self) -> Job | None:
+        """The next run: of a trial under way, of one that was interrupted, or of a new one."""
+        while not self._ready:
+            due = [s for s in self._studies if s.interrupted or s.trials < self._trials]
+            if not due:
+                return None
+            self._begin(min(due, key=lambda s: (not s.interrupted, s.trials, s.number)))
+        trial = self._ready.popleft()
+        job = trial.jobs.pop(0)
+        trial.evaluations = 0
+        self._playing[job.folder] = trial
+        return job
+
+    def _begin(self, of: _Study) -> None:
+        """Ask Optuna for the values of a trial and prepare its runs."""
+        number = of.interrupted[0].number if of.interrupted else of.trials
+        uniform = self._streams.uniform("search", number)
+        of.study.sampler = self._sampler(int(uniform * 2**32))
+        if of.interrupted:
+            trial = self._optuna.trial.Trial(of.study, of.interrupted.pop(0)._trial_id)
+        else:
+            trial = of.study.ask()
+            of.trials += 1
+        values = {key: _suggested(trial, key, draw) for key, draw in of.draw.items()}
+        record = self._record(of, number, values)
+        point = Point(record["point"], record["values"])
+        own = at_point(self._draft, point)
+        jobs = [
+            replace(
+                of.template,
+                point=point,
+                seed=seed,
+                draft=with_seed(own, seed),
+                folder=self._top / point.label / f"seed-{seed}",
+            )
+            for seed in self._seeds
+        ]
+        self._write()
+        self._advance(_Trial(of, trial, jobs, record))
+
+    def _sampler(self, seed: int) -> Any:
+        samplers = self._optuna.samplers
+        kind = samplers.RandomSampler if self._sweep.search == "random" else samplers.TPESampler
+        return kind(seed=seed)
+
+    def _advance(self, trial: _Trial) -> None:
+        """Go on with a trial's next run that is not done, or tell its result."""
+        while trial.jobs:
+            job = trial.jobs[0]
+            if sweep_folder.missing(job.folder, job.names):
+                self._ready.append(trial)
+                return
+            found = self._score(job)
+            if found is None:
+                self._tell(trial, "failed")
+                return
+            trial.scores.append(found)
+            trial.jobs.pop(0)
+        self._tell(trial, "done", statistics.fmean(trial.scores))
+
+    def _score(self, job: Job) -> float | None:
+        return score(load(job.folder / job.names[0]), self._select)
+
+    def _tell(self, trial: _Trial, word: str, value: float | None = None) -> None:
+        states = self._optuna.trial.TrialState
+        state = {"done": states.COMPLETE, "pruned": states.PRUNED, "failed": states.FAIL}[word]
+        trial.of.study.tell(trial.trial.number, value, state)
+        trial.record |= {"state": word, "score": value}
+        self._write()
+
+    def _write(self) -> None:
+        write_text(self._top / TRIALS, json.dumps(self._records, indent=1, default=str) + "\n")
+
+    def goes_on(self, job: Job, evaluation: Evaluation) -> bool:
+        """Whether a run shall go on, now that it has measured its models.
+
+        Parameters
+        ----------
+        job : Job
+        evaluation : Evaluation
+        """
+        trial, value = self._playing[job.folder], evaluation.means.get(self._select)
+        trial.evaluations += 1
+        if value is None or not math.isfinite(value):
+            return True
+        step = len(trial.scores) * MOST_EVALUATIONS + trial.evaluations
+        if (
+            step
+            not in trial.of.study.get_trials(deepcopy=False)[trial.trial.number].intermediate_values
+        ):
+            trial.trial.report(statistics.fmean([*trial.scores, value]), step)
+        return not trial.trial.should_prune()
+
+    def ended(self, outcome: Outcome) -> None:
+        """Tell Optuna what became of a run, once its trial is over.
+
+        Parameters
+        ----------
+        outcome : Outcome
+        """
+        trial = self._playing.pop(outcome.job.folder)
+        if outcome.pruned:
+            self._tell(trial, "pruned")
+            return
+        found = None if outcome.problem else self._score(outcome.job)
+        if found is None:
+            self._tell(trial, "failed")
+            return
+        trial.scores.append(found)
+        self._advance(trial)
+
+
+def _suggested(trial: Any, key: str, draw: Draw) -> Any:
+    """The value of a key in a trial; the one that it has if it was asked before."""
+    if draw.values:
+        return _meant(draw, trial.suggest_categorical(key, list(_choices(draw))))
+    return trial.suggest_float(key, draw.low, draw.high, log=draw.log)
+
+
+def _meant(draw: Draw, said: Any) -> Any:
+    """The value that Optuna's name for it stands for."""
+    return _choices(draw)[said] if draw.values else said
+
+
+def _choices(draw: Draw) -> dict[str, Any]:
+    """The values of a list by what they are called: tables, too, have to be told apart."""
+    return {shown(value): value for value in draw.values}
+
+
+def _of_another(key: str, name: str, scenario: Scenario) -> bool:
+    """Whether a key belongs to another algorithm than the one of this name."""
+    table, _, rest = key.partition(".")
+    address = rest.partition(".")[0]
+    entries = scenario.algorithm
+    if table != "algorithm" or len(entries) == 1:
+        return False
+    means = [
+        entry.name for i, entry in enumerate(entries) if address in (entry.name, entry.kind, str(i))
+    ]
+    return bool(means) and name not in means

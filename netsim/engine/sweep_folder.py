@@ -1,0 +1,216 @@
+"""The folder of a sweep: whose it is, and what of it is done.
+
+A run is done if each of its algorithms is; of one that is not, `put_aside` moves what there is
+to `seed-<s>.unfinished-<k>`, so that nothing is lost and nothing is taken for whole.
+
+A sweep locks its folder; a part of one (`--only 3/8`) locks `.parts/3-of-8`, so that several
+machines work in one folder, each run of which is locked, too, while it is played.
+"""
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from netsim.engine import runner
+from netsim.engine.sweep_definition import ARGUMENTS, DEFINITION, define, definition
+from netsim.errors import FolderBusyError, ScenarioError
+from netsim.recording import checksums, folder_lock
+from netsim.results import status
+from netsim.scenario import Scenario
+
+PARTS = ".parts"
+
+Part = tuple[int, int]
+"""A part of a sweep: which, from 1, of how many."""
+
+PATIENCE_S = 30.0
+"""How long to wait for a folder that a process is writing into which is about to end."""
+
+UNDONE = {"missing": "not begun"}
+"""What a state is called that tells too little."""
+
+
+@contextmanager
+def opened(
+    out: Path | None, scenario: Scenario, said: Mapping[str, Any], only: Part | None
+) -> Iterator[tuple[Path, bool]]:
+    """The folder of a sweep, new or to go on with, locked meanwhile.
+
+    Parameters
+    ----------
+    out : Path or None
+        None: the first free of runs/NAME, runs/NAME-2, ...
+    scenario : Scenario
+    said : mapping
+        See `arguments`.
+    only : (int, int) or None
+        The part that this process plays: which, of how many. Needs `out`.
+
+    Yields
+    ------
+    Path
+        The folder.
+    bool
+        Whether the sweep is new.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder is in use, is not empty, or is another sweep's.
+    """
+    if only is not None:
+        assert out is not None
+        with _part(out, scenario, said, only) as new:
+            yield out, new
+        return
+    if out is not None and takes_sweep(out):
+        top = out
+        folder_lock.acquire(top, take_over=True)
+    else:
+        top = runner.claim(out, scenario.name)
+    try:
+        for part in sorted((top / PARTS).glob("*")):
+            holder = folder_lock.holder(part)
+            if holder is not None:
+                raise FolderBusyError(
+                    f"--out {top}: {holder} plays part {part.name} of this sweep; wait for its end"
+                )
+        yield top, define(top, scenario, said)
+    finally:
+        folder_lock.release(top)
+
+
+@contextmanager
+def _part(top: Path, scenario: Scenario, said: Mapping[str, Any], only: Part) -> Iterator[bool]:
+    top.mkdir(parents=True, exist_ok=True)
+    with locked(top):
+        if not takes_sweep(top):
+            raise ScenarioError(runner.out_problem(top) or f"--out {top}: is not empty")
+        own = top / PARTS / part_name(only)
+        own.mkdir(parents=True, exist_ok=True)
+        new = define(top, scenario, said)
+    with folder_lock.held(own, take_over=True):
+        yield new
+
+
+def takes_sweep(out: Path) -> bool:
+    """Whether a folder is a sweep's already, or one that ended before it said what it plays."""
+    if definition(out):
+        return True
+    return out.is_dir() and all(p.name == ARGUMENTS or p.name[0] == "." for p in out.iterdir())
+
+
+def part_name(only: Part) -> str:
+    """What a part is called in file names."""
+    return f"{only[0]}-of-{only[1]}"
+
+
+def lock(folder: Path) -> None:
+    """Lock a folder, after the end of a process that is about to leave it.
+
+    Raises
+    ------
+    FolderBusyError
+        If it is in use for longer.
+    """
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            folder_lock.acquire(folder, take_over=True)
+            return
+        except FolderBusyError:
+            if time.monotonic() > until_s:
+                raise
+        time.sleep(0.2)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """`lock` for a `with` block."""
+    lock(folder)
+    try:
+        yield
+    finally:
+        folder_lock.release(folder)
+
+
+def withdraw(top: Path) -> None:
+    """Remove the folder of a sweep, unless a run wrote something into it."""
+    if any(top.glob("*/seed-*/*")):
+        return
+    for name in (DEFINITION, ARGUMENTS, "status.json"):
+        (top / name).unlink(missing_ok=True)
+    runner.release(top)
+
+
+def missing(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """The algorithms of a run that are not done.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    names : sequence of str
+        Of the algorithms.
+    """
+    return tuple(name for name in names if state(folder / name) != "done")
+
+
+def state(folder: Path) -> str:
+    """The state of one algorithm's folder by its `status.json`; `done` only if all is written."""
+    word = str(status.read(folder).get("state", "missing"))
+    whole = all((folder / name).is_file() for name in ("summary.json", checksums.NAME))
+    return "unfinished" if word == "done" and not whole else word
+
+
+def put_aside(folder: Path, names: Sequence[str]) -> None:
+    """Move what there is of a run's algorithms beside its folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run, `seed-<s>`.
+    names : sequence of str
+        Of the algorithms.
+    """
+    there = [folder / name for name in names if (folder / name).exists()]
+    if not there:
+        return
+    for k in itertools.count(1):
+        aside = folder.with_name(f"{folder.name}.unfinished-{k}")
+        try:
+            aside.mkdir()
+            break
+        except FileExistsError:
+            continue
+    for path in there:
+        path.rename(aside / path.name)
+
+
+def undone(
+    top: Path, points: Iterable[str], seeds: Sequence[int], names: Sequence[str]
+) -> list[str]:
+    """The runs of a sweep that are not done, and what is known of each.
+
+    Parameters
+    ----------
+    top : Path
+    points : iterable of str
+        Their labels.
+    seeds : sequence of int
+    names : sequence of str
+        Of the algorithms.
+    """
+    found = []
+    for label in points:
+        for seed in seeds:
+            folder = top / label / f"seed-{seed}"
+            for name in missing(folder, names):
+                word = state(folder / name)
+                if word in ("running", "unfinished"):
+                    word = "unfinished" if folder_lock.holder(folder) is None else "being played"
+                found.append(f"{label}, seed {seed}, {name}: {UNDONE.get(word, word)}")
+    return found

@@ -1,0 +1,206 @@
+"""Runs as tasks of a Ray cluster, an existing one or one that is started here.
+
+A task plays into a folder of its own node and returns the files, so nodes and this machine need
+share no file system. They need the same netsim installed and, of data sets read from files, the
+same paths; algorithm files of the user's own are sent along.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from netsim.engine import runner, sweep_folder
+from netsim.engine.sweep import Job, Outcome
+from netsim.engine.workers.on_node import Notices, play_on_node
+from netsim.engine.workers.play_job import Ask, Evaluation
+from netsim.engine.workers.reports import Ended, Lost, Progress, Report, Started
+from netsim.engine.workers.wire import job_text, read_outcome
+from netsim.errors import ScenarioError
+from netsim.recording import folder_lock
+
+LOOK_EVERY_S = 0.5
+"""Longest wait for a task: notices are fetched and signals noticed in between."""
+
+LAST_WRITTEN = ("checksums.json", "status.json", "summary.json")
+"""Without these an algorithm's folder is unfinished, so they are written when all else is."""
+
+
+def imported() -> ModuleType:
+    """Ray.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not installed.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise ScenarioError(
+            "--engine ray: Ray is not installed; pip install 'netsim-dfl[ray]'"
+        ) from None
+    found: ModuleType = ray
+    return found
+
+
+class RayWorkers:
+    """A Ray cluster; see `reports.Workers`.
+
+    Parameters
+    ----------
+    slots : int or None
+        Runs at a time, which wait in Ray where there is no room; None: as many as there is room
+        for now.
+    ask : callable
+        Whether a run that reports shall go on.
+    address : str or None
+        Of the cluster, as `ray.init` takes it; None: the one of $RAY_ADDRESS, else one on this
+        machine that ends with the sweep.
+    cpus, gpus : float
+        What a run takes of a node; fractions are allowed.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no Ray or no such cluster.
+    """
+
+    def __init__(
+        self, slots: int | None, ask: Ask, address: str | None, cpus: float, gpus: float
+    ) -> None:
+        self._ray = imported()
+        self._ask = ask
+        self._connect(address)
+        self.slots = slots or self._room(cpus, gpus)
+        self._tasks: dict[Any, Job] = {}
+        self._pruned: set[Path] = set()
+        self._cpus = cpus
+        remote = self._ray.remote
+        self._play = remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(play_on_node)
+        self._open_notices()
+
+    def _connect(self, address: str | None) -> None:
+        handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+        local = address is None and not os.environ.get("RAY_ADDRESS")
+        options = {"include_dashboard": False} if local else {"address": address}
+        try:
+            # Workers import from the folder that this process is in, and work in it: this one is
+            # on every node, and there is nothing of Python's in it.
+            with contextlib.chdir(os.sep):
+                self._ray.init(**options, logging_level="ERROR", log_to_driver=False)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ScenarioError(f"--ray-address {address}: {error}") from error
+        finally:
+            for number, handler in handlers.items():  # Ray has some of its own
+                with contextlib.suppress(ValueError):  # not the main thread
+                    signal.signal(number, handler)
+
+    def _room(self, cpus: float, gpus: float) -> int:
+        """How many runs the nodes of the cluster have room for at a time."""
+        found = 0
+        for node in self._ray.nodes():
+            has = node["Resources"] if node["Alive"] else {}
+            wanted = {"CPU": cpus, "GPU": gpus}
+            found += int(min(has.get(k, 0) / n for k, n in wanted.items() if n))
+        return max(1, found)
+
+    def _open_notices(self) -> None:
+        self._notices = self._ray.remote(num_cpus=0, max_restarts=-1)(Notices).remote()
+
+    def start(self, job: Job) -> None:
+        """Hand a run to the cluster."""
+        data = os.environ.get(runner.DATA_VARIABLE)
+        task = self._play.remote(
+            job_text(job),
+            sweep_folder.missing(job.folder, job.names),
+            {} if job.algorithms is None else _sources(job.algorithms),
+            str(Path(data).absolute()) if data else None,
+            self._cpus,
+            self._notices,
+        )
+        self._tasks[task] = job
+
+    def reports(self) -> Iterator[Report]:
+        """What has happened since the last call; waits for it, but not for ever."""
+        ray = self._ray
+        waited = list(self._tasks)
+        ended, _ = ray.wait(waited, num_returns=len(waited), timeout=0)
+        if not ended:
+            ended, _ = ray.wait(waited, timeout=LOOK_EVERY_S)
+        yield from self._noticed()
+        for task in ended:
+            job = self._tasks.pop(task)
+            try:
+                fields, files = ray.get(task)
+            except ray.exceptions.TaskCancelledError:
+                yield Ended(Outcome(job, pruned=True))
+            except ray.exceptions.RayTaskError as error:  # not of the run, which has an outcome
+                yield Ended(Outcome(job, f"{job.where}: {error.cause or error}"))
+            except ray.exceptions.RayError as error:
+                yield Lost(job, _why(error))
+            else:
+                yield Ended(_brought_back(job, fields, files))
+
+    def _noticed(self) -> Iterator[Report]:
+        """What runs have said of themselves."""
+        try:
+            notices = self._ray.get(self._notices.take.remote(), timeout=10)
+        except self._ray.exceptions.RayError:
+            return  # the node that kept them is gone, and Ray starts another one
+        jobs = {str(job.folder): (task, job) for task, job in self._tasks.items()}
+        for key, kind, said in notices:
+            if key not in jobs:
+                continue
+            task, job = jobs[key]
+            if kind == "started":
+                yield Started(job, **said)
+            elif kind == "progress":
+                yield Progress(job, **said)
+            elif job.folder not in self._pruned and not self._ask(job, Evaluation(**said)):
+                self._pruned.add(job.folder)
+                self._ray.cancel(task)
+
+    def stop(self) -> Iterator[Report]:
+        """Make all runs end; what ended on its own before that is among the reports."""
+        ended, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
+        for task in set(self._tasks) - set(ended):
+            self._ray.cancel(task, force=True)
+            del self._tasks[task]
+        if self._tasks:
+            yield from self.reports()
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends."""
+        self._ray.shutdown()
+
+
+def _sources(folder: Path) -> dict[str, bytes]:
+    """The Python files of a folder, by name below it."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
+
+
+def _why(error: Exception) -> str:
+    """What became of a task's process, in a line."""
+    first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+    return f"its worker was lost ({type(error).__name__}: {first})"
+
+
+def _brought_back(job: Job, fields: dict[str, Any], files: dict[str, bytes]) -> Outcome:
+    """Write a run's files into its folder, beside what was put aside there."""
+    if files:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        sweep_folder.lock(job.folder)
+        try:
+            names = sorted({Path(name).parts[0] for name in files})
+            sweep_folder.put_aside(job.folder, names)
+            for name in sorted(files, key=lambda n: (Path(n).name in LAST_WRITTEN, n)):
+                path = job.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(files[name])
+        finally:
+            folder_lock.release(job.folder)
+    return read_outcome(job, fields)

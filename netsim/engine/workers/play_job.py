@@ -1,0 +1,148 @@
+"""One run of a sweep, wherever it is played."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from netsim.engine import resuming, runner, sweep_folder
+from netsim.engine.failures import failure_text
+from netsim.engine.sweep import Job, Outcome
+from netsim.errors import FolderBusyError, NetsimError, ScenarioError
+from netsim.recording import folder_lock
+from netsim.results import status
+from netsim.scenario import AlgorithmEntry, algorithm_files, check
+
+if TYPE_CHECKING:
+    from netsim.engine.simulation import Progress
+
+TOLD_EVERY_S = 5.0
+"""Wall time between two words on how far a run has come."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a run has measured at one moment: means over nodes, by metric."""
+
+    virtual_s: float
+    means: Mapping[str, float]
+
+
+Tell = Callable[[Job, float, float], None]
+"""Told how far a run has come: virtual time and horizon, both in s."""
+
+Ask = Callable[[Job, Evaluation], bool]
+"""Asked at every evaluation whether a run shall go on."""
+
+
+class PrunedError(NetsimError):
+    """A search has ended this run early."""
+
+
+def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
+    """Play what is not done of a run; its errors become part of the outcome.
+
+    A run that was killed or interrupted goes on from its last checkpoint. Where it has none, what
+    there is of it is put aside.
+
+    Parameters
+    ----------
+    job : Job
+    tell, ask : callable
+        `ask` is asked only if the job says that it reports.
+    """
+    missing = sweep_folder.missing(job.folder, job.names)
+    if not missing:
+        return Outcome(job)
+    locked: list[Path] = []
+
+    def make_folder() -> Path:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        sweep_folder.lock(job.folder)
+        locked.append(job.folder)
+        sweep_folder.put_aside(job.folder, missing)
+        return job.folder
+
+    watch = _Watch(job, tell, ask)
+    try:
+        modules = algorithm_files.algorithms(job.algorithms)
+        if _has_gone_on(job, missing, modules, watch):
+            return Outcome(job)
+        scenario = check(job.draft, modules)
+        left = tuple(entry for entry in scenario.algorithm if entry.name in missing)
+        runner.play(
+            scenario.model_copy(update={"algorithm": left}),
+            make_folder,
+            job.draft.path,
+            job.timing_only,
+            watch,
+            sub_folders=True,
+            algorithms=job.algorithms,
+        )
+    except PrunedError as error:
+        _say_pruned(job, str(error))
+        return Outcome(job, pruned=True)
+    except Exception as error:  # one run's crash is that run's outcome; the others go on
+        bad_input = isinstance(error, ScenarioError) and not isinstance(error, FolderBusyError)
+        return Outcome(job, f"{job.where}: {failure_text(error)}", bad_input)
+    finally:
+        for folder in locked:
+            folder_lock.release(folder)
+    return Outcome(job)
+
+
+def _has_gone_on(
+    job: Job, missing: Sequence[str], modules: dict[str, ModuleType], watch: runner.Watch
+) -> bool:
+    """Go on with a run that was killed or interrupted; False if it has to begin anew.
+
+    Parameters
+    ----------
+    job : Job
+    missing : sequence of str
+        Its algorithms that are not done.
+    modules : dict of str to module
+        The algorithms.
+    watch : callable
+        Told of the progress.
+    """
+    states = {sweep_folder.state(job.folder / name) for name in missing}
+    if job.timing_only or not states & {"running", "interrupted"} or "failed" in states:
+        return False
+    with sweep_folder.locked(job.folder):
+        try:
+            run = resuming.found(job.folder, modules)
+            resuming.play(run, modules, lambda _: None, watch)
+        except ScenarioError:  # nothing was written
+            return False
+    return not sweep_folder.missing(job.folder, job.names)
+
+
+def _say_pruned(job: Job, why: str) -> None:
+    """Write that a run was ended on purpose, over the state `failed` that an error leaves."""
+    for name in job.names:
+        if sweep_folder.state(job.folder / name) == "failed":
+            status.write(job.folder / name, {"state": "pruned", "reason": why})
+
+
+class _Watch:
+    """Passes on how far a run has come and what it measures."""
+
+    def __init__(self, job: Job, tell: Tell, ask: Ask) -> None:
+        self._job, self._tell, self._ask = job, tell, ask
+        self._told_s = time.monotonic()
+        self._asked_s = 0.0  # the models that a run begins with tell nothing
+
+    def __call__(self, entry: AlgorithmEntry, progress: "Progress") -> None:
+        now_s = time.monotonic()
+        if now_s >= self._told_s + TOLD_EVERY_S:
+            self._tell(self._job, progress.virtual_s, progress.horizon_s)
+            self._told_s = now_s
+        at_s = progress.evaluated_s
+        if not self._job.reports or not self._asked_s < at_s < progress.horizon_s:
+            return
+        self._asked_s = at_s
+        if not self._ask(self._job, Evaluation(at_s, progress.means)):
+            raise PrunedError(f"{entry.name}: ended at {at_s:g} s: worse than the trials before")

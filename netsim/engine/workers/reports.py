@@ -1,0 +1,67 @@
+"""What a sweep's workers report, and what all sorts of workers have in common."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from netsim.engine.sweep import Job, Outcome
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run is being played, by which process of which machine."""
+
+    job: Job
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: virtual time and horizon, in s."""
+
+    job: Job
+    virtual_s: float
+    horizon_s: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run has ended, well or not."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The process that played a run is gone."""
+
+    job: Job
+    why: str
+
+
+Report = Started | Progress | Ended | Lost
+
+
+class Workers(Protocol):
+    """Something that plays runs.
+
+    Attributes
+    ----------
+    slots : int
+        How many runs at a time.
+    """
+
+    slots: int
+
+    def start(self, job: Job) -> None:
+        """Begin with a run; only while fewer than `slots` are under way."""
+
+    def reports(self) -> Iterable[Report]:
+        """What has happened since the last call; waits for it, but not for ever."""
+
+    def stop(self) -> Iterable[Report]:
+        """Make all runs end; what ended on its own before that is among the reports."""
+
+    def close(self) -> None:
+        """Leave no process behind."""

@@ -1,0 +1,159 @@
+"""`netsim sweep` again in the same folder, in parts, and interrupted."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+from netsim.engine import sweep_folder
+from netsim.recording import folder_lock
+
+GRID = ("--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "1", "--timing-only")
+
+
+@pytest.fixture
+def ok(netsim):
+    def call(*arguments, **options):
+        result = netsim(*arguments, **options)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return call
+
+
+def without_wall_times(path):
+    return [line for line in path.read_text().splitlines() if ",wall_s," not in line]
+
+
+def test_the_same_command_again_plays_what_is_missing(ok, here):
+    out = here / "out"
+    ok("sweep", "s.toml", *GRID, "--out", "out")
+    whole = without_wall_times(out / "sweep.csv")
+    kept = out / "local_steps=1" / "seed-0" / "alone" / "summary.json"
+    before = kept.stat().st_mtime_ns
+    half_done = out / "local_steps=2" / "seed-1"
+    (half_done / "alone" / "summary.json").unlink()
+    (out / "sweep.csv").unlink()
+    result = ok("sweep", "s.toml", *GRID, "--out", "out")
+    assert "4 runs, of which 3 are done, 1 at a time, into out" in result.stderr
+    assert "4 of 4  local_steps=2, seed 1  done" in result.stderr
+    assert without_wall_times(out / "sweep.csv") == whole
+    assert kept.stat().st_mtime_ns == before
+    aside = half_done.with_name("seed-1.unfinished-1") / "alone"
+    assert (aside / "status.json").is_file()
+    assert not (aside / "summary.json").exists()
+    assert json.loads((out / "status.json").read_text())["done"] == 4
+
+
+def test_other_arguments_in_the_same_folder_are_refused_by_what_differs(ok, netsim):
+    ok("sweep", "s.toml", *GRID, "--out", "out", "-q")
+    result = netsim("sweep", "s.toml", *GRID, "--set", "nodes.count=5", "--out", "out")
+    assert result.exit_code == 2
+    assert "--out out: holds another sweep: nodes.count = 4 there, 5 here" in result.stderr
+
+
+def test_the_whole_sweep_is_in_its_folder_from_the_beginning(netsim, here, monkeypatch):
+    seen = []
+    from netsim.engine.workers import in_process
+
+    def play(job, *_):
+        seen.append((here / "out" / "scenario.toml").read_text())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(in_process, "play_job", play)
+    result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    assert result.exit_code == 130
+    assert 'over = { "algorithm.local_steps" = ' in seen[0] or "[sweep.over]" in seen[0]
+    assert "0 of 4 runs had ended" in result.stderr
+    assert "to go on: the same command with --out out" in result.stderr
+    assert json.loads((here / "out" / "status.json").read_text())["state"] == "interrupted"
+
+
+def test_parts_of_a_sweep_are_one_sweep(ok, netsim, here):
+    ok("sweep", "s.toml", *GRID, "--out", "whole", "-q")
+    first = ok("sweep", "s.toml", *GRID, "--out", "parts", "--only", "1/3")
+    assert "2 of 4 runs of the whole sweep are done; netsim compare parts" in first.stdout
+    compared = netsim("compare", "parts", algorithms=False)
+    assert "1 of 2" in compared.stdout
+    assert "not there: local_steps=1, seed 1, alone: not begun" in compared.stderr
+    assert not (here / "parts" / "sweep.csv").exists()
+    ok("sweep", "s.toml", *GRID, "--out", "parts", "--only", "3/3", "-q")
+    ok("sweep", "s.toml", *GRID, "--out", "parts", "--only", "2/3", "-q")
+    tables = [without_wall_times(here / name / "sweep.csv") for name in ("whole", "parts")]
+    assert tables[0] == tables[1]
+    assert json.loads((here / "parts" / "status-3-of-3.json").read_text())["done"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--only", "0/3", "--out", "x"), "--only 0/3: is not of the form I/N with I from 1 to N"),
+        (("--only", "1/2"), "--only: needs --out DIR, the folder that all parts share"),
+    ],
+)
+def test_a_part_that_makes_no_sense(netsim, written, arguments, expected):
+    result = netsim("sweep", "s.toml", *GRID, *arguments)
+    assert result.exit_code == 2
+    assert expected in result.stderr
+    assert written() == set()
+
+
+def test_a_folder_that_another_sweep_plays_into_is_refused(ok, netsim, here, monkeypatch):
+    ok("sweep", "s.toml", *GRID, "--out", "out", "-q")
+    part = here / "out" / sweep_folder.PARTS / "1-of-2"
+    part.mkdir(parents=True)
+    folder_lock.acquire(part)
+    try:
+        result = netsim("sweep", "s.toml", *GRID, "--out", "out")
+    finally:
+        folder_lock.release(part)
+    assert result.exit_code == 2
+    assert "plays part 1-of-2 of this sweep; wait for its end" in result.stderr
+
+
+def test_sigterm_ends_a_sweep_as_ctrl_c_does(netsim, here):
+    def strike():
+        while not list((here / "out").glob("*/seed-0/alone/status.json")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=strike, daemon=True).start()
+    result = netsim("sweep", "s.toml", *GRID, "--set", "horizon_s=2000", "--out", "out")
+    assert result.exit_code == 143
+    assert "to go on: the same command with --out out" in result.stderr
+
+
+def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    draw = ("--draw", "training.learning_rate=0.001:1:log", "--trials", "3", "--seeds", "0:1")
+    how = ("--search", "optuna", "--select", "accuracy_validation", "--jobs", "1")
+    ok("sweep", "s.toml", *draw, *how, "--out", "out", "-q")
+    trials = pd.read_csv(here / "out" / "trials.csv")
+    assert list(trials.point) == ["trial-000", "trial-001", "trial-002"]
+    (here / "out" / "trials.csv").unlink()
+    result = ok("sweep", "s.toml", *draw, *how, "--out", "out")
+    assert "3 runs, of which 3 are done, into out" in result.stderr
+    assert pd.read_csv(here / "out" / "trials.csv").equals(trials)
+    compared = netsim("compare", "out", algorithms=False)
+    assert compared.exit_code == 0, compared.output
+    assert "trials: 3 done; trials.json lists them" in compared.stderr
+
+
+def test_a_search_ends_bad_trials_at_their_evaluations(ok, here):
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    draw = ("--draw", "training.learning_rate=0.5,0.4,0.3,0.00001", "--trials", "12")
+    how = ("--search", "random", "--prune", "--jobs", "1", "--set", "metrics.every_s=1")
+    ok("sweep", "s.toml", *draw, *how, "--out", "out")
+    trials = json.loads((here / "out" / "trials.json").read_text())
+    words = [trial["state"] for trial in trials]
+    assert words[:5] == ["done"] * 5
+    assert words.count("pruned") >= 1
+    for trial in trials:
+        run = here / "out" / trial["point"] / "seed-0" / "alone"
+        assert json.loads((run / "status.json").read_text())["state"] == trial["state"]
+        assert (trial["score"] is None) == (trial["state"] == "pruned")
+    assert len(pd.read_csv(here / "out" / "trials.csv")) == words.count("done")

@@ -1,0 +1,156 @@
+"""Trials as Optuna decides on them, kept over interruptions."""
+
+import math
+import sys
+
+import pytest
+
+from netsim.engine import search, sweep
+from netsim.engine.sweep import Outcome
+from netsim.engine.trials import best_trials
+from netsim.engine.workers.play_job import Evaluation
+from netsim.errors import ScenarioError
+from netsim.scenario import algorithm_files, check
+from netsim.scenario.draft import Draft
+
+pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'netsim-dfl[optuna]'")
+
+SMALL = {
+    "name": "s",
+    "horizon_s": 10.0,
+    "nodes": {"count": 2},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
+    "data": {"kind": "digits", "validation": 0.2},
+    "model": {"kind": "mlp"},
+    "algorithm": {"kind": "local"},
+}
+RATE = "training.learning_rate"
+DRAW = {RATE: {"low": 0.001, "high": 1.0, "log": True}, "training.batch_size": [4, 8, 16]}
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """(trials, changes) -> a search in the folder of this test, new or gone on with."""
+
+    def begin(trials=6, scenario=SMALL, **changes):
+        table = {"trials": trials, "draw": DRAW, "seeds": [0, 1], **changes}
+        draft = Draft("s", {**scenario, "sweep": table})
+        whole = check(draft, algorithm_files.algorithms())
+        return search.Search(draft, whole, sweep.plan(draft, whole, tmp_path, None), tmp_path)
+
+    return begin
+
+
+def goodness(job):
+    """Best at a rate of 0.1, on whatever seed."""
+    values = job.point.values
+    rate = values.get(RATE, values.get(f"algorithm.local.{RATE}"))
+    return 0.9 - 0.1 * abs(math.log10(rate) + 1.0) + 0.01 * job.seed
+
+
+@pytest.fixture
+def play(write_run):
+    """(search, most) -> plays so many runs, without playing; returns them."""
+
+    def go(found, most=1000):
+        jobs = []
+        while len(jobs) < most and (job := found.next_job()) is not None:
+            score = {"accuracy_validation": {"mean": goodness(job)}}
+            write_run(job.folder / job.names[0], **score)
+            found.ended(Outcome(job))
+            jobs.append(job)
+        return jobs
+
+    return go
+
+
+def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp_path):
+    found = begun(3)
+    jobs = play(found)
+    assert [(j.point.label, j.seed) for j in jobs] == [
+        (f"trial-{k:03d}", seed) for k in range(3) for seed in (0, 1)
+    ]
+    assert all(j.folder == tmp_path / j.point.label / f"seed-{j.seed}" for j in jobs)
+    assert all(j.draft.raw["training"]["learning_rate"] == j.point.values[RATE] for j in jobs)
+    trials = search.recorded(tmp_path)
+    assert [t["state"] for t in trials] == ["done"] * 3
+    assert trials[0]["score"] == pytest.approx(goodness(jobs[0]) + 0.005)
+    best = best_trials(
+        search.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
+    )
+    assert best["local"]["score"] == pytest.approx(max(t["score"] for t in trials))
+
+
+def test_a_search_learns_from_its_trials(begun, play):
+    jobs = play(begun(30, seeds=[0]))
+    distances = [abs(math.log10(j.point.values[RATE]) + 1.0) for j in jobs]
+    assert sum(distances[20:]) / 10 < sum(distances[:10]) / 10
+
+
+@pytest.mark.parametrize("way", ["optuna", "random"])
+def test_a_search_that_was_interrupted_goes_on_as_it_would_have(begun, play, tmp_path, way):
+    whole = [(j.point, j.seed) for j in play(begun(14, search=way))]
+    for path in tmp_path.iterdir():
+        path.rename(tmp_path.with_name(f"{tmp_path.name}-{path.name}"))
+    first = begun(14, search=way)
+    before = play(first, 23)  # trial 11 has one seed of two
+    first.next_job()  # and its second one is being played
+    with (tmp_path / search.JOURNAL).open("a") as journal:
+        journal.write('{"op_code": 5, "wor')  # killed while it wrote
+    after = play(begun(14, search=way))
+    assert [(j.point, j.seed) for j in (*before, *after)] == whole
+    assert [t["state"] for t in search.recorded(tmp_path)] == ["done"] * 14
+    assert begun(14, search=way).next_job() is None
+
+
+def test_a_trial_that_is_worse_than_half_before_it_is_ended(begun, write_run, tmp_path):
+    found = begun(7, seeds=[0])
+    for k in range(7):
+        job = found.next_job()
+        assert job.reports
+        value = 0.5 if k < 6 else 0.1
+        goes_on = found.goes_on(job, Evaluation(1.0, {"accuracy_validation": value}))
+        assert goes_on == (k < 6)
+        write_run(job.folder / "local", accuracy_validation={"mean": value})
+        found.ended(Outcome(job, pruned=not goes_on))
+    assert [t["state"] for t in search.recorded(tmp_path)] == ["done"] * 6 + ["pruned"]
+
+
+def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, tmp_path):
+    found = begun(2, seeds=[0])
+    found.ended(Outcome(found.next_job(), problem="crashed"))
+    job = found.next_job()
+    write_run(job.folder / "local", accuracy={"mean": 0.5})
+    found.ended(Outcome(job))
+    assert found.next_job() is None
+    assert [(t["state"], t["score"]) for t in search.recorded(tmp_path)] == [("failed", None)] * 2
+
+
+def test_each_algorithm_at_each_point_of_a_grid_has_a_search_of_its_own(begun, play, tmp_path):
+    several = {**SMALL, "algorithm": [{"kind": "local"}, {"kind": "ditto"}]}
+    draw = {RATE: DRAW[RATE], "algorithm.ditto.strength": {"low": 0.1, "high": 1.0}}
+    over = {"model.hidden": [[4], [8]]}
+    jobs = play(begun(2, several, seeds=[0], draw=draw, over=over))
+    assert {(j.point.label, j.names) for j in jobs} == {
+        (f"{grid},{name},trial-{k:03d}", (name,))
+        for grid in ("hidden=_4_", "hidden=_8_")
+        for name in ("local", "ditto")
+        for k in (0, 1)
+    }
+    assert len({j.point.values[RATE] for j in jobs if "trial-000" in j.point.label}) == 1
+    for job in jobs:
+        assert ("algorithm.ditto.strength" in job.point.values) == (job.names == ("ditto",))
+        assert job.point.values["model.hidden"] == ([4] if "_4_" in job.point.label else [8])
+
+
+def test_what_is_no_journal_is_refused(begun, tmp_path):
+    begun()
+    (tmp_path / search.JOURNAL).write_text("[]\n")
+    with pytest.raises(ScenarioError, match="is no journal"):
+        begun()
+
+
+def test_a_search_needs_optuna(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ScenarioError, match=r"pip install 'netsim-dfl\[optuna\]'"):
+        search.imported()

@@ -1,0 +1,161 @@
+"""The folder of a sweep: what it plays, what is done, what is put aside."""
+
+import dataclasses
+import json
+
+import pytest
+
+from netsim.engine import sweep_folder
+from netsim.engine.sweep_definition import arguments, define, definition
+from netsim.errors import FolderBusyError, ScenarioError
+from netsim.recording import folder_lock
+from netsim.scenario import algorithm_files, from_dict
+
+SMALL = {
+    "name": "s",
+    "horizon_s": 10.0,
+    "nodes": {"count": 2},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
+    "data": {"kind": "digits"},
+    "model": {"kind": "mlp"},
+    "algorithm": {"kind": "local"},
+    "sweep": {"over": {"training.batch_size": [4, 8]}, "seeds": [0, 1]},
+}
+
+
+def said(**changes):
+    scenario = from_dict(SMALL | changes)
+    return scenario, arguments(scenario, algorithm_files.algorithms(), timing_only=False)
+
+
+def test_a_sweep_says_what_it_plays_and_knows_itself_again(tmp_path):
+    assert define(tmp_path, *said())
+    assert definition(tmp_path)["sweep"]["over"] == {"training.batch_size": [4, 8]}
+    assert not define(tmp_path, *said())
+
+
+def test_how_many_runs_at_a_time_may_change(tmp_path):
+    define(tmp_path, *said())
+    assert not define(tmp_path, *said(sweep={**SMALL["sweep"], "jobs": 2}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"horizon_s": 20.0}, "horizon_s = 10.0 there, 20.0 here"),
+        (
+            {"sweep": {**SMALL["sweep"], "seeds": [0, 1, 2]}},
+            "sweep.seeds = [0, 1] there, [0, 1, 2] here",
+        ),
+        ({"model": {"kind": "mlp", "hidden": [7]}}, "model.hidden = "),
+    ],
+)
+def test_another_sweep_is_refused_by_what_differs(tmp_path, changes, expected):
+    define(tmp_path, *said())
+    with pytest.raises(ScenarioError, match="holds another sweep") as found:
+        define(tmp_path, *said(**changes))
+    assert expected in str(found.value)
+
+
+def test_other_options_and_files_are_refused_too(tmp_path):
+    scenario, options = said()
+    define(tmp_path, scenario, options)
+    with pytest.raises(ScenarioError, match="--timing-only no there, yes here"):
+        define(tmp_path, scenario, {**options, "timing_only": True})
+    with pytest.raises(ScenarioError, match="the algorithm file local has changed"):
+        define(tmp_path, scenario, {**options, "algorithms": {"local": "0" * 16}})
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(ScenarioError, match=r"sweep\.json is missing"):
+        define(tmp_path, scenario, options)
+
+
+def test_a_run_is_done_if_all_of_each_algorithm_is_there(tmp_path, write_run):
+    write_run(tmp_path / "a")
+    write_run(tmp_path / "b", "running")
+    write_run(tmp_path / "c")
+    (tmp_path / "c" / "checksums.json").unlink()
+    assert sweep_folder.missing(tmp_path, ("a", "b", "c", "d")) == ("b", "c", "d")
+    states = [sweep_folder.state(tmp_path / name) for name in "abcd"]
+    assert states == ["done", "running", "unfinished", "missing"]
+
+
+def test_what_is_put_aside_is_whole_and_beside_its_run(tmp_path, write_run):
+    run = tmp_path / "seed-0"
+    for _ in range(2):
+        write_run(run / "a")
+        write_run(run / "b", "running")
+        sweep_folder.put_aside(run, ("b", "c"))
+    assert sorted(p.name for p in run.iterdir()) == ["a"]
+    for k in (1, 2):
+        aside = tmp_path / f"seed-0.unfinished-{k}" / "b" / "status.json"
+        assert json.loads(aside.read_text()) == {"state": "running"}
+
+
+def test_what_is_not_done_is_named_with_its_state(tmp_path, write_run):
+    write_run(tmp_path / "p" / "seed-0" / "a")
+    write_run(tmp_path / "p" / "seed-1" / "a", "failed")
+    write_run(tmp_path / "q" / "seed-0" / "a", "running")
+    assert sweep_folder.undone(tmp_path, ("p", "q"), (0, 1), ("a",)) == [
+        "p, seed 1, a: failed",
+        "q, seed 0, a: unfinished",
+        "q, seed 1, a: not begun",
+    ]
+
+
+def test_a_whole_sweep_waits_for_no_part_and_no_other_sweep(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with sweep_folder.opened(out, *said(), (1, 2)) as (top, new):
+        assert (top, new) == (out, True)
+        other = dataclasses.replace(folder_lock.holder(out / ".parts" / "1-of-2"), pid=1)
+        monkeypatch.setattr(folder_lock, "holder", lambda folder: other)
+        with (
+            pytest.raises(FolderBusyError, match="plays part 1-of-2 of this sweep"),
+            sweep_folder.opened(out, *said(), None),
+        ):
+            pass
+    monkeypatch.undo()
+    with sweep_folder.opened(out, *said(), None) as (_, new):
+        assert not new
+
+
+def test_parts_share_a_folder(tmp_path):
+    out = tmp_path / "out"
+    with (
+        sweep_folder.opened(out, *said(), (1, 2)) as (_, first),
+        sweep_folder.opened(out, *said(), (2, 2)) as (_, second),
+    ):
+        assert first
+        assert not second
+
+
+def test_a_folder_of_something_else_takes_no_sweep(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    for only in (None, (1, 2)):
+        with (
+            pytest.raises(ScenarioError, match="is not empty"),
+            sweep_folder.opened(tmp_path, *said(), only),
+        ):
+            pass
+
+
+def test_a_lock_is_waited_for_while_its_process_ends(tmp_path, monkeypatch):
+    tries = []
+
+    def acquire(folder, take_over):
+        tries.append(folder)
+        if len(tries) < 3:
+            raise FolderBusyError("in use")
+
+    monkeypatch.setattr(folder_lock, "acquire", acquire)
+    sweep_folder.lock(tmp_path)
+    assert len(tries) == 3
+
+
+def test_a_lock_is_not_waited_for_for_ever(tmp_path, monkeypatch):
+    def acquire(folder, take_over):
+        raise FolderBusyError("in use")
+
+    monkeypatch.setattr(sweep_folder, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(folder_lock, "acquire", acquire)
+    with pytest.raises(FolderBusyError):
+        sweep_folder.lock(tmp_path)
