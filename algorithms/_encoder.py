@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from netsim.api import Ref
+from netsim.api import Ref, UnsuitableError, saved_arrays
 
 HIDDEN, EMBEDDED = 10, 5
 """Outputs of the two layers that encode a filter."""
@@ -63,8 +63,10 @@ def drawn_encoder(theta: Tensor, form: Form, seed: int) -> Tensor:
 
 def saved_mean(file: str) -> npt.NDArray[np.floating[Any]]:
     """Mean over nodes of the encoders that a run has kept: (size,)."""
-    with np.load(file) as kept:
-        found: npt.NDArray[np.floating[Any]] = np.mean([kept[n] for n in kept.files], axis=0)
+    rows = list(saved_arrays(file).values())
+    if not rows or any(row.shape != rows[0].shape or row.ndim != 1 for row in rows):
+        raise UnsuitableError(f'[algorithm] encoder = "{file}": must hold one row a node, all alike')
+    found: npt.NDArray[np.floating[Any]] = np.mean(rows, axis=0)
     return found
 
 

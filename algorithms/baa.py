@@ -57,7 +57,7 @@ def processes(node: Node, params: Params) -> list[Process]:
     if node.role == "server":
         return [on_server(node, params), late]
     if len(node.servers) > 1:
-        raise api.ProtocolError("baa: there is more than one node of role server")
+        raise api.UnsuitableError("[nodes] groups: baa: there is more than one node of role server")
     device = Device(node, params)
     return [device.on_round(), device.on_model() if node.servers else late]
 

@@ -221,5 +221,7 @@ def with_copies(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
 def budget_of(node: Node, params: Params) -> int | None:
     """B_c of a node: how many models of others it may hold or download at once."""
     if isinstance(params.budget, tuple) and len(params.budget) != node.num_nodes:
-        raise ValueError(f"budget lists {len(params.budget)} nodes, there are {node.num_nodes}")
+        raise api.UnsuitableError(
+            f"[algorithm] budget: lists {len(params.budget)} nodes, there are {node.num_nodes}"
+        )
     return params.budget[node.id] if isinstance(params.budget, tuple) else params.budget

@@ -83,7 +83,7 @@ class Change(Message):
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
     if len(node.servers) + (node.role == "server") > 1:
-        raise api.ProtocolError("there is more than one node of role server")
+        raise api.UnsuitableError("[nodes] groups: there is more than one node of role server")
     inbox, hypernet = api.Inbox(node, Change, params), Hypernet(node, params)
     if node.role == "server":
         return [server(node, inbox, hypernet), *inbox.listeners()]

@@ -7,7 +7,8 @@ above `processes` by `algorithm`: the schedules that it runs under, whether node
 take part, whether its course depends on computed values.
 
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
-  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises.
+  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
+  `UnsuitableError`, to be raised by `processes` for a scenario that the method can't play.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
   `Finite`, `FilePath`, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
@@ -57,7 +58,7 @@ A whole algorithm, gossip averaging over lossy links:
 
 from pydantic import model_validator
 
-from netsim.errors import ProtocolError
+from netsim.errors import ProtocolError, UnsuitableError
 from netsim.learning import project_to_simplex
 from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
@@ -113,6 +114,7 @@ from netsim.protocols.subscriptions import SubscriptionParams, Subscriptions
 from netsim.registry import Count, FilePath, Finite, Fraction, Index, NonNegative, Positive
 from netsim.registry import Table as Params
 from netsim.schedules import Wake
+from netsim.traces.arrays import saved_arrays
 
 __all__ = [
     "CROP_FLIP_DRAWS",
@@ -165,6 +167,7 @@ __all__ = [
     "SubscriptionParams",
     "Subscriptions",
     "Trained",
+    "UnsuitableError",
     "Update",
     "UpdatesToMix",
     "Wake",
@@ -188,6 +191,7 @@ __all__ = [
     "project_to_simplex",
     "prototype_loss",
     "round_processes",
+    "saved_arrays",
     "supervised_contrastive_loss",
     "takes_rounds",
     "trained_share",

@@ -6,13 +6,40 @@
     │   ├── FolderBusyError    another process holds the folder of results
     │   └── ReplayError    a run that was broken off can't go on
     ├── ProtocolError    an algorithm used the node's verbs wrongly (exit code 1)
-    │   └── DeadlockError    every process waits and nothing will ever happen
+    │   ├── DeadlockError    every process waits and nothing will ever happen
+    │   └── UnsuitableError  a scenario that the algorithm can't play (exit code 2)
     ├── ComputeError     a learning job failed: node, virtual time, job (exit code 1)
     └── FolderError      the folder of results can't be written any more (exit code 1)
         └── FolderLostError    it was removed, or another process took it over
 
 Each takes one positional message, because SimPy re-raises a crash as `type(error)(*error.args)`.
+What comes from outside stands in a message as `one_line` gives it.
 """
+
+import re
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Control characters, ends of lines, signs that change the direction of text, half surrogates."""
+
+
+def one_line(text: object) -> str:
+    """A text from outside as it may stand in a line of a message: nothing in it controls a terminal.
+
+    Ends of lines and other control characters become what Python writes for them, such as `\\n` and
+    `\\x1b`.
+    """
+    return _UNPRINTABLE.sub(_escaped, str(text))
+
+
+def printable(text: str) -> str:
+    """A text of several lines as a terminal may see it; see `one_line`."""
+    return _UNPRINTABLE.sub(lambda m: m[0] if m[0] in "\n\t" else _escaped(m), text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
 class NetsimError(Exception):
@@ -37,6 +64,10 @@ class ReplayError(ScenarioError):
 
 class ProtocolError(NetsimError):
     """An algorithm used a verb wrongly: a foreign Ref, an unserved request, a bad schedule."""
+
+
+class UnsuitableError(ScenarioError, ProtocolError):
+    """An algorithm can't play the scenario, which it finds when it makes its processes."""
 
 
 class DeadlockError(ProtocolError):

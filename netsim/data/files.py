@@ -3,20 +3,25 @@
 import io
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
+from netsim.traces import bounded
+from netsim.traces.bounded_tables import BROKEN, read_csv, read_parquet
 from netsim.traces.input_files import note
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+"""Images are read in these: other formats run programs, or fetch files."""
+_MOST_PIXELS = 1 << 24
+"""Of an image that is scaled down."""
 _HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
 
 
@@ -108,10 +113,13 @@ def read_table(files: Sequence[Path]) -> pa.Table:
     tables = []
     for file in files:
         try:
-            is_parquet = file.suffix == ".parquet"
-            tables.append(pa.parquet.read_table(file) if is_parquet else pa.csv.read_csv(file))
-        except (OSError, EOFError, pa.ArrowException) as error:
-            raise DataError(f"{file}: can't be read ({error}); fetch the file again") from error
+            if file.suffix == ".parquet":
+                tables.append(read_parquet(file))
+            else:
+                content = bounded.content(file, str(file), bounded.MOST_BYTES)
+                tables.append(read_csv(content, str(file)))
+        except BROKEN as error:
+            raise bounded.unreadable(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
         if table.column_names != tables[0].column_names:
             raise DataError(f"{file}: its columns differ from those of {files[0].name}")
@@ -137,7 +145,8 @@ def column(table: pa.Table, names: Sequence[str], file: Path) -> str:
         if name in table.column_names:
             return name
     raise DataError(
-        f"{file}: no column {' or '.join(names)}; it has {', '.join(table.column_names)}"
+        f"{file}: no column {' or '.join(names)}; it has "
+        + one_line(", ".join(table.column_names))
     )
 
 
@@ -160,7 +169,7 @@ def labels(table: pa.Table, name: str, num_classes: int, file: Path) -> NDArray[
     """
     try:
         y = table.column(name).cast(pa.int64()).to_numpy()
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(f"{file}: column {name} is not a column of class numbers") from error
     if table.column(name).null_count or (len(y) and not 0 <= y.min() <= y.max() < num_classes):
         raise DataError(f"{file}: column {name} must hold class numbers 0 to {num_classes - 1}")
@@ -228,21 +237,34 @@ def images(
     kind = table.schema.field(name).type
     if not pa.types.is_struct(kind) or kind.get_field_index("bytes") < 0:
         raise DataError(f"{file}: column {name} is {kind}, not a struct with bytes")
-    row = 0
-    for chunk in table.column(name).chunks:
-        for encoded in chunk.field("bytes"):
+    encoded = (cell for chunk in table.column(name).chunks for cell in chunk.field("bytes"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow says of odd images that it can read
+        for row, cell in enumerate(encoded):
             try:
-                opened = Image.open(io.BytesIO(encoded.as_py()))
-                encoding = encoding or str(opened.format)
-                image = opened.convert("L" if channels == 1 else "RGB")
+                with Image.open(io.BytesIO(cell.as_py()), formats=_FORMATS) as opened:
+                    encoding = encoding or str(opened.format)
+                    _require_size(opened.size, None if rescaled else (width, height))
+                    image = opened.convert("L" if channels == 1 else "RGB")
                 if rescaled:
                     image = image.resize((width, height), Image.Resampling.BILINEAR)
                 pixels = np.asarray(image)
-            except (UnidentifiedImageError, OSError, TypeError) as error:
+            except _SizeError as error:
+                raise DataError(f"{file}: row {row} is {error}") from None
+            except Exception as error:  # a decoder raises what it likes
                 raise DataError(f"{file}: the image in row {row} can't be decoded") from error
-            if pixels.shape[:2] != (height, width):
-                size = f"{pixels.shape[0]} x {pixels.shape[1]}"
-                raise DataError(f"{file}: row {row} is {size}, not {height} x {width} pixels")
             x[row] = pixels.reshape(height, width, channels)
-            row += 1
     return np.ascontiguousarray(x.transpose(0, 3, 1, 2)), encoding
+
+
+class _SizeError(ValueError):
+    """An image has a size that is not read; says which, and which is."""
+
+
+def _require_size(size: tuple[int, int], wanted: tuple[int, int] | None) -> None:
+    """Raise _SizeError, before an image is decoded, if (width, height) is not that wanted."""
+    width, height = size
+    if wanted is None and width * height > _MOST_PIXELS:
+        raise _SizeError(f"{height} x {width}, more than {_MOST_PIXELS:,} pixels")
+    if wanted is not None and size != wanted:
+        raise _SizeError(f"{height} x {width}, not {wanted[1]} x {wanted[0]} pixels")

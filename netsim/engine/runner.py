@@ -180,9 +180,14 @@ def build(scenario: Scenario, path: str) -> "World":
     try:
         return world.build(scenario, spelt_out(elsewhere) if elsewhere else None)
     except ScenarioError as error:
-        lines = str(error).splitlines()
-        located = [f"{path}: {text}" if text.startswith("[") else text for text in lines]
-        raise type(error)("\n".join(located)) from error
+        raise _in_file(path, error) from error
+
+
+def _in_file(path: str, error: ScenarioError) -> ScenarioError:
+    """The error with the scenario's file before every line that begins with a table."""
+    lines = str(error).splitlines()
+    located = [f"{path}: {text}" if text.startswith("[") else text for text in lines]
+    return type(error)("\n".join(located))
 
 
 def play(
@@ -241,7 +246,10 @@ def play(
         raise
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
-        engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
+        try:
+            engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
+        except ScenarioError as error:
+            raise _in_file(path, error) from error
 
     done = [folder / e.name if sub_folders else folder for e in scenario.algorithm]
     for entry, own in zip(scenario.algorithm, done, strict=True):

@@ -12,7 +12,7 @@ import simpy
 
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
-from netsim.errors import NetsimError, ProtocolError
+from netsim.errors import NetsimError, ProtocolError, UnsuitableError
 from netsim.units import to_s
 
 
@@ -121,6 +121,8 @@ def start_processes(
     """
     try:
         generators = list(processes())
+    except UnsuitableError:
+        raise  # every node says the same: the place is in the scenario
     except Exception as error:
         raise located_error(error, clock.now, node, "processes") from error
     return [

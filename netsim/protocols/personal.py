@@ -10,7 +10,7 @@ complete topology that loses nothing, the same values. Schedules and arrivals: a
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from netsim.errors import ProtocolError
+from netsim.errors import UnsuitableError
 from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.messaging.message import Message
@@ -52,7 +52,7 @@ def personal_processes(
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If there is more than one server.
 
     Examples
@@ -66,7 +66,7 @@ def personal_processes(
     ...     return own_means(node, params, shares, whose, graph)
     """
     if len(node.servers) + (node.role == "server") > 1:
-        raise ProtocolError("there is more than one node of role server")
+        raise UnsuitableError("[nodes] groups: there is more than one node of role server")
     inbox = Inbox(node, sent, params)
     if node.role == "server":
         return [_on_server(node, params, inbox, answers), *inbox.listeners()]

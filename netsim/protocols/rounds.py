@@ -15,7 +15,7 @@ A client that gets no answer goes on from what it has trained.
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from netsim.errors import ProtocolError
+from netsim.errors import UnsuitableError
 from netsim.messaging.message import Message
 from netsim.node.node import Node, Process
 from netsim.protocols.averaging import weighted_mean
@@ -61,7 +61,7 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If a parameter of the other way of working is set.
     """
     with_server = node.role == "server" or bool(node.servers)
@@ -70,7 +70,9 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
     for key in ONLY_IN_SLOTS if rounds else ONLY_IN_ROUNDS:
         if key in fields and getattr(params, key) != fields[key].default:
             here, there = ("rounds", "slots") if rounds else ("slots", "rounds")
-            raise ProtocolError(f"{key} is for nodes that work in {there}, here they do in {here}")
+            raise UnsuitableError(
+                f"[algorithm] {key}: is for nodes that work in {there}, here they do in {here}"
+            )
     return rounds
 
 
@@ -106,7 +108,7 @@ def round_processes(
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If there is more than one server.
 
     Examples
@@ -116,7 +118,7 @@ def round_processes(
     """
     combine = combine or weighted_mean
     if len(node.servers) + (node.role == "server") > 1:
-        raise ProtocolError("there is more than one node of role server")
+        raise UnsuitableError("[nodes] groups: there is more than one node of role server")
     inbox = Inbox(node, sent, params)
     if node.role == "server":
         return [on_server(node, params, inbox, combine), *inbox.listeners()]

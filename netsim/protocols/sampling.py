@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from netsim.errors import ProtocolError
+from netsim.errors import UnsuitableError
 from netsim.node.node import Node
 from netsim.registry import Table
 
@@ -28,7 +28,7 @@ class Sampling:
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If a part is asked for under a schedule without rounds.
 
     Examples
@@ -41,7 +41,9 @@ class Sampling:
 
     def __init__(self, node: Node, params: SamplingParams) -> None:
         if params.sampled is not None and node.schedule != "rounds":
-            raise ProtocolError(f"sampled is for the schedule rounds, here it is {node.schedule}")
+            raise UnsuitableError(
+                f"[algorithm] sampled: is for the schedule rounds, here it is {node.schedule}"
+            )
         servers = {*node.servers, *([node.id] if node.role == "server" else [])}
         self._node, self._part = node, params.sampled
         self._clients = [i for i in range(node.num_nodes) if i not in servers]

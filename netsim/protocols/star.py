@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from netsim.errors import ProtocolError
+from netsim.errors import UnsuitableError
 from netsim.learning.refs import Ref
 from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
@@ -95,7 +95,7 @@ class StarExchange(ABC, Generic[P]):
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If T_ex leaves no slot to train in.
 
     Examples
@@ -111,8 +111,8 @@ class StarExchange(ABC, Generic[P]):
 
     def __init__(self, node: Node, params: P) -> None:
         if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
-            raise ProtocolError(
-                f"slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an "
+            raise UnsuitableError(
+                f"[exchange] slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an "
                 "exchange, so nobody would ever train; take 3 or more, or uninvolved_train = true"
             )
         self.node, self.params = node, params

@@ -203,10 +203,10 @@ def read_part(path: Path, columns: Iterable[str] | None = None) -> Rows:
         If the file is not Parquet or lacks a column.
     """
     try:
-        table = pq.read_table(path, columns=None if columns is None else list(columns))
+        table = read_parquet(path, None if columns is None else list(columns))
         return {name: _cells(table.column(name)) for name in columns or table.column_names}
-    except (pa.ArrowInvalid, KeyError) as problem:
-        raise ScenarioError(f"{path}: not a table of a run: {problem}") from None
+    except (*BROKEN, LookupError, TypeError) as problem:
+        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
 
 
 def _cells(column: Any) -> NDArray[Any]:

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ def draw(folder: Path, title: str) -> Figure | None:
     path = folder / "nodes.parquet"
     if not path.is_file():
         return None
-    table = pq.read_table(path)
+    table = read_parquet(path)
     if not {"x_m", "y_m"} <= set(table.column_names):
         return None
     places = np.stack([table["x_m"].to_numpy(), table["y_m"].to_numpy()], axis=1)

@@ -1,6 +1,6 @@
 """Arrays from users' npz and MATLAB files, whose stated sizes are checked before they are read."""
 
-import zipfile
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
-from netsim.traces.files import BROKEN, MOST_BYTES, located, require_fitting
+from netsim.traces import bounded
+from netsim.traces.files import located
 from netsim.traces.matlab import BrokenError, read_matlab
 
 NUMBERS = "fiu"
@@ -36,17 +37,16 @@ class Arrays:
         self.matlab = self._path.suffix.lower() == ".mat"
         try:
             self.names = self._mat_names() if self.matlab else self._npz_names()
-        except BROKEN as error:
-            raise DataError(
-                f"{self.where}: is no npz file ({error}); write it with numpy.savez_compressed"
-            ) from None
+        except bounded.BROKEN as error:
+            raise self.wrong(f"is no npz file ({error}); write it with numpy.savez_compressed") from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
     def wrong(self, what: str, name: str | None = None) -> DataError:
         """An error, to be raised, that something is wrong with the file or one member of it."""
-        return DataError(f"{self.where}: {'' if name is None else f'member {name}: '}{what}")
+        told = what if name is None else f"member {name}: {what}"
+        return DataError(f"{self.where}: {one_line(told)}")
 
     def get(self, name: str, kinds: str = NUMBERS, ndims: Sequence[int] = ()) -> NDArray[Any]:
         """One member.
@@ -80,18 +80,17 @@ class Arrays:
             )
         return found
 
-    def _npz_names(self) -> set[str]:
-        with zipfile.ZipFile(self._path) as packed:
-            return {name.removesuffix(".npy") for name in packed.namelist()}
+    def _npz_names(self) -> tuple[str, ...]:
+        with bounded.Archive(self._path, self.where) as packed:
+            return tuple(dict.fromkeys(name.removesuffix(".npy") for name in packed.names))
 
     def _from_npz(self, name: str) -> NDArray[Any]:
         try:
-            with zipfile.ZipFile(self._path) as packed:
-                info = packed.getinfo(f"{name}.npy")
-                require_fitting(f"{self.where}: member {name}", info.file_size)
-                with packed.open(info) as member:
-                    return self._npy(name, member, info.file_size)
-        except (*BROKEN, KeyError) as error:
+            with bounded.Archive(self._path, self.where) as packed:
+                where = f"{self.where}: member {one_line(name)}"
+                content = packed.read(f"{name}.npy", where, bounded.MOST_BYTES)
+            return self._npy(name, io.BytesIO(content), len(content))
+        except (*bounded.BROKEN, KeyError) as error:
             raise self.wrong(f"can't be read ({error}); write the file again", name) from None
 
     def _npy(self, name: str, member: Any, size: int) -> NDArray[Any]:
@@ -111,7 +110,7 @@ class Arrays:
         for axis in shape:  # Python's integers: a header's product may exceed 64 bits
             count *= int(axis)
         held = size - member.tell()
-        if count * dtype.itemsize != held:
+        if count * dtype.itemsize != held or not dtype.itemsize or min(shape, default=0) < 0:
             raise self.wrong(
                 f"says shape {tuple(shape)} of {dtype}, {count * dtype.itemsize} bytes, and holds "
                 f"{held}; write the file again",
@@ -120,15 +119,26 @@ class Arrays:
         flat = np.frombuffer(member.read(held), dtype=dtype)
         return flat.reshape(shape, order="F" if by_columns else "C")
 
-    def _mat_names(self) -> set[str]:
-        require_fitting(self.where, self._path.stat().st_size)
-        content = self._path.read_bytes()
+    def _mat_names(self) -> tuple[str, ...]:
+        content = bounded.content(self._path, self.where, bounded.MOST_BYTES)
         if content[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in content[:116]:
             raise self.wrong("is a MATLAB file of version 7.3; save it with the option '-v7'")
         try:
-            self._variables = read_matlab(content, MOST_BYTES)
+            self._variables = read_matlab(content, bounded.MOST_BYTES)
         except BrokenError as error:
             raise self.wrong(
                 f"is no MATLAB file of version 5 to 7 ({error}); save it with '-v7'"
             ) from None
-        return set(self._variables)
+        return tuple(self._variables)
+
+
+def saved_arrays(path: str) -> dict[str, NDArray[Any]]:
+    """The arrays of numbers in an npz file that `[algorithm]` names, by name, in its order.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it is not what it should be.
+    """
+    arrays = Arrays("algorithm", path, None)
+    return {name: arrays.get(name) for name in arrays.names}

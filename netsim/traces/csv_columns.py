@@ -1,6 +1,5 @@
 """Numbers from users' CSV files with a header, checked row by row."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +10,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from netsim.registry import did_you_mean
+from netsim.traces.bounded_tables import BROKEN, read_csv
 from netsim.traces.files import is_comment, read_text
 
 
@@ -39,8 +39,8 @@ class Columns:
             # One thread: the files are small, and other threads are for tensor work.
             alone = pa.csv.ReadOptions(use_threads=False)
             content = "".join(f"{line}\n" for _, line in said)
-            read = pa.csv.read_csv(io.BytesIO(content.encode()), alone)
-        except pa.ArrowException as error:
+            read = read_csv(content.encode(), self._text.where, read_options=alone)
+        except BROKEN as error:
             raise self._text.wrong(f"can't be read as CSV ({error})") from error
         known = [name.strip() for name in read.column_names]
         for name in names:

@@ -1,20 +1,12 @@
 """Finding and reading the text files that a scenario names, packed or not."""
 
-import gzip
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
+from netsim.traces import bounded
 from netsim.traces.input_files import note
-
-MOST_BYTES = 1 << 29
-"""A file may hold so much once it is unpacked; more is refused before it is read."""
-
-BROKEN = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
-"""What reading and unpacking a broken or encrypted file raises."""
 
 _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
 
@@ -36,7 +28,7 @@ class Text:
     def wrong(self, what: str, line: int | None = None) -> DataError:
         """An error, to be raised, that something is wrong in the file; its lines count from 1."""
         place = "" if line is None else f"line {line}: "
-        return DataError(f"{self.where}: {place}{what}")
+        return DataError(f"{self.where}: {place}{one_line(what)}")
 
 
 def read_text(
@@ -66,32 +58,19 @@ def read_text(
         If it isn't there, can't be unpacked, is too large, or is not text.
     """
     where, found = located(path, folder, table, key)
+    most = bounded.MOST_TEXT_BYTES
     try:
-        if found.suffix == ".gz":
-            with gzip.open(found) as packed:
-                content = packed.read(MOST_BYTES + 1)
-        elif found.suffix == ".zip":
+        if found.suffix == ".zip":
             where, content = _from_zip(found, member, where, table)
         else:
-            with found.open("rb") as plain:
-                content = plain.read(MOST_BYTES + 1)
-        require_fitting(where, len(content))
-        if member is not None and found.suffix != ".zip":
-            raise DataError(f'[{table}] member = "{member}": {path} is not a .zip; leave it out')
-        return Text(where, content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
-    except BROKEN as error:
-        raise DataError(f"{where}: can't be read ({error}); fetch the file again") from error
-
-
-def require_fitting(where: str, size: int) -> None:
-    """Raise DataError if a file, whose errors begin with `where`, unpacks to too many bytes."""
-    if size > MOST_BYTES:
+            content = bounded.content(found, where, most)
+    except bounded.BROKEN as error:
+        raise bounded.unreadable(where, error) from error
+    if member is not None and found.suffix != ".zip":
         raise DataError(
-            f"{where}: holds more than {MOST_BYTES >> 20} MiB; cut it down to the time and the "
-            "nodes that are played"
+            f'[{table}] member = "{one_line(member)}": {one_line(path)} is not a .zip; leave it out'
         )
+    return Text(where, bounded.text_of(content, where))
 
 
 def spelt_out(path: str) -> Path:
@@ -106,7 +85,7 @@ def is_file(path: Path) -> bool:
     """Whether a file is there; False for a path that no file can have."""
     try:
         return path.is_file()
-    except OSError:  # a name too long
+    except (OSError, ValueError):  # a name too long, or with a zero in it
         return False
 
 
@@ -133,24 +112,27 @@ def located(path: str, folder: Path | None, table: str, key: str = "path") -> tu
     DataError
         If it isn't there.
     """
-    where, given = f'[{table}] {key} = "{path}"', spelt_out(path)
+    where, given = f'[{table}] {key} = "{one_line(path)}"', spelt_out(path)
     places = [given] if folder is None or given.is_absolute() else [given, folder / given]
     for place in places:
         if is_file(place):
             note((place,))
             return where, place
-    looked = ", ".join(str(place) for place in places)
+        problem = bounded.kind_problem(place)
+        if problem is not None:
+            raise DataError(f"{where}: {problem}")
+    looked = ", ".join(one_line(place) for place in places)
     remedy = _HOW_TO_POINT if folder is None else "check the name"
     raise DataError(f"{where}: no such file; looked for {looked}; {remedy}")
 
 
 def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[str, bytes]:
-    with zipfile.ZipFile(found) as packed:
-        names = [name for name in packed.namelist() if not name.endswith("/")]
+    with bounded.Archive(found, where) as packed:
+        names = packed.names
         if member is None and len(names) != 1:
             raise DataError(
                 f"{where}: holds {len(names)} files; say which with member, as in "
-                f'member = "{names[0] if names else "graph.graphml"}"'
+                f'member = "{one_line(names[0] if names else "graph.graphml")}"'
             )
         wanted = member or names[0]
         fitting = [n for n in names if wanted in (n, Path(n).name)]
@@ -160,11 +142,12 @@ def _from_zip(found: Path, member: str | None, where: str, table: str) -> tuple[
             short = [Path(n).name for n in names]
             several = f" ({', '.join(fitting)})" if fitting else ""
             raise DataError(
-                f'[{table}] member = "{wanted}": {len(fitting)} of the {len(names)} files in '
-                f"{found.name} have this name{several}" + did_you_mean(wanted, [*short, *names])
+                f'[{table}] member = "{one_line(wanted)}": {len(fitting)} of the {len(names)} '
+                f"files in {one_line(found.name)} have this name{one_line(several)}"
+                + one_line(did_you_mean(wanted, [*short, *names]))
             )
-        require_fitting(where, packed.getinfo(fitting[0]).file_size)
-        return f"{where}, {fitting[0]}", packed.read(fitting[0])
+        where = f"{where}, {one_line(fitting[0])}"
+        return where, packed.read(fitting[0], where, bounded.MOST_TEXT_BYTES)
 
 
 def fields(line: str) -> list[str]:

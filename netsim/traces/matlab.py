@@ -27,10 +27,25 @@ _NUMERIC = {
 }  # fmt: skip
 _COMPLEX = 0x0800
 _DEEPEST = 32
+_BYTES_A_VALUE = 256
+"""What an array takes beside its numbers."""
 
 
 class BrokenError(ValueError):
     """What is wrong with a file, in words."""
+
+
+class _Budget:
+    """How many bytes of memory the values of a file may still take."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+
+    def take(self, size: int) -> None:
+        """Raise BrokenError if there is no room for so many bytes."""
+        self._left -= size
+        if self._left < 0:
+            raise BrokenError("its values take too much memory")
 
 
 def read_matlab(content: bytes, most_bytes: int) -> dict[str, Any]:
@@ -41,7 +56,7 @@ def read_matlab(content: bytes, most_bytes: int) -> dict[str, Any]:
     content : bytes
         The whole file.
     most_bytes : int
-        How much it may unpack to.
+        How much it may unpack to, and how much memory its values may take.
 
     Returns
     -------
@@ -57,14 +72,14 @@ def read_matlab(content: bytes, most_bytes: int) -> dict[str, Any]:
         raise BrokenError("it lacks the header")
     order = "<" if content[126:128] == b"IM" else ">"
     found: dict[str, Any] = {}
-    left = most_bytes
+    left, budget = most_bytes, _Budget(most_bytes)
     for kind, body in _elements(memoryview(content)[_HEADER:], order, padded=False):
         if kind == _COMPRESSED:
             body = memoryview(_unpacked(body, left))
             left -= len(body)
             kind, body = next(_elements(body, order), (0, body))
         if kind == _MATRIX:
-            name, value = _matrix(body, order, 0)
+            name, value = _matrix(body, order, 0, budget)
             found[name] = value
     return found
 
@@ -99,8 +114,9 @@ def _elements(
         at += 8 + size + (-size % 8 if padded or kind != _COMPRESSED else 0)
 
 
-def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Any]:
+def _matrix(body: memoryview, order: str, depth: int, budget: _Budget) -> tuple[str, Any]:
     """Name and value of a matrix."""
+    budget.take(_BYTES_A_VALUE)
     if depth > _DEEPEST:
         raise BrokenError("its cells lie too deep in each other")
     if not len(body):
@@ -114,13 +130,15 @@ def _matrix(body: memoryview, order: str, depth: int) -> tuple[str, Any]:
             raise BrokenError(f"a matrix has the axes {axes}")
         kind = flags & 0xFF
         if kind in _NUMERIC:
+            numbers = math.prod(axes) * np.dtype(_NUMERIC[kind]).itemsize
+            budget.take(3 * numbers if flags & _COMPLEX else numbers)
             value = _numbers(next(parts), order, axes).astype(_NUMERIC[kind])
             if flags & _COMPLEX:
                 value = value + 1j * _numbers(next(parts), order, axes)
             return name, value
         if kind in (_CELL, _STRUCTURE):
             names = [""] if kind == _CELL else _field_names(parts, order)
-            return name, _entries(parts, order, axes, names, depth)
+            return name, _entries(parts, order, axes, names, depth, budget)
     except (StopIteration, ValueError, TypeError) as error:
         told = str(error) if isinstance(error, BrokenError) else "a matrix lacks a part"
         raise BrokenError(told) from None
@@ -155,14 +173,18 @@ def _entries(
     axes: tuple[int, ...],
     names: list[str],
     depth: int,
+    budget: _Budget,
 ) -> Any:
     """A cell array, or an array of structures with these fields."""
-    rest = list(parts)  # an element each: never more than the file is long
+    rest = []
+    for part in parts:
+        budget.take(_BYTES_A_VALUE)
+        rest.append(part)
     if math.prod(axes) * len(names) != len(rest):
         raise BrokenError(
             f"a matrix says {math.prod(axes)} entries of {len(names)} values and holds {len(rest)}"
         )
-    values = [_matrix(body, order, depth + 1)[1] for _, body in rest]
+    values = [_matrix(body, order, depth + 1, budget)[1] for _, body in rest]
     if names != [""]:
         width = len(names)
         rows = [values[at : at + width] for at in range(0, len(values), width)]

@@ -1,21 +1,23 @@
 """Floating car data of SUMO (`--fcd-output`): where each vehicle is at each time step."""
 
-import gzip
 import math
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from netsim.errors import DataError
+from netsim.traces import bounded
 from netsim.traces.files import Text, located, number
 
-_CHUNK = 1 << 20
 _MOST_BYTES = 1 << 32
 """A file may hold so much once it is unpacked: it is read piece by piece."""
 _MOST_SAMPLES = 5_000_000
 _MOVERS = ("vehicle", "person")
+_MOST_TAG_BYTES = 1 << 22
+_MOST_NAMES = 10_000
+_DEEPEST = 100
+"""What the parser keeps: an unfinished tag, every name of a tag or key, every open tag."""
 
 
 @dataclass
@@ -69,21 +71,16 @@ def read_fcd(path: str, folder: Path | None, table: str, most: int, start_s: flo
     """
     where, found = located(path, folder, table)
     reader = _Reader(Text(where, ""), most, start_s)
-    opener: Any = gzip.open if found.suffix == ".gz" else open
     try:
-        with opener(found, "rb") as stream:
-            left = _MOST_BYTES
-            while chunk := stream.read(_CHUNK):
-                left -= len(chunk)
-                if left < 0:
-                    raise DataError(f"{where}: holds more than {_MOST_BYTES >> 30} GiB; cut it")
-                reader.parser.Parse(chunk, False)
+        with bounded.stream(found, where, _MOST_BYTES) as source:
+            while chunk := source.read():
+                reader.take(chunk)
             reader.parser.Parse(b"", True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise reader.text.wrong(f"is no XML ({what})", error.lineno) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{where}: can't be read ({error}); fetch the file again") from None
+    except bounded.BROKEN as error:
+        raise bounded.unreadable(where, error) from None
     if not reader.found.movers:
         raise reader.text.wrong(
             f"holds no vehicle or person at or after {start_s:g} s; write it with SUMO's "
@@ -100,10 +97,25 @@ class _Reader:
         self.found = Fcd()
         self._time_s = math.nan
         self._by_name: dict[tuple[str, str], Mover] = {}
-        self._samples = 0
-        self.parser = expat.ParserCreate("utf-8")  # SUMO's, whatever the file says
+        self._samples = self._depth = self._taken = 0
+        self._names: dict[str, str] = {}
+        # SUMO's encoding, whatever the file says
+        self.parser = expat.ParserCreate("utf-8", None, self._names)
         self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
         self.parser.StartDoctypeDeclHandler = self._refuse_definitions
+
+    def take(self, chunk: bytes) -> None:
+        """Parse the next piece of the file."""
+        self.parser.Parse(chunk, False)
+        self._taken += len(chunk)
+        if self._taken - max(self.parser.CurrentByteIndex, 0) > _MOST_TAG_BYTES:
+            raise self._wrong(f"a tag is longer than {_MOST_TAG_BYTES >> 20} MiB")
+        if len(self._names) > _MOST_NAMES:
+            raise self._wrong(f"has more than {_MOST_NAMES:,} names of tags and keys")
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
 
     def _refuse_definitions(self, *_: Any) -> None:
         raise self._wrong("has a DOCTYPE, which no output of SUMO has; take it out")
@@ -112,6 +124,9 @@ class _Reader:
         return self.text.wrong(what, self.parser.CurrentLineNumber)
 
     def _start(self, tag: str, said: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._wrong(f"tags lie more than {_DEEPEST} deep in each other")
         if tag == "timestep":
             self._step(self._number("timestep", said, "time") - self._start_s)
         elif tag in _MOVERS:

@@ -51,7 +51,7 @@ def test_a_header_that_asks_for_more_than_there_is_allocates_nothing(tmp_path):
 
 
 def test_a_member_that_unpacks_to_too_much_is_refused_before(tmp_path, monkeypatch):
-    monkeypatch.setattr("netsim.traces.files.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("netsim.traces.bounded.MOST_BYTES", 1 << 20)
     np.savez_compressed(tmp_path / "a.npz", a=np.zeros(1 << 18))
     with pytest.raises(DataError, match="member a: holds more than 1 MiB; cut it down"):
         opened(tmp_path / "a.npz").get("a")

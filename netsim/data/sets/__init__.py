@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.errors import DataError, one_line
 from netsim.registry import Component
 from netsim.traces.input_files import InputFile, note_read, noting
 
@@ -125,6 +126,12 @@ class DataSet(Component):
     maxsize=2
 )  # decoding 60,000 images takes seconds; more than two sets would only take memory
 def _load(data_set: DataSet, folder: Path | None) -> tuple[Samples, tuple[InputFile, ...]]:
-    with noting() as notes:
-        samples = data_set.read(folder if data_set.needs_files else None)
-    return samples, notes.hashed()
+    try:
+        with noting() as notes:
+            samples = data_set.read(folder if data_set.needs_files else None)
+        return samples, notes.hashed()
+    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+        raise DataError(
+            f'[data] kind = "{data_set.kind}": its files hold what they should not '
+            f"({one_line(error)}); fetch them again"
+        ) from error

@@ -1,7 +1,5 @@
 """MovieLens: ratings of films by users (Harper and Konstan, ACM TiiS 2015)."""
 
-import gzip
-import io
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -14,8 +12,10 @@ from pydantic import Field
 from netsim.data import files
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
 from netsim.registry import Index
+from netsim.traces import bounded
+from netsim.traces.bounded_tables import BROKEN, read_csv
 
 _FOLDERS = {
     "latest_small": ("tabular/movielens_latest_small", "movielens/ml-latest-small"),
@@ -92,16 +92,15 @@ class Movielens(DataSet):
 
 def _ratings(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Users, films and stars, (n,) each."""
-    raw = file.read_bytes()
-    text = gzip.decompress(raw) if file.suffix == ".gz" else raw
     options = pa.csv.ReadOptions()
-    if file.suffix == ".dat":
-        text = text.replace(b"::", b",")
-        options = pa.csv.ReadOptions(column_names=["userId", "movieId", "rating", "timestamp"])
     try:
-        table = pa.csv.read_csv(io.BytesIO(text), read_options=options)
+        text = bounded.content(file, str(file), bounded.MOST_BYTES)
+        if file.suffix == ".dat":
+            text = text.replace(b"::", b",")
+            options = pa.csv.ReadOptions(column_names=["userId", "movieId", "rating", "timestamp"])
+        table = read_csv(text, str(file), read_options=options)
         columns = [table.column(name) for name in ("userId", "movieId", "rating")]
         users, films = (column.cast(pa.int64()).to_numpy() for column in columns[:2])
         return users, films, columns[2].cast(pa.float64()).to_numpy()
-    except (pa.ArrowException, KeyError) as error:
-        raise DataError(f"{file}: is no table of ratings ({error})") from error
+    except BROKEN as error:
+        raise DataError(f"{file}: is no table of ratings ({one_line(error)})") from error

@@ -1,0 +1,129 @@
+"""Parquet and CSV files from outside, read only as far as memory allows.
+
+A column of one value packs to almost nothing: 200 million rows lie in a megabyte. So rows and
+columns are counted in a file's own description before any are read, and what has been read is
+weighed on the way, whatever that description says.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from netsim.errors import DataError
+from netsim.traces import bounded
+
+MOST_TABLE_BYTES = 3 << 29
+"""A table may take so much memory: 1.5 GiB."""
+MOST_COLUMNS = 10_000
+_MOST_CELLS = MOST_TABLE_BYTES // 16
+"""Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
+_ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
+_BYTES_AT_ONCE = 1 << 29
+
+BROKEN = (*bounded.BROKEN, pa.ArrowException, MemoryError, KeyError)
+"""What reading a broken table raises."""
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        Begins errors about it.
+    columns : sequence of str or None
+        Which to read; None: all.
+
+    Raises
+    ------
+    DataError
+        If it is no plain file, or takes too much memory.
+    Exception
+        One of `BROKEN`: it can't be read.
+    """
+    with bounded.opened(path, str(path)) as file:
+        parts = pq.ParquetFile(file, page_checksum_verification=True)
+        schema = parts.schema_arrow
+        missing = [name for name in columns or () if name not in schema.names]
+        if missing:
+            raise KeyError(f"no column {missing[0]}")
+        widths = [_width(field.type) for field in schema if not columns or field.name in columns]
+        _require_room(path, parts.metadata, sum(widths))
+        found = list(_batches(path, parts, columns))
+        wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
+        return pa.Table.from_batches(found, wanted)
+
+
+def _width(kind: Any) -> int:
+    """Bytes that a value of a type takes at least."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # texts, lists: where they end, at least
+        return 4
+
+
+def _require_room(path: Path, said: Any, row_bytes: int) -> None:
+    rows, columns = said.num_rows, said.num_columns
+    if columns > MOST_COLUMNS:
+        raise DataError(f"{path}: has {columns:,} columns, at most {MOST_COLUMNS:,} are read")
+    groups = (said.row_group(i).total_byte_size for i in range(said.num_row_groups))
+    size = max(rows * row_bytes, sum(groups))
+    if size > MOST_TABLE_BYTES:
+        raise DataError(
+            f"{path}: its {rows:,} rows take {size / 2**30:.3g} GiB, at most "
+            f"{MOST_TABLE_BYTES / 2**30:g} GiB are read; keep the rows and columns that are used"
+        )
+
+
+def _batches(path: Path, parts: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+    """The rows, in pieces of which none is large even if one long text is in every row."""
+    left = MOST_TABLE_BYTES
+    for group in range(parts.num_row_groups):
+        said = parts.metadata.row_group(group)
+        longest = max(
+            (said.column(i).total_uncompressed_size for i in range(said.num_columns)), default=0
+        )
+        rows = min(_ROWS_AT_ONCE, max(_FEWEST_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(longest, 1)))
+        for batch in parts.iter_batches(rows, [group], columns, use_threads=False):
+            left -= batch.nbytes
+            if left < 0:
+                raise DataError(
+                    f"{path}: its rows take more than {MOST_TABLE_BYTES / 2**30:g} GiB; keep the "
+                    "rows and columns that are used"
+                )
+            yield batch
+
+
+def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
+    """Read CSV.
+
+    Parameters
+    ----------
+    content : bytes
+    where : str
+        The beginning of errors about it.
+    **options
+        As `pyarrow.csv.read_csv` takes them.
+
+    Raises
+    ------
+    DataError
+        If it has too many columns or cells.
+    Exception
+        One of `BROKEN`: it can't be read.
+    """
+    first = content[: max(content.find(b"\n"), 0) or len(content)]
+    if max(first.count(b","), first.count(b"\r")) >= MOST_COLUMNS:
+        raise DataError(f"{where}: has more than {MOST_COLUMNS:,} columns")
+    cells = content.count(b",") + content.count(b"\n") + content.count(b"\r")
+    if cells > _MOST_CELLS:
+        raise DataError(
+            f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
+            "columns that are used"
+        )
+    return pa.csv.read_csv(io.BytesIO(content), **options)
