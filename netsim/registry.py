@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from types import ModuleType
 from typing import Annotated, Any, Literal, Union
 
@@ -29,8 +30,10 @@ Duration = Annotated[Positive, AfterValidator(_lasting)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1)]
-Index = Annotated[int, Field(ge=0)]
+MOST = 2**63 - 1
+"""Whole numbers become those of 64 bits."""
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Index = Annotated[int, Field(ge=0, le=MOST)]
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,13 @@ def choice(package: str, tag: str = "kind") -> Any:
     return Annotated[Union[members], Field(discriminator=tag)]  # noqa: UP007 - built at run time
 
 
+_LONGEST_WORD, _MOST_WORDS = 200, 10_000
+"""Comparing takes time with the product of both."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean "x"?`, or nothing when no known word is close."""
-    close = difflib.get_close_matches(word, list(known), n=1)
+    if len(word) > _LONGEST_WORD:
+        return ""
+    close = difflib.get_close_matches(word, list(islice(known, _MOST_WORDS)), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""

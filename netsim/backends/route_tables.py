@@ -16,6 +16,7 @@ from netsim.backends.route import PURPOSES, Purpose, Route
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.registry import Count, Table
+from netsim.traces.bounded_toml import read_toml
 
 SHIPPED = Path(__file__).with_name("routes.toml")
 
@@ -99,9 +100,9 @@ def read_measured(path: Path) -> dict[str, MeasuredRoute]:
     if not path.is_file():
         return {}
     try:
-        return Measured.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).route
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError, OSError) as error:
-        first = str(error).splitlines()[0]
+        return Measured.model_validate(read_toml(path, str(path))).route
+    except (ScenarioError, ValidationError) as error:
+        first = str(error).splitlines()[0].removeprefix(f"{path}: ")
         raise ScenarioError(
             f"{path}: can't be read as a table of routes ({first}); run netsim tune again, or "
             "remove the file to go by the shipped rules"

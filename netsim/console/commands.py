@@ -12,7 +12,7 @@ from netsim.console import evaluation_cost, listing, papers, progress, sweeping,
 from netsim.console.checking import checked
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
-from netsim.errors import FolderError, ScenarioError
+from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock
 from netsim.scenario import Scenario, algorithm_files
 
@@ -246,7 +246,7 @@ def validate(
             if world:
                 runner.build(scenario, draft.path)
             terminal.out().print(
-                Text("ok ", style="green") + Text(f"{name}: ") + Text(progress.headline(scenario))
+                Text("ok ", style="green") + Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
             )
         except ScenarioError as error:
             problems += str(error).splitlines()

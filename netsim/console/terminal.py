@@ -5,22 +5,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
 from rich.text import Text
 
-from netsim.errors import NetsimError, ScenarioError
+from netsim.errors import NetsimError, ScenarioError, printable
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
+_MOST_LINES, _LONGEST_LINE = 200, 2_000
+
+
+class _Printable:
+    """What is to be printed, without anything in its text that would control the terminal."""
+
+    def __init__(self, inner: ConsoleRenderable) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+
+class _OnlyText(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Printable(inner) for inner in renderables]
+
+
+def _console(stderr: bool) -> Console:
+    """A console for text from anywhere: in it are neither markup nor control characters."""
+    console = Console(stderr=stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    console.push_render_hook(_OnlyText())
+    return console
+
+
 def out() -> Console:
     """Results: standard output."""
-    return Console(highlight=False, soft_wrap=True)
+    return _console(stderr=False)
 
 
 def err() -> Console:
     """Progress and errors: standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _console(stderr=True)
 
 
 @contextmanager
@@ -50,7 +80,8 @@ def reported(debug: bool = False) -> Iterator[None]:
 def problems(lines: list[str]) -> None:
     """List errors on standard error, one a line, with what is wrong in colour."""
     console = err()
-    for line in lines:
+    for line in lines[:_MOST_LINES]:
+        line = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "..."
         place, colon, what = line.rpartition(": ")
         text = Text(place + colon, style="") + Text(what, style="bold red")
         console.print(text)

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.whole_files import sync_names, write_whole
+from netsim.traces.bounded_tables import BROKEN, read_parquet
 from netsim.units import NS_PER_S
 
 Rows = dict[str, NDArray[Any]]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.parquet_parts import read
 from netsim.recording.summary_fields import row
 from netsim.recording.whole_files import write_text
@@ -41,6 +42,15 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     """
     if target is None:
         return {}
+    try:
+        return _to_target(folder, target)
+    except (LookupError, TypeError, ValueError) as problem:
+        raise ScenarioError(
+            f"{folder}: its metrics or traffic is no table of a run: {one_line(problem)}"
+        ) from None
+
+
+def _to_target(folder: Path, target: float) -> Row:
     rows = read(folder / "metrics")
     if "accuracy" not in names(rows):
         return {}

@@ -5,7 +5,6 @@ together. Footprints of buildings are drawn where the file of the path loss stat
 (`outline_m`, (points, 2) in m, NaN between two outlines).
 """
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.errors import DataError
+from netsim.errors import ScenarioError
 from netsim.results import heatmaps, plot_style
 from netsim.traces.arrays import Arrays
+from netsim.traces.bounded_tables import read_parquet
+from netsim.traces.bounded_toml import read_toml
 
 _MOST_WITH_LINKS = 200
 _MOST_WITH_NUMBERS = 40
@@ -43,11 +44,11 @@ def draw(folder: Path, title: str) -> Figure | None:
 def outlines(folder: Path) -> NDArray[np.float64] | None:
     """Footprints in the file of the path loss that a run named; None: it has none."""
     try:
-        scenario = tomllib.loads((folder / "scenario.toml").read_text(encoding="utf-8"))
+        scenario = read_toml(folder / "scenario.toml", str(folder))
         path = scenario["radio"]["path_loss"]["path"]
         arrays = Arrays("radio.path_loss", path, None)
         found = arrays.get("outline_m", ndims=(2,)) if "outline_m" in arrays else None
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, DataError):
+    except (KeyError, TypeError, ScenarioError):
         return None  # a picture without walls is better than none
     return None if found is None or found.shape[1] != 2 else found.astype(np.float64)
 

@@ -2,18 +2,25 @@
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.summary_fields import row
 from netsim.recording.whole_files import write_text
 from netsim.results import graph_metrics
 from netsim.results import metrics as measured
+from netsim.traces import bounded
+from netsim.traces.files import is_file
 
+_MOST_BYTES = 1 << 26
+_MOST = 1e300
+"""No number that runs are compared by is greater."""
 _FIRST = ("name", "algorithm", "seed", "nodes", "virtual_s", "wall_s")
 
 
@@ -80,16 +87,28 @@ def load(folder: Path) -> dict[str, Any]:
     """
     path = folder / "summary.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(bounded.content(path, str(path), _MOST_BYTES), parse_constant=_refused)
     except OSError:
         raise ScenarioError(
             f"{folder}: not the folder of a finished run: no summary.json"
         ) from None
-    except ValueError as problem:
-        raise ScenarioError(f"{path}: not JSON: {problem}") from None
+    except (ValueError, RecursionError) as problem:
+        raise ScenarioError(f"{path}: not JSON: {one_line(problem)}") from None
     if not isinstance(found, dict):
         raise ScenarioError(f"{path}: not a summary")
-    return found
+    try:
+        told = row(found)
+    except (TypeError, ArithmeticError):
+        told = {"its numbers": "no numbers"}
+    for name, value in told.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (number and abs(value) < _MOST):
+            raise ScenarioError(f"{path}: not a summary: {name} is {one_line(value)[:60]}")
+    return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"it holds {constant}, which no summary does")
 
 
 def run_folders(path: Path) -> list[Path]:
@@ -100,11 +119,14 @@ def run_folders(path: Path) -> list[Path]:
     ScenarioError
         If there is no finished run.
     """
-    if (path / "summary.json").is_file():
+    if is_file(path / "summary.json"):
         return [path]
-    found = sorted(p.parent for p in path.glob("*/summary.json"))
+    try:
+        found = sorted(p.parent for p in path.glob("*/summary.json") if is_file(p))
+    except (OSError, ValueError):
+        found = []
     if not found:
-        raise ScenarioError(f"{path}: no finished run here or one folder below (no summary.json)")
+        raise ScenarioError(f"{one_line(path)}: no finished run here or one folder below (no summary.json)")
     return found
 
 
@@ -115,7 +137,7 @@ def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
     ]
     if len(set(found)) == len(found):
         return found
-    parts = [folder.resolve().parts for folder in folders]
+    parts = [Path(os.path.realpath(folder)).parts for folder in folders]
     shared = 0
     while len({p[: shared + 1] for p in parts}) == 1 and shared < min(map(len, parts)):
         shared += 1

@@ -4,13 +4,13 @@ A `Draft` also knows which layer stated a key, so that an error can name it.
 """
 
 import copy
-import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.registry import did_you_mean
 from netsim.scenario.tables import DataKeys
+from netsim.traces.bounded_toml import MOST_LEVELS, require_plain, toml_of
 
 KeyPath = tuple[str | int, ...]
 TAGS = ("kind", "schedule")
@@ -71,8 +71,10 @@ class Draft:
             If the path leads through something that is no table.
         """
         keys = dotted.split(".")
-        if not all(keys):
-            raise ScenarioError(f"{label}: {dotted!r} is not a key path such as radio.gap_db")
+        if not all(keys) or len(keys) > MOST_LEVELS:
+            raise ScenarioError(
+                f"{label}: {dotted[:60]!r} is not a key path such as radio.gap_db"
+            )
         layer: Any = value
         for key in reversed(keys):
             layer = {key: layer}
@@ -178,15 +180,25 @@ def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
     """
     path, equals, value = text.partition("=")
     if not equals or not path.strip():
-        raise ScenarioError(f"{option} {text}: is not of the form key.path=value")
+        raise ScenarioError(f"{said(option, text)}: is not of the form key.path=value")
+    keys = path.strip().split(".")[: MOST_LEVELS + 1]  # of more than that, `assign` tells
+    require_plain(dict.fromkeys(keys), said(option, text))
+    if not value.isascii() and value.encode("utf-8", "ignore").decode() != value:
+        raise ScenarioError(f"{said(option, text)}: is not text in UTF-8")
     return path.strip(), parse_value(value.strip())
+
+
+def said(option: str, text: str) -> str:
+    """An option of the command line as it stands in errors: on one line, shortened."""
+    shortened = text if len(text) <= 200 else text[:197] + "..."
+    return f"{option} {one_line(shortened)}"
 
 
 def parse_value(text: str) -> Any:
     """A value as TOML writes it; what is not TOML is a string."""
     try:
-        tables = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        tables = toml_of(f"value = {text}", "")
+    except ScenarioError:
         return text
     return tables["value"] if tables.keys() == {"value"} else text
 

@@ -1,19 +1,21 @@
 """Scenario files: where they are, and TOML in and out."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.registry import OnDisk, did_you_mean
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.labels import shown
 from netsim.scenario.shipped import scenarios_folder
+from netsim.traces import bounded
+from netsim.traces.bounded_toml import read_toml
+from netsim.traces.files import is_file
 
-MAX_FILE_BYTES = 4 << 20
 OWN_KEYS = ("name", "paper")
 """What a file says of itself alone, and not for those that extend it."""
 
@@ -30,21 +32,32 @@ def locate(scenario: str) -> Path:
     ------
     ScenarioError
     """
-    path = Path(scenario)
-    if path.is_dir():
-        inside = path / "scenario.toml"
-        hint = f'; did you mean "{inside}"?' if inside.is_file() else ""
-        raise ScenarioError(f"{scenario}: is a folder, not a scenario file{hint}")
-    if path.exists():
+    path, label = Path(scenario), one_line(scenario)
+    if is_file(path):
         return path
+    inside = path / "scenario.toml"
+    if is_file(inside):
+        raise ScenarioError(
+            f'{label}: is a folder, not a scenario file; did you mean "{one_line(inside)}"?'
+        )
+    problem = bounded.kind_problem(path)
+    if problem is not None:
+        raise ScenarioError(f"{label}: {problem}")
     known = shipped()
     if scenario in known:
         return known[scenario]
-    beside = [str(p) for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
     raise ScenarioError(
-        f"{scenario}: no such file, and no shipped scenario of that name (netsim list scenarios)"
-        + did_you_mean(scenario, [*known, *beside])
+        f"{label}: no such file, and no shipped scenario of that name (netsim list scenarios)"
+        + did_you_mean(scenario, [*known, *map(str, _files_in(path.parent))])
     )
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The scenario files of a folder; none if there is no such folder."""
+    try:
+        return sorted(folder.glob("*.toml"))
+    except (OSError, ValueError):
+        return []
 
 
 def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
@@ -63,22 +76,23 @@ def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
         If a file is missing, not TOML, or extends in a loop or over more than one level.
     """
     path = locate(scenario)
-    tables = parse(path, str(scenario), named)
-    label = str(scenario) if path == Path(scenario) else str(path)
+    tables = parse(path, one_line(scenario), named)
+    label = one_line(scenario if path == Path(scenario) else path)
     extends = tables.pop("extends", None)
     tables.setdefault("name", path.stem)
     if extends is None:
         return Draft(label, tables)
     if not isinstance(extends, str):
-        raise ScenarioError(f"{label}: extends = {extends!r}: must be a file's name")
+        raise ScenarioError(f"{label}: extends = {shown(extends)}: must be a file's name")
     base_path = _base(path, extends, label)
-    base = parse(base_path, f'{label}: extends = "{extends}": {base_path}', named)
+    said = f"{label}: extends = {shown(extends)}: {one_line(base_path)}"
+    base = parse(base_path, said, named)
     if base.pop("extends", None) is not None:
         raise ScenarioError(_chain_problem(label, path, base_path))
     for key in OWN_KEYS:
         base.pop(key, None)
     draft = Draft(label, {})
-    draft.lay_over(base, str(base_path))
+    draft.lay_over(base, one_line(base_path))
     draft.lay_over(tables, label)
     return draft
 
@@ -98,38 +112,22 @@ def parse(path: Path, label: str, named: Mapping[KeyPath, OnDisk]) -> dict[str, 
     ------
     ScenarioError
     """
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ScenarioError(f"{label}: is larger than 4 MiB; a scenario is a short TOML file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise ScenarioError(f"{label}: cannot be read: {error.strerror}") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ScenarioError(f"{label}: is a binary file; a scenario is a text file in TOML")
-    try:
-        tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ScenarioError(f"{label}: is not valid TOML: {error}") from error
+    tables = read_toml(path, label)
     found: dict[str, Any] = with_absolute_paths(tables, path.parent, named)
     return found
 
 
 def _base(path: Path, extends: str, label: str) -> Path:
-    beside = path.parent / extends
-    for candidate in (beside, beside.with_name(beside.name + ".toml")):
-        if candidate.is_file():
+    for candidate in (path.parent / extends, path.parent / f"{extends}.toml"):
+        if is_file(candidate):
             return candidate
     folder = scenarios_folder()
     for name in (extends, f"{extends}.toml"):
-        if Path(name).name == name and (folder / name).is_file():
+        if Path(name).name == name and is_file(folder / name):
             return folder / name
-    known = [p.name for p in (*path.parent.glob("*.toml"), *folder.glob("*.toml"))]
+    known = [p.name for p in (*_files_in(path.parent), *_files_in(folder))]
     raise ScenarioError(
-        f'{label}: extends = "{extends}": no such file beside it, and none shipped'
+        f"{label}: extends = {shown(extends)}: no such file beside it, and none shipped"
         + did_you_mean(extends, known)
     )
 
@@ -146,10 +144,10 @@ def _chain_problem(label: str, start: Path, base: Path) -> str:
             break
         current = _base(current, further, str(current))
     else:
-        loop = " -> ".join(p.name for p in [*chain, current])
+        loop = one_line(" -> ".join(p.name for p in [*chain, current]))
         return f"{label}: extends forms a loop: {loop}"
     return (
-        f'{label}: its base {base} has an "extends" of its own; only one level is allowed, '
+        f'{label}: its base {one_line(base)} has an "extends" of its own; only one level is allowed, '
         "so that a scenario can be read from two files"
     )
 

@@ -1,24 +1,37 @@
 """Keys and values in short, for error messages, labels of sweeps and tables."""
 
+import itertools
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from netsim.errors import one_line
 from netsim.scenario.draft import TAGS
+
+T = TypeVar("T")
+_LONGEST = 60
 
 
 def shown(value: Any) -> str:
     """A value as TOML would write it, shortened."""
     if isinstance(value, dict):
-        text = "{" + ", ".join(f"{k} = {shown(v)}" for k, v in value.items()) + "}"
+        text = "{" + ", ".join(f"{k} = {shown(v)}" for k, v in _first(value.items())) + "}"
     elif isinstance(value, list | tuple):
-        text = "[" + ", ".join(shown(v) for v in value) + "]"
+        text = "[" + ", ".join(shown(v) for v in _first(value)) + "]"
     elif isinstance(value, float) and not math.isfinite(value):
         text = str(value)
     else:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+        cut = value[:_LONGEST] if isinstance(value, str) else value
+        text = json.dumps(cut, ensure_ascii=False, default=str)
+    text = one_line(text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _first(values: Iterable[T]) -> Iterable[T]:
+    """More of them than are shown."""
+    return itertools.islice(values, _LONGEST)
 
 
 def short_key(path: str) -> str:

@@ -13,8 +13,9 @@ from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
-from netsim.scenario.draft import LISTS, Draft, parse_assignment
+from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
@@ -24,6 +25,11 @@ from netsim.scenario.tables import (
     Scenario,
 )
 from netsim.scenario.validation_model import validation_model
+from netsim.traces.bounded_toml import require_plain
+
+
+MOST_PROBLEMS = 200
+"""So many are told: a list of a million wrong numbers has as many."""
 
 
 def load(
@@ -69,6 +75,7 @@ def from_dict(
     ScenarioError
         With every problem found, one a line.
     """
+    require_plain(tables, name)
     draft = Draft(name, {"name": name, **tables}).copy()
     return check(draft, algorithm_files.algorithms(algorithms_folder))
 
@@ -106,7 +113,7 @@ def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleTyp
     assignments.sort(key=lambda a: a[1].rpartition(".")[2] not in ("kind", "schedule"))
     for text, path, value in assignments:
         try:
-            draft.assign(path, value, f"--set {text}")
+            draft.assign(path, value, said("--set", text))
         except ScenarioError as error:
             problems.append(str(error))
     if problems:
@@ -132,7 +139,10 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
         checked = model.model_validate_json(json.dumps(raw, default=str), strict=True)
     except ValidationError as error:
         written = Draft(draft.path, _written_form(raw, single), draft.said_by)
-        for detail in error.errors(include_url=False):
+        details = error.errors(include_url=False)
+        if len(details) > MOST_PROBLEMS:
+            problems.append(f"{draft.path}: has {len(details):,} problems; these are the first")
+        for detail in details[:MOST_PROBLEMS]:
             loc = detail["loc"]
             if (
                 detail["type"] == "too_short"
@@ -286,12 +296,12 @@ def _across_tables(
         name = entry.get("name", kind)
         if name in names:
             problems.append(
-                f'{draft.source(("algorithm",))}: [algorithm] name = "{name}": two algorithms '
+                f"{draft.source(('algorithm',))}: [algorithm] name = {shown(name)}: two algorithms "
                 "have this name; give one another with the key name"
             )
         names.append(name)
         runs_under = algorithm_files.schedules(modules[kind])
-        known = schedule in family("netsim.schedules", "schedule")
+        known = isinstance(schedule, str) and schedule in family("netsim.schedules", "schedule")
         if runs_under is not None and known and schedule not in runs_under:
             problems.append(
                 line(

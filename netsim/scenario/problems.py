@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from netsim.errors import one_line
 from netsim.registry import did_you_mean
 from netsim.scenario.draft import TAGS, Draft, KeyPath
 from netsim.scenario.labels import shown
@@ -97,7 +98,7 @@ def line(draft: Draft, path: KeyPath, what: str) -> str:
     what : str
         What is wrong, and the remedy.
     """
-    return f"{draft.source(path)}: {_where(draft.raw, path)}: {what}"
+    return one_line(f"{draft.source(path)}: {_where(draft.raw, path)}: {what}")
 
 
 def written_path(loc: tuple[str | int, ...], raw: Any) -> KeyPath:
