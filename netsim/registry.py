@@ -26,7 +26,7 @@ def _lasting(seconds: float) -> float:
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Duration = Annotated[Positive, AfterValidator(_lasting)]
-"""Seconds after which something happens again: time would stand still if they were no tick."""
+"""Seconds after which something happens: time would stand still if they were no tick."""
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -34,6 +34,28 @@ MOST = 2**63 - 1
 """Whole numbers become those of 64 bits."""
 Count = Annotated[int, Field(ge=1, le=MOST)]
 Index = Annotated[int, Field(ge=0, le=MOST)]
+
+
+@dataclass(frozen=True)
+class Recurs:
+    """Annotation of a key that says how often something happens again; too often is refused.
+
+    Attributes
+    ----------
+    what : str
+        What happens, in the plural.
+    per_node : bool
+        Whether it happens to each node.
+    rate : bool
+        Whether the key is a rate [1/s]; else it is a period [s].
+    most : float
+        How many times it may happen within the horizon: a million events take seconds.
+    """
+
+    what: str
+    per_node: bool = False
+    rate: bool = False
+    most: float = 1e9
 
 
 @dataclass(frozen=True)

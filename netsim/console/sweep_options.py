@@ -6,6 +6,7 @@ from typing import Any
 from netsim.errors import ScenarioError
 from netsim.recording import summary_fields
 from netsim.scenario.draft import parse_value, split_values
+from netsim.scenario.workload import MOST_RUNS
 
 
 def options(
@@ -60,6 +61,8 @@ def options(
     try:
         if seeds is not None:
             table["seeds"] = _seeds(seeds)
+    except ScenarioError as error:
+        problems.append(f"--seeds {seeds}: {error}")
     except ValueError:
         problems.append(f"--seeds {seeds}: is neither a range such as 0:5 nor a list such as 0,3,7")
     try:
@@ -77,6 +80,8 @@ def _seeds(text: str) -> list[int]:
         low, high = (int(end) for end in text.split(":"))
         if not 0 <= low < high:
             raise ValueError
+        if high - low > MOST_RUNS:
+            raise ScenarioError(f"has {high - low:,} seeds; at most {MOST_RUNS:,} are possible")
         return list(range(low, high))
     return [int(seed) for seed in text.split(",")]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from netsim.engine.checkpoints import command
 from netsim.engine.checkpoints.command import Command
-from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError
+from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError, one_line
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import is_lock
 from netsim.recording.whole_files import write_text
@@ -181,6 +181,11 @@ def build(scenario: Scenario, path: str) -> "World":
         return world.build(scenario, spelt_out(elsewhere) if elsewhere else None)
     except ScenarioError as error:
         raise _in_file(path, error) from error
+    except (MemoryError, OverflowError) as error:
+        told = one_line(error) or type(error).__name__
+        raise ScenarioError(
+            f"{path}: needs more memory than there is ({told}); play fewer nodes, or smaller parts"
+        ) from error
 
 
 def _in_file(path: str, error: ScenarioError) -> ScenarioError:

@@ -7,6 +7,7 @@ the other; `netsim.engine.workers` plays the runs.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,9 +98,9 @@ def points(sweep: Sweep) -> list[Point]:
     """The grid, in the order of the file; one point where nothing is varied."""
     grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
     found = [Point(_label(values, sweep.over), values) for values in grid]
-    labels = [p.label for p in found]
+    labels = Counter(p.label for p in found)
     return [
-        replace(p, label=f"{p.label}-{i}") if labels.count(p.label) > 1 else p
+        replace(p, label=f"{p.label}-{i}") if labels[p.label] > 1 else p
         for i, p in enumerate(found)
     ]
 

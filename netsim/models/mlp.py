@@ -1,8 +1,9 @@
 """Multilayer perceptron with ReLU; without hidden layers, logistic regression."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
 from torch import nn
 
 from netsim.models import ModelKind, Network
@@ -19,7 +20,7 @@ class Mlp(ModelKind):
     """
 
     kind: Literal["mlp"] = "mlp"
-    hidden: tuple[Count, ...] = (64,)
+    hidden: Annotated[tuple[Count, ...], Field(max_length=100)] = (64,)
 
     def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
         """Build the network; see the base class."""

@@ -25,6 +25,7 @@ from netsim.scenario.tables import (
     Scenario,
 )
 from netsim.scenario.validation_model import validation_model
+from netsim.scenario.workload import workload_problems
 from netsim.traces.bounded_toml import require_plain
 
 
@@ -153,6 +154,8 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
     problems += _across_tables(draft, raw, modules)
+    if checked is not None:
+        problems += workload_problems(checked, draft)
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}

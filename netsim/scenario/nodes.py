@@ -5,9 +5,10 @@ that it stands in for. `Scenario.per_node` then gives it for every node.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from netsim.channels.sleep import Sleep
 from netsim.registry import Count, Finite, Positive, Table, choice
@@ -15,6 +16,19 @@ from netsim.topology.churn import Churn
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
 """A name that becomes a folder."""
+
+
+def _no_files_name(name: str) -> str:
+    if Path(name).suffix.lower() in _FILES:
+        raise ValueError(
+            f'must not end in "{Path(name).suffix}": it names a folder beside files of that kind'
+        )
+    return name
+
+
+_FILES = (".csv", ".json", ".toml", ".png", ".pdf", ".svg", ".parquet", ".npz", ".txt", ".lock")
+AlgorithmName = Annotated[Label, AfterValidator(_no_files_name)]
+"""A name that becomes a folder beside the files that compare algorithms."""
 
 SERVER = "server"
 """Role of a node that holds no data; any other role is a learner's."""

@@ -4,6 +4,7 @@ Units belong to keys and numbers stand without quotes, so `"5 ms"` and `latency_
 answered with what to write instead; a key that a table does not know with the nearest one.
 """
 
+import math
 import re
 from typing import Any
 
@@ -38,6 +39,8 @@ def number_in_text(path: KeyPath, value: Any) -> str:
     try:
         converted = float(number) * factor
     except ValueError:
+        return ""
+    if not math.isfinite(converted):
         return ""
     remedy = f"; write {key} = {converted:.12g}"
     return remedy + (f" (the unit is part of the key: {own})" if unit else "")

@@ -1,5 +1,6 @@
 """The `[sweep]` table: a grid, a search, seeds."""
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -51,7 +52,7 @@ class Sweep(Table):
     search: Literal["optuna", "random"] | None = None
     prune: bool | None = None
     select: str | None = None
-    jobs: Count | None = None
+    jobs: Annotated[int, Field(ge=1, le=1024)] | None = None
     show: tuple[str, ...] = ()
     target: Fraction | None = None
 
@@ -77,7 +78,8 @@ class Sweep(Table):
                 raise ValueError(f'"{key}" is the sweep\'s own, which cannot vary itself')
         for key, values in self.over.items():
             texts = [repr(value) for value in values]
-            twice = [v for v, text in zip(values, texts, strict=True) if texts.count(text) > 1]
+            seen = Counter(texts)
+            twice = [v for v, text in zip(values, texts, strict=True) if seen[text] > 1]
             if twice:
                 raise ValueError(f"over {key} has {twice[0]} twice")
         both = sorted(self.over.keys() & self.draw.keys())

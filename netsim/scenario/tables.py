@@ -31,17 +31,20 @@ from netsim.registry import (
     Index,
     NonNegative,
     Positive,
+    Recurs,
     Table,
     choice,
     family,
 )
 from netsim.scenario.changes import Change
-from netsim.scenario.nodes import ChurnChoice, Label, Nodes, overridden
+from netsim.scenario.nodes import AlgorithmName, ChurnChoice, Label, Nodes, overridden
 from netsim.scenario.sweep import Sweep
 from netsim.schedules import Schedule
 from netsim.topology import Topology
 from netsim.topology.mobility import Mobility
 
+MOST_HORIZON_S = 4e9
+"""The clock counts nanoseconds: it ends after 146 years."""
 Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
@@ -79,7 +82,7 @@ class Metrics(Table):
     node's test samples (what the head takes) with their labels, or the parameters of the `head`.
     """
 
-    every_s: Duration | None = None
+    every_s: Annotated[Duration, Recurs("evaluations", most=1e6)] | None = None
     common_test_samples: Count = 1000
     stages: tuple[str, ...] = ()
     weights: bool = True
@@ -99,7 +102,7 @@ class Run(Table):
 
     device: str = "auto"
     backend: Literal["auto", "sequential", "stacked", "native"] = "auto"
-    threads: Count | Literal["auto"] = "auto"
+    threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}
@@ -132,7 +135,7 @@ class AlgorithmEntry(Table):
     """
 
     kind: str
-    name: Label
+    name: AlgorithmName
     params: SerializeAsAny[Table]
     training: OwnTraining = OwnTraining()
     stages: tuple[str, ...] = ()
@@ -219,7 +222,7 @@ class Scenario(Table):
     name: Label
     paper: Paper | None = None
     seed: Index = 0
-    horizon_s: Duration
+    horizon_s: Annotated[Duration, Field(le=MOST_HORIZON_S)]
     nodes: Nodes
     topology: TopologyChoice = _default("complete")
     churn: ChurnChoice = _default("none")
@@ -247,7 +250,7 @@ class Scenario(Table):
     @property
     def evaluate_every_s(self) -> float:
         """Virtual time between evaluations."""
-        return self.metrics.every_s or self.horizon_s / 20
+        return self.metrics.every_s or max(self.horizon_s / 20, 1e-9)
 
     def per_node(self, key: str) -> tuple[Any, ...]:
         """A key by node: what its group says, else what the scenario says for all nodes."""

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
-from netsim.scenario.nodes import Label
+from netsim.scenario.nodes import AlgorithmName
 from netsim.scenario.tables import AlgorithmEntry, OwnTraining, Scenario
 
 
 def _entry_keys(kind: str) -> dict[str, Any]:
     return {
         "kind": (Literal[kind], Field()),
-        "name": (Label, kind),
+        "name": (AlgorithmName, kind),
         "training": (OwnTraining, OwnTraining()),
         "stages": (tuple[str, ...], ()),
     }

@@ -5,9 +5,9 @@ Wake-up times are a function of (seed, node, count) alone, whatever happens in t
 """
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Annotated, ClassVar, NamedTuple, Protocol
 
-from netsim.registry import Component, Duration
+from netsim.registry import Component, Duration, Recurs
 from netsim.rng import Streams
 
 LISTED_AS = "exchange"
@@ -55,7 +55,7 @@ class Schedule(Component):
     """
 
     barrier: ClassVar[bool] = False
-    slot_s: Duration | None = None
+    slot_s: Annotated[Duration, Recurs("slots")] | None = None
 
     @abstractmethod
     def clock(self, streams: Streams, nodes: int) -> Clock:

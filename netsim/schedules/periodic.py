@@ -1,8 +1,8 @@
 """Every node wakes with a period of its own."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from netsim.registry import Duration, Fraction
+from netsim.registry import Duration, Fraction, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.schedules._own_clock import OwnClock
@@ -15,7 +15,7 @@ class Periodic(Schedule):
     """
 
     schedule: Literal["periodic"] = "periodic"
-    period_s: Duration
+    period_s: Annotated[Duration, Recurs("wake-ups", per_node=True)]
     drift: Fraction = 0.0
 
     def clock(self, streams: Streams, nodes: int) -> Clock:

@@ -2,12 +2,12 @@
 
 import math
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.registry import Positive
+from netsim.registry import Positive, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.schedules._own_clock import OwnClock
@@ -23,7 +23,7 @@ class Poisson(Schedule):
     """Wake-ups of each node at `rate_hz` a second on average, exponential gaps."""
 
     schedule: Literal["poisson"] = "poisson"
-    rate_hz: Positive
+    rate_hz: Annotated[Positive, Recurs("wake-ups", per_node=True, rate=True)]
 
     def clock(self, streams: Streams, nodes: int) -> Clock:
         @lru_cache(maxsize=KEPT * -(-nodes // TOGETHER))

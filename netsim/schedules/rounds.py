@@ -1,9 +1,9 @@
 """Rounds with a barrier: the papers' synchronous setting."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from netsim.errors import ProtocolError
-from netsim.registry import Duration
+from netsim.registry import Duration, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 
@@ -17,7 +17,7 @@ class Rounds(Schedule):
 
     barrier: ClassVar[bool] = True
     schedule: Literal["rounds"] = "rounds"
-    interval_s: Duration = 1.0
+    interval_s: Annotated[Duration, Recurs("rounds", per_node=True)] = 1.0
     deadline_s: Duration | None = None
 
     def clock(self, streams: Streams, nodes: int) -> Clock:

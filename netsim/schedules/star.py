@@ -1,11 +1,11 @@
 """One random node wakes every exchange interval (KD-PDFL, Jeong and Kountouris 2023, Alg. 1)."""
 
 from bisect import bisect_right
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from netsim.registry import Count, Duration
+from netsim.registry import Count, Duration, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.units import to_ns
@@ -20,7 +20,7 @@ class Star(Schedule):
     """
 
     schedule: Literal["star"] = "star"
-    slot_s: Duration = 1.0
+    slot_s: Annotated[Duration, Recurs("slots")] = 1.0
     slots_per_exchange: Count = 20
 
     @property

@@ -1,12 +1,48 @@
 """Every node's architecture and the parameters that it starts with."""
 
+import math
+import os
+
 import torch
 from torch import Tensor
 
 from netsim.data.sets import Samples
+from netsim.errors import ScenarioError, one_line
 from netsim.learning.architecture import Architecture, build_architecture
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+
+
+def _require_room(scenario: Scenario, which: int, samples: Samples, dtype: torch.dtype) -> None:
+    """Build a model without its values; raise ScenarioError if there is no memory for those."""
+    kind = scenario.model[which]
+    where = f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            module = kind.build(samples.input_shape, samples.num_classes)
+    except ScenarioError:
+        raise
+    except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
+        first = one_line(str(error).partition("\n")[0])
+        raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
+    parameters = sum(p.numel() for p in module.parameters())
+    users = len(range(which, scenario.nodes.count, len(scenario.model)))
+    copies = 1 if scenario.training.common_initial else users
+    size, there = parameters * copies * dtype.itemsize, _memory_bytes()
+    if size > there / 2:
+        times = f", {copies} times" if copies > 1 else ""
+        raise ScenarioError(
+            f"{where}: has {parameters:,} parameters, {size / 2**30:,.3g} GiB{times}, and this "
+            f"machine has {there / 2**30:,.3g} GiB of memory; choose smaller layers"
+        )
+
+
+def _memory_bytes() -> float:
+    """What the machine has; without end where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
 
 
 def initial_models(
@@ -34,8 +70,15 @@ def initial_models(
     rows : tuple of torch.Tensor
         (D,) initial parameters by node, D that of its architecture. One tensor for all nodes of an
         architecture with `[training] common_initial`, else each its own draw.
+
+    Raises
+    ------
+    ScenarioError
+        If a model can't be built for these samples, or does not fit into memory.
     """
     kinds = scenario.model
+    for which in range(len(kinds)):
+        _require_room(scenario, which, samples, dtype)
     layouts: list[Architecture] = []
     common: list[Tensor] = []
     rows: list[Tensor] = []

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from netsim.channels.sleep import Rhythm, Sleep
-from netsim.registry import Positive
+from netsim.registry import Positive, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -26,7 +26,7 @@ class DutyCycle(Sleep):
     """
 
     kind: Literal["duty_cycle"] = "duty_cycle"
-    period_s: Positive = 1.0
+    period_s: Annotated[Positive, Recurs("periods")] = 1.0
     awake_fraction: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.1
     phase: Literal["random", "aligned"] = "random"
 

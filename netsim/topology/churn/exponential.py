@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from netsim.registry import Duration
+from netsim.registry import Duration, Recurs
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.units import to_ns
@@ -19,8 +19,8 @@ class Exponential(Churn):
     """
 
     kind: Literal["exponential"] = "exponential"
-    mean_on_s: Duration
-    mean_off_s: Duration
+    mean_on_s: Annotated[Duration, Recurs("switches", per_node=True)]
+    mean_off_s: Annotated[Duration, Recurs("switches", per_node=True)]
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None

@@ -7,13 +7,15 @@ for, it is the same.
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from netsim.registry import Component
 from netsim.rng import Streams
+from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 
 class Track(Protocol):
@@ -39,8 +41,16 @@ class StraightTrack(Track, Protocol):
         """Where a node turns: (time [ns], x [m], y [m]), the last at `until_ns`."""
 
 
+Speed = Annotated[float, Field(gt=0, le=SPEED_OF_LIGHT_M_PER_S, allow_inf_nan=False)]
+"""In m/s."""
+
+
 class Mobility(Component):
     """Base of the mobility models."""
+
+    def turn_every_s(self, radius_m: float) -> float | None:
+        """About how long a node goes straight on in a disc [s]; None: a file says."""
+        return None
 
     @abstractmethod
     def track(

@@ -16,9 +16,9 @@ from pydantic import Field
 from scipy.special import ndtri
 
 from netsim.errors import ScenarioError
-from netsim.registry import Duration, Positive
+from netsim.registry import Duration
 from netsim.rng import Streams
-from netsim.topology.mobility import Mobility, Track
+from netsim.topology.mobility import Mobility, Speed, Track
 from netsim.topology.mobility._ways import Knot, Ways
 from netsim.units import to_ns
 
@@ -34,7 +34,7 @@ class GaussMarkov(Mobility):
     """
 
     kind: Literal["gauss_markov"] = "gauss_markov"
-    mean_m_per_s: Positive = 1.0
+    mean_m_per_s: Speed = 1.0
     memory: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.75
     step_s: Duration = 1.0
 
@@ -42,6 +42,9 @@ class GaussMarkov(Mobility):
     def sigma_m_per_s(self) -> float:
         """Standard deviation of the velocity along an axis."""
         return self.mean_m_per_s / math.sqrt(math.pi / 2)
+
+    def turn_every_s(self, radius_m: float) -> float | None:
+        return min(self.step_s, radius_m / self.mean_m_per_s)  # a new velocity, or the border
 
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None

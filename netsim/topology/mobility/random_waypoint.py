@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from netsim.registry import NonNegative, Positive
+from netsim.registry import NonNegative
 from netsim.rng import Streams
-from netsim.topology.mobility import Mobility, Track
+from netsim.topology.mobility import Mobility, Speed, Track
 from netsim.topology.mobility._ways import Knot, Ways
 from netsim.units import to_ns
 
@@ -33,8 +33,8 @@ class RandomWaypoint(Mobility):
     """
 
     kind: Literal["random_waypoint"] = "random_waypoint"
-    min_m_per_s: Positive = 0.5
-    max_m_per_s: Positive = 1.5
+    min_m_per_s: Speed = 0.5
+    max_m_per_s: Speed = 1.5
     pause_s: NonNegative = 0.0
 
     @model_validator(mode="after")
@@ -42,6 +42,9 @@ class RandomWaypoint(Mobility):
         if self.max_m_per_s < self.min_m_per_s:
             raise ValueError("max_m_per_s must be at least min_m_per_s")
         return self
+
+    def turn_every_s(self, radius_m: float) -> float | None:
+        return MEAN_LEG_OVER_RADIUS * radius_m / self.max_m_per_s + self.pause_s
 
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None

@@ -1,0 +1,108 @@
+"""How often things happen in a scenario, counted before it is played: what would never end is refused.
+
+Keys that say how often something happens again carry the mark `netsim.registry.Recurs`; what they
+come to over the horizon follows from their values.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, get_args
+
+from netsim.registry import Recurs, Table
+from netsim.scenario.draft import Draft, KeyPath
+from netsim.scenario.labels import shown
+from netsim.scenario.problems import line
+from netsim.scenario.schema import at
+from netsim.scenario.tables import Scenario
+
+MOST_RUNS = 10_000
+"""Of a sweep: each is a folder."""
+MOST_TURNS = 1e9
+"""Of all nodes that move."""
+
+
+def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
+    """What would happen too often to ever be played, one problem a line.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    draft : Draft
+        Knows which keys were stated, and where.
+    """
+    horizon_s, nodes = scenario.horizon_s, scenario.nodes.count
+    problems = []
+    for path, value, mark in _recurring(scenario, ()):
+        count = horizon_s * value if mark.rate else horizon_s / value
+        count *= nodes if mark.per_node else 1
+        if count > mark.most:
+            of = f" of {nodes} nodes" if mark.per_node else ""
+            remedy = f"{'lower' if mark.rate else 'raise'} it, or shorten horizon_s"
+            what = f"{count:.3g} {mark.what}{of} in horizon_s = {horizon_s:g}; at most"
+            problems.append(_told(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy))
+    turn_s = scenario.mobility.turn_every_s(scenario.nodes.radius_m)
+    turns = 0.0 if turn_s is None else nodes * horizon_s / max(turn_s, 1e-300)
+    if turns > MOST_TURNS:
+        problems.append(
+            line(
+                draft,
+                ("mobility",),
+                f"{turns:.3g} turns of {nodes} nodes in horizon_s = {horizon_s:g}; at most "
+                f"{MOST_TURNS:,.0f} are possible; move slower, widen nodes.radius_m, or shorten "
+                "horizon_s",
+            )
+        )
+    return problems + _sweep_problems(scenario, draft)
+
+
+def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> str:
+    """The problem at the key, or, where it has its default, at the horizon."""
+    if at(draft.raw, path) is not None:
+        return line(draft, path, f"{what}; {remedy}")
+    *table, key = map(str, path)
+    return line(draft, ("horizon_s",), f"{what} ([{'.'.join(table)}] {key} = {shown(value)})")
+
+
+def _recurring(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, Recurs]]:
+    """Key path, value and mark of every key that has a value and a mark."""
+    marks = _marks(type(table))
+    for key in type(table).model_fields:
+        value = getattr(table, key, None)
+        if isinstance(value, Table):
+            yield from _recurring(value, (*path, key))
+        elif isinstance(value, tuple):
+            for i, entry in enumerate(value):
+                if isinstance(entry, Table):
+                    yield from _recurring(entry, (*path, key, i))
+        elif key in marks and value is not None:
+            yield (*path, key), value, marks[key]
+
+
+@cache
+def _marks(table: type[Table]) -> dict[str, Recurs]:
+    found = {}
+    for key, info in table.model_fields.items():
+        waiting: list[Any] = [*info.metadata, info.annotation]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, Recurs):
+                found[key] = one
+            waiting += get_args(one)
+    return found
+
+
+def _sweep_problems(scenario: Scenario, draft: Draft) -> list[str]:
+    sweep = scenario.sweep
+    if sweep is None:
+        return []
+    points = math.prod(len(values) for values in sweep.over.values()) * (sweep.trials or 1)
+    runs = points * max(1, len(sweep.seeds))
+    if runs <= MOST_RUNS:
+        return []
+    what = f"{runs:,} runs: {points:,} points"
+    what += f" of {len(sweep.seeds):,} seeds" if len(sweep.seeds) > 1 else ""
+    return [
+        f"{draft.source(('sweep',))}: [sweep]: {what}; at most {MOST_RUNS:,} are possible; give "
+        "fewer values, trials or seeds"
+    ]
