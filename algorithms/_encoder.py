@@ -65,7 +65,7 @@ def saved_mean(file: str) -> npt.NDArray[np.floating[Any]]:
     """Mean over nodes of the encoders that a run has kept: (size,)."""
     rows = list(saved_arrays(file).values())
     if not rows or any(row.shape != rows[0].shape or row.ndim != 1 for row in rows):
-        raise UnsuitableError(f'[algorithm] encoder = "{file}": must hold one row a node, all alike')
+        raise UnsuitableError(f"[algorithm] encoder = {file!r}: must hold a row a node, all alike")
     found: npt.NDArray[np.floating[Any]] = np.mean(rows, axis=0)
     return found
 

@@ -236,12 +236,12 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
         drawn: Ref = node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
         return drawn
     if not Path(params.encoder).is_file():
-        raise api.UnsuitableError(f"[algorithm] encoder = {params.encoder!r}: there is no such file")
+        raise api.UnsuitableError(f"[algorithm] encoder = {params.encoder!r}: no such file")
     found = len(saved_mean(params.encoder))
     if found != size:
         raise api.UnsuitableError(
-            f"[algorithm] encoder = {params.encoder!r} has {found} parameters, but the filters of this model "
-            f"need {size}"
+            f"[algorithm] encoder = {params.encoder!r}: has {found} parameters, but the filters of "
+            f"this model need {size}"
         )
     saved: Ref = node.compute(saved_encoder, theta, params.encoder, like=(size,))
     return saved

@@ -25,10 +25,10 @@ _UNPRINTABLE = re.compile(
 
 
 def one_line(text: object) -> str:
-    """A text from outside as it may stand in a line of a message: nothing in it controls a terminal.
+    r"""A text from outside as it may stand in a line of a message.
 
-    Ends of lines and other control characters become what Python writes for them, such as `\\n` and
-    `\\x1b`.
+    Ends of lines and all else that controls a terminal become what Python writes for them, such as
+    `\n` and `\x1b`.
     """
     return _UNPRINTABLE.sub(_escaped, str(text))
 

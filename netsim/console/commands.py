@@ -246,7 +246,9 @@ def validate(
             if world:
                 runner.build(scenario, draft.path)
             terminal.out().print(
-                Text("ok ", style="green") + Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
+                Text("ok ", style="green")
+                + Text(f"{one_line(name)}: ")
+                + Text(progress.headline(scenario))
             )
         except ScenarioError as error:
             problems += str(error).splitlines()

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording import summary_fields
-from netsim.scenario.draft import parse_value, split_values
+from netsim.scenario.draft import parse_value, said, split_values
 from netsim.scenario.workload import MOST_RUNS
 
 
@@ -41,20 +41,28 @@ def options(
     for text in over:
         key, _, values = text.partition("=")
         if not values:
-            problems.append(f"--over {text}: is not of the form key.path=value,value")
+            problems.append(f"{said('--over', text)}: is not of the form key.path=value,value")
         if key in table.get("over", {}):
-            problems.append(f"--over {text}: {key} is there already; list all its values at once")
+            problems.append(
+                f"{said('--over', text)}: {one_line(key[:60])} is there already; list all its "
+                "values at once"
+            )
         table.setdefault("over", {})[key] = split_values(values)
     for text in draw:
         key, _, span = text.partition("=")
         if key in table.get("draw", {}):
-            problems.append(f"--draw {text}: {key} is there already; say all of it at once")
+            problems.append(
+                f"{said('--draw', text)}: {one_line(key[:60])} is there already; say all of it at "
+                "once"
+            )
         low, _, rest = span.partition(":")
         high, _, log = rest.partition(":")
         if "," in span:
             table.setdefault("draw", {})[key] = split_values(span)
         elif not (low and high) or log not in ("", "log"):
-            problems.append(f"--draw {text}: is not of the form key.path=low:high[:log] or =a,b,c")
+            problems.append(
+                f"{said('--draw', text)}: is not of the form key.path=low:high[:log] or =a,b,c"
+            )
         else:
             limits = {"low": parse_value(low), "high": parse_value(high), "log": log == "log"}
             table.setdefault("draw", {})[key] = limits
@@ -62,9 +70,12 @@ def options(
         if seeds is not None:
             table["seeds"] = _seeds(seeds)
     except ScenarioError as error:
-        problems.append(f"--seeds {seeds}: {error}")
+        problems.append(f"{said('--seeds', seeds or '')}: {error}")
     except ValueError:
-        problems.append(f"--seeds {seeds}: is neither a range such as 0:5 nor a list such as 0,3,7")
+        problems.append(
+            f"{said('--seeds', seeds or '')}: is neither a range such as 0:5 nor a list such as "
+            "0,3,7"
+        )
     try:
         if show is not None:
             table["show"] = measures_named(show)
@@ -96,7 +107,7 @@ def measures_named(text: str) -> list[str]:
     try:
         return [summary_fields.named(name.strip()) for name in text.split(",")]
     except ValueError as error:
-        raise ScenarioError(f"--show {text}: {error}") from None
+        raise ScenarioError(f"{said('--show', text)}: {one_line(error)}") from None
 
 
 def part(text: str | None) -> tuple[int, int] | None:
@@ -111,7 +122,7 @@ def part(text: str | None) -> tuple[int, int] | None:
     which, _, parts = text.partition("/")
     if not (which.isdecimal() and parts.isdecimal() and 1 <= int(which) <= int(parts)):
         raise ScenarioError(
-            f"--only {text}: is not of the form I/N with I from 1 to N, such as 3/8: every eighth "
+            f"{said('--only', text)}: is not of the form I/N with I from 1 to N, such as 3/8: every eighth "
             "run, beginning with the third"
         )
     return int(which), int(parts)

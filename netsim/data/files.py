@@ -145,8 +145,7 @@ def column(table: pa.Table, names: Sequence[str], file: Path) -> str:
         if name in table.column_names:
             return name
     raise DataError(
-        f"{file}: no column {' or '.join(names)}; it has "
-        + one_line(", ".join(table.column_names))
+        f"{file}: no column {' or '.join(names)}; it has " + one_line(", ".join(table.column_names))
     )
 
 

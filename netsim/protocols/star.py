@@ -112,8 +112,9 @@ class StarExchange(ABC, Generic[P]):
     def __init__(self, node: Node, params: P) -> None:
         if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
             raise UnsuitableError(
-                f"[exchange] slots_per_exchange = {node.slots_per_exchange}: every slot belongs to an "
-                "exchange, so nobody would ever train; take 3 or more, or uninvolved_train = true"
+                f"[exchange] slots_per_exchange = {node.slots_per_exchange}: every slot belongs "
+                "to an exchange, so nobody would ever train; take 3 or more, or "
+                "uninvolved_train = true"
             )
         self.node, self.params = node, params
         self.model = node.hold(node.initial())

@@ -126,7 +126,9 @@ def run_folders(path: Path) -> list[Path]:
     except (OSError, ValueError):
         found = []
     if not found:
-        raise ScenarioError(f"{one_line(path)}: no finished run here or one folder below (no summary.json)")
+        raise ScenarioError(
+            f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
+        )
     return found
 
 

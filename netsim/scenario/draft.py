@@ -72,9 +72,7 @@ class Draft:
         """
         keys = dotted.split(".")
         if not all(keys) or len(keys) > MOST_LEVELS:
-            raise ScenarioError(
-                f"{label}: {dotted[:60]!r} is not a key path such as radio.gap_db"
-            )
+            raise ScenarioError(f"{label}: {dotted[:60]!r} is not a key path such as radio.gap_db")
         layer: Any = value
         for key in reversed(keys):
             layer = {key: layer}

@@ -147,8 +147,8 @@ def _chain_problem(label: str, start: Path, base: Path) -> str:
         loop = one_line(" -> ".join(p.name for p in [*chain, current]))
         return f"{label}: extends forms a loop: {loop}"
     return (
-        f'{label}: its base {one_line(base)} has an "extends" of its own; only one level is allowed, '
-        "so that a scenario can be read from two files"
+        f'{label}: its base {one_line(base)} has an "extends" of its own; only one level is '
+        "allowed, so that a scenario can be read from two files"
     )
 
 

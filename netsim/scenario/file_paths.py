@@ -5,6 +5,7 @@ elsewhere, such as the one in a run folder, still names the same files.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, get_args, get_origin
@@ -65,8 +66,13 @@ def keys_on_disk(modules: Mapping[str, ModuleType]) -> dict[KeyPath, OnDisk]:
 
     Of `[algorithm]` they are those of the Params of all algorithms together.
     """
+    return _keys_on_disk(tuple(modules.values()))
+
+
+@lru_cache(maxsize=8)
+def _keys_on_disk(modules: tuple[ModuleType, ...]) -> dict[KeyPath, OnDisk]:
     found = path_keys(Scenario)
-    for module in modules.values():
+    for module in modules:
         for table in (("algorithm",), ("algorithm", ANY)):  # one, or one of several
             found |= dict(_found(module.Params, table))
     return found

@@ -28,7 +28,6 @@ from netsim.scenario.validation_model import validation_model
 from netsim.scenario.workload import workload_problems
 from netsim.traces.bounded_toml import require_plain
 
-
 MOST_PROBLEMS = 200
 """So many are told: a list of a million wrong numbers has as many."""
 

@@ -1,7 +1,7 @@
-"""How often things happen in a scenario, counted before it is played: what would never end is refused.
+"""How often things happen in a scenario, counted before it is played.
 
-Keys that say how often something happens again carry the mark `netsim.registry.Recurs`; what they
-come to over the horizon follows from their values.
+What would never end is refused. Keys that say how often something happens again carry the mark
+`netsim.registry.Recurs`; what they come to over the horizon follows from their values.
 """
 
 import math
@@ -40,7 +40,9 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
             of = f" of {nodes} nodes" if mark.per_node else ""
             remedy = f"{'lower' if mark.rate else 'raise'} it, or shorten horizon_s"
             what = f"{count:.3g} {mark.what}{of} in horizon_s = {horizon_s:g}; at most"
-            problems.append(_told(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy))
+            problems.append(
+                _told(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy)
+            )
     turn_s = scenario.mobility.turn_every_s(scenario.nodes.radius_m)
     turns = 0.0 if turn_s is None else nodes * horizon_s / max(turn_s, 1e-300)
     if turns > MOST_TURNS:
@@ -66,8 +68,9 @@ def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> 
 
 def _recurring(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, Recurs]]:
     """Key path, value and mark of every key that has a value and a mark."""
-    marks = _marks(type(table))
-    for key in type(table).model_fields:
+    kind: Any = type(table)
+    marks = _marks(kind)
+    for key in kind.model_fields:
         value = getattr(table, key, None)
         if isinstance(value, Table):
             yield from _recurring(value, (*path, key))
@@ -80,7 +83,7 @@ def _recurring(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, Recu
 
 
 @cache
-def _marks(table: type[Table]) -> dict[str, Recurs]:
+def _marks(table: Any) -> dict[str, Recurs]:
     found = {}
     for key, info in table.model_fields.items():
         waiting: list[Any] = [*info.metadata, info.annotation]

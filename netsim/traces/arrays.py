@@ -38,7 +38,9 @@ class Arrays:
         try:
             self.names = self._mat_names() if self.matlab else self._npz_names()
         except bounded.BROKEN as error:
-            raise self.wrong(f"is no npz file ({error}); write it with numpy.savez_compressed") from None
+            raise self.wrong(
+                f"is no npz file ({error}); write it with numpy.savez_compressed"
+            ) from None
 
     def __contains__(self, name: str) -> bool:
         return name in self.names

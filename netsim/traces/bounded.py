@@ -81,7 +81,9 @@ def opened(path: Path, where: str) -> BinaryIO:
     """
     problem = kind_problem(path)  # before it is opened: that alone may wait, or do something
     if problem is None:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
         mode = os.fstat(file).st_mode  # what is open, whatever has been put there meanwhile
         if stat.S_ISREG(mode):
             return os.fdopen(file, "rb")

@@ -1,0 +1,212 @@
+"""Good inputs of every kind, small ones: bad ones are made by breaking these."""
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+BASE: dict[str, Any] = {
+    "name": "hostile",
+    "horizon_s": 4.0,
+    "nodes": {"count": 4, "placement": "disc"},
+    "exchange": {"schedule": "poisson", "rate_hz": 1.0},
+    "data": {"kind": "digits"},
+    "model": {"kind": "mlp", "hidden": [4]},
+    "algorithm": {"kind": "fedavg"},
+}
+"""Four nodes in a disc that a file can be given to."""
+
+RADIO: dict[str, Any] = {
+    "radio": {
+        "path_loss": {"kind": "log_distance"},
+        "rate": {"kind": "fixed", "rate_bps": 1e6},
+        "packet_error": {"kind": "outage"},
+    }
+}
+LINK: dict[str, Any] = {"link": {"rate_bps": 1e6}}
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A file that a scenario names: a good one, and tables that lead to it.
+
+    Attributes
+    ----------
+    suffix : str
+    content : bytes
+    tables : callable
+        path -> tables to lay over `BASE`.
+    """
+
+    suffix: str
+    content: bytes
+    tables: Callable[[str], dict[str, Any]]
+
+
+def _npz(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def _zip(name: str, content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(name, content)
+    return file.getvalue()
+
+
+def _parquet(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    return file.getvalue()
+
+
+def image(side: int = 28, form: str = "PNG", mode: str = "L") -> bytes:
+    """An encoded image."""
+    file = io.BytesIO()
+    Image.new(mode, (side, side), 7).save(file, form)
+    return file.getvalue()
+
+
+def images(rows: int = 40) -> bytes:
+    """A data set of images as Parquet."""
+    encoded = pa.array([{"bytes": image(), "path": None}] * rows)
+    labels = pa.array([i % 10 for i in range(rows)])
+    return _parquet(pa.table({"image": encoded, "label": labels}))
+
+
+def metrics(rows: int = 8) -> bytes:
+    """The metrics of a run."""
+    return _parquet(
+        pa.table(
+            {
+                "t_s": [float(i // 2) for i in range(rows)],
+                "node": pa.array([i % 2 for i in range(rows)], pa.int32()),
+                "metric": pa.array(["accuracy"] * rows).dictionary_encode(),
+                "stage": pa.array(["trained"] * rows).dictionary_encode(),
+                "value": [0.1 * (i // 2) for i in range(rows)],
+                "steps": list(range(rows)),
+                "energy_j": [0.0] * rows,
+            }
+        )
+    )
+
+
+SUMMARY: dict[str, Any] = {
+    "name": "s",
+    "algorithm": "fedavg",
+    "seed": 0,
+    "nodes": 4,
+    "virtual_s": 4.0,
+    "wall_s": 1.0,
+    "accuracy": {"mean": 0.5, "std": 0.1, "best": {"t_s": 1.0, "mean": 0.6, "std": 0.1}},
+    "messages": {"sent": 8, "delivered": 6, "lost": 2, "bits_offered": 80, "bits_delivered": 60},
+    "delay": {"mean_s": 0.1},
+    "local_steps": 7,
+}
+
+_EDGES = b"# nodes 0 to 3\n0 1\n1 2\n2 3\n3 0\n"
+_GRAPHML = b"""<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d0" for="edge" attr.name="rate" attr.type="double"/>
+<graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/><node id="d"/>
+<edge source="a" target="b"><data key="d0">5</data></edge><edge source="b" target="c"/>
+<edge source="c" target="d"/></graph></graphml>
+"""
+_FCD = b"""<fcd-export><timestep time="0.00"><vehicle id="v0" x="1.0" y="2.0" speed="3"/>
+<vehicle id="v1" x="3.0" y="4.0"/></timestep><timestep time="1.00">
+<vehicle id="v0" x="2.0" y="2.0"/><person id="p0" x="0" y="0"/></timestep></fcd-export>
+"""
+_NS2 = b"""$node_(0) set X_ 12.5
+$node_(0) set Y_ 40.0
+$ns_ at 3.0 "$node_(0) setdest 80.0 40.0 1.5"
+"""
+_GAIN_DB = np.where(np.eye(4) > 0, 0.0, -80.0)
+
+
+def _mobility(kind: str) -> Callable[[str], dict[str, Any]]:
+    return lambda path: {"mobility": {"kind": kind, "path": path}, **RADIO}
+
+
+def _topology(path: str) -> dict[str, Any]:
+    return {"topology": {"kind": "file", "path": path}}
+
+
+def _churn(kind: str) -> Callable[[str], dict[str, Any]]:
+    return lambda path: {"churn": {"kind": kind, "path": path}}
+
+
+def _radio(key: str, **table: Any) -> Callable[[str], dict[str, Any]]:
+    return lambda path: {"radio": {**RADIO["radio"], key: {**table, "path": path}}}
+
+
+FILES: dict[str, FileKind] = {
+    "edge list": FileKind(".txt", _EDGES, _topology),
+    "edge list, gz": FileKind(".gz", gzip.compress(_EDGES, mtime=0), _topology),
+    "edge list, zip": FileKind(".zip", _zip("e.txt", _EDGES), _topology),
+    "graphml": FileKind(".graphml", _GRAPHML, _topology),
+    "contacts": FileKind(
+        ".dat",
+        b"0 0 1\n20 1 2\n20 2 3\n40 0 3\n",
+        lambda path: {"topology": {"kind": "contacts", "path": path}},
+    ),
+    "backbone": FileKind(
+        ".graphml", _GRAPHML, lambda path: {"link": {"backbone": {"path": path, "rate_bps": 1e6}}}
+    ),
+    "latency matrix": FileKind(
+        ".txt",
+        b"0 1 2 3\n1 0 4 5\n2 4 0 6\n3 5 6 0\n",
+        lambda path: {"link": {"latency_matrix": {"path": path, "unit": "ms"}}},
+    ),
+    "bandwidth csv": FileKind(
+        ".csv",
+        b"trace,time_s,mbps\na,0,1.0\na,1,2.0\nb,0,3.0\n",
+        lambda path: {"link": {"trace": {"uplink": path}}},
+    ),
+    "mahimahi": FileKind(
+        ".up", b"0\n1\n1\n5\n9\n", lambda path: {"link": {"trace": {"uplink": path}}}
+    ),
+    "movement csv": FileKind(
+        ".csv", b"node,t_s,x_m,y_m\n0,0,1,2\n0,5,3,4\n1,0,5,5\n", _mobility("trace")
+    ),
+    "bonnmotion": FileKind(".movements", b"0 1 2 5 3 4\n0 5 5\n", _mobility("bonnmotion")),
+    "ns2": FileKind(".ns2", _NS2, _mobility("ns2")),
+    "sumo": FileKind(".xml", _FCD, _mobility("sumo")),
+    "sumo, gz": FileKind(".gz", gzip.compress(_FCD, mtime=0), _mobility("sumo")),
+    "churn csv": FileKind(".csv", b"node,on_s,off_s\n0,0,1\n0,2,\n1,1,3\n", _churn("trace")),
+    "churn sumo": FileKind(".xml", _FCD, _churn("sumo")),
+    "device scores": FileKind(
+        ".json",
+        json.dumps({"Pixel": 100, "Old": 3.5}).encode(),
+        lambda path: {"compute": {"kind": "devices", "path": path}},
+    ),
+    "device steps": FileKind(
+        ".csv",
+        b"node,step_s\n0,1\n1,2\n2,3\n3,4\n",
+        lambda path: {"compute": {"kind": "devices", "path": path}},
+    ),
+    "fad": FileKind(
+        ".fad", b"0.5 -1 -2 -3 -1\n0 -4 -2 -1 -9\n", _radio("fading", kind="ns3_fad", sample_s=0.1)
+    ),
+    "packet errors": FileKind(
+        ".csv",
+        b"rate,bytes,snr_db,per\n1e6,1448,0,0.9\n1e6,1448,5,0.1\n1e6,1448,9,0.001\n",
+        _radio("packet_error", kind="table"),
+    ),
+    "gains npz": FileKind(".npz", _npz(gain_db=_GAIN_DB), _radio("path_loss", kind="gains")),
+    "sionna npz": FileKind(
+        ".npz",
+        _npz(a=np.ones((4, 4, 2, 1), complex) * 1e-4, tau=np.zeros((4, 4, 2)), t_s=np.zeros(1)),
+        _radio("path_loss", kind="sionna_rt"),
+    ),
+}
+"""Every file that a scenario may name, by what it is."""
