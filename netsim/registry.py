@@ -28,6 +28,12 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Duration = Annotated[Positive, AfterValidator(_lasting)]
 """Seconds after which something happens: time would stand still if they were no tick."""
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Span = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+"""Seconds that sending takes beside the bits: preambles, gaps, delays."""
+BitRate = Annotated[float, Field(ge=1e-9, le=1e15, allow_inf_nan=False)]
+"""Bits a second: of any other rate a packet takes no time, or for ever."""
+Bits = Annotated[int, Field(ge=1, le=10**12)]
+HeaderBytes = Annotated[int, Field(ge=0, le=10**9)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MOST = 2**63 - 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic_core import PydanticUndefined
 
 import netsim
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.registry import Component, did_you_mean, family
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
@@ -78,7 +78,7 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
     if not chosen:
         words = sorted({part for name in groups for part in (name, *name.split("."))})
         raise ScenarioError(
-            f"netsim list {what}: no such group; there are papers, {', '.join(groups)}"
+            f"netsim list {one_line(what)}: no such group; there are papers, {', '.join(groups)}"
             + did_you_mean(what, words)
         )
     return chosen

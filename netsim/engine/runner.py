@@ -63,29 +63,30 @@ def machine_problems(
 
 def out_problem(out: Path, option: str = "--out") -> str | None:
     """Why results can't be written to a folder, or None. Writes nothing."""
-    if out.is_dir():
-        taken = _taken(out, option)
-        if taken:
-            return taken
-        try:
+    said = f"{option} {one_line(out)}"
+    try:
+        if out.is_dir():
+            taken = _taken(out, option)
+            if taken:
+                return taken
             if (out / command.FOLDER / command.FILE).is_file():
                 return (
-                    f"{option} {out}: holds an unfinished run; go on with netsim resume {out}, or "
-                    "choose another folder"
+                    f"{said}: holds an unfinished run; go on with netsim resume {one_line(out)}, "
+                    "or choose another folder"
                 )
             if not all(map(is_lock, out.iterdir())):
-                return f"{option} {out}: is not empty; results never go into an existing folder"
-        except OSError as error:
-            return f"{option} {out}: cannot be read: {error.strerror}"
-    elif out.exists() or out.is_symlink():
-        return f"{option} {out}: is not a folder"
-    existing = out
-    while not existing.exists():
-        existing = existing.parent
+                return f"{said}: is not empty; results never go into an existing folder"
+        elif out.exists() or out.is_symlink():
+            return f"{said}: is not a folder"
+        existing = out
+        while not existing.exists():
+            existing = existing.parent
+    except OSError as error:
+        return f"{said}: cannot be read: {error.strerror}"
     if not existing.is_dir():
-        return f"{option} {out}: cannot be created: {existing} is not a folder"
+        return f"{said}: cannot be created: {one_line(existing)} is not a folder"
     if not os.access(existing, os.W_OK | os.X_OK):
-        return f"{option} {out}: cannot be written: no permission in {existing}"
+        return f"{said}: cannot be written: no permission in {one_line(existing)}"
     return None
 
 

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.errors import ScenarioError
 from netsim.registry import Component
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
@@ -94,6 +95,33 @@ def component_sizes(
             reached += fresh
         sizes.append(len(reached))
     return sorted(sizes, reverse=True)
+
+
+MOST_LINKS = 5_000_000
+"""Of a graph that networkx draws: each takes about 400 bytes while it does."""
+
+
+def chance(probability: float) -> float:
+    """A probability of links; 0 for one so small that no float tells 1 minus it from 1."""
+    return probability if 1.0 - probability < 1.0 else 0.0
+
+
+def require_few_links(kind: str, links: float, remedy: str) -> None:
+    """Raise ScenarioError if a random graph would have more links than fit into memory.
+
+    Parameters
+    ----------
+    kind : str
+        The topology's.
+    links : float
+        How many are expected.
+    remedy : str
+    """
+    if links > MOST_LINKS:
+        raise ScenarioError(
+            f'[topology] kind = "{kind}": {links:,.0f} links are expected, at most {MOST_LINKS:,} '
+            f"are possible; {remedy}"
+        )
 
 
 def adjacency(graph: nx.Graph, nodes: int) -> list[tuple[int, ...]]:

@@ -6,7 +6,7 @@ import networkx as nx
 
 from netsim.errors import ScenarioError
 from netsim.registry import Count
-from netsim.topology import Site, Topology, adjacency
+from netsim.topology import Site, Topology, adjacency, require_few_links
 
 
 class BarabasiAlbert(Topology):
@@ -28,5 +28,6 @@ class BarabasiAlbert(Topology):
             raise ScenarioError(
                 f"[topology] links = {self.links}: must be under the number of nodes, {nodes}"
             )
+        require_few_links(self.kind, self.links * nodes, "lower links or nodes.count")
         seed = site.streams.key("topology/barabasi_albert")
         return adjacency(nx.barabasi_albert_graph(nodes, self.links, seed=seed), nodes)

@@ -5,7 +5,7 @@ from typing import Literal
 import networkx as nx
 
 from netsim.registry import Fraction
-from netsim.topology import Site, Topology, adjacency
+from netsim.topology import Site, Topology, adjacency, chance, require_few_links
 
 
 class ErdosRenyi(Topology):
@@ -23,6 +23,9 @@ class ErdosRenyi(Topology):
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
         nodes = site.nodes
+        links = self.probability * nodes * (nodes - 1) / 2
+        require_few_links(self.kind, links, "lower probability or nodes.count")
         seed = site.streams.key("topology/erdos_renyi")
         # The fast generator takes time in proportion to nodes and links, not to pairs.
-        return adjacency(nx.fast_gnp_random_graph(nodes, self.probability, seed=seed), nodes)
+        graph = nx.fast_gnp_random_graph(nodes, chance(self.probability), seed=seed)
+        return adjacency(graph, nodes)

@@ -6,7 +6,7 @@ import networkx as nx
 
 from netsim.errors import ScenarioError
 from netsim.registry import Count
-from netsim.topology import Site, Topology, adjacency
+from netsim.topology import Site, Topology, adjacency, require_few_links
 
 
 class RandomRegular(Topology):
@@ -29,5 +29,6 @@ class RandomRegular(Topology):
                 f"[topology] degree = {self.degree}: no such graph has {nodes} nodes; the degree "
                 "must be under the number of nodes, and one of the two even"
             )
+        require_few_links(self.kind, self.degree * nodes / 2, "lower degree or nodes.count")
         seed = site.streams.key("topology/random_regular")
         return adjacency(nx.random_regular_graph(self.degree, nodes, seed=seed), nodes)

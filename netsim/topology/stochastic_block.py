@@ -1,12 +1,13 @@
 """Communities: pairs within a block are linked more often than pairs across blocks."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import networkx as nx
+from pydantic import Field
 
 from netsim.errors import ScenarioError
-from netsim.registry import Count, Fraction
-from netsim.topology import Site, Topology, adjacency
+from netsim.registry import Fraction
+from netsim.topology import Site, Topology, adjacency, chance, require_few_links
 
 
 class StochasticBlock(Topology):
@@ -23,7 +24,7 @@ class StochasticBlock(Topology):
     """
 
     kind: Literal["stochastic_block"] = "stochastic_block"
-    blocks: Count = 2
+    blocks: Annotated[int, Field(ge=1, le=1000)] = 2
     within: Fraction = 0.5
     between: Fraction = 0.05
 
@@ -37,9 +38,12 @@ class StochasticBlock(Topology):
         small, larger = divmod(nodes, self.blocks)
         sizes = [small + (block < larger) for block in range(self.blocks)]
         chances = [
-            [self.within if i == j else self.between for j in range(self.blocks)]
+            [chance(self.within if i == j else self.between) for j in range(self.blocks)]
             for i in range(self.blocks)
         ]
+        inside = sum(size * (size - 1) / 2 for size in sizes)
+        links = self.within * inside + self.between * (nodes * (nodes - 1) / 2 - inside)
+        require_few_links(self.kind, links, "lower within, between or nodes.count")
         seed = site.streams.key("topology/stochastic_block")
         graph = nx.stochastic_block_model(sizes, chances, seed=seed, sparse=True)
         return adjacency(graph, nodes)

@@ -6,7 +6,7 @@ import networkx as nx
 
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Fraction
-from netsim.topology import Site, Topology, adjacency
+from netsim.topology import Site, Topology, adjacency, require_few_links
 
 
 class WattsStrogatz(Topology):
@@ -32,6 +32,7 @@ class WattsStrogatz(Topology):
                 f"[topology] degree = {self.degree}: must be even and under the number of nodes, "
                 f"{nodes}: half of it goes to either side of the ring"
             )
+        require_few_links(self.kind, self.degree * nodes / 2, "lower degree or nodes.count")
         seed = site.streams.key("topology/watts_strogatz")
         graph = nx.watts_strogatz_graph(nodes, self.degree, self.rewiring, seed=seed)
         return adjacency(graph, nodes)

@@ -18,7 +18,7 @@ MOST_KEYS = 5_000
 """In tables that lie in no list."""
 MOST_KEY_LENGTH = 200
 
-_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.){0,200}"|'[^'\n]{0,200}')"""
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.){0,60}+"|'[^'\n]{0,60}+')"""
 _LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?>{_PART}[ \t]*\.[ \t]*){{{MOST_LEVELS},}}")
 
 
@@ -37,6 +37,8 @@ def read_toml(path: Path, label: str) -> dict[str, Any]:
         If it is no plain file, larger than 4 MiB, or no TOML that is read here.
     """
     try:
+        if path.stat().st_size > MOST_FILE_BYTES:
+            raise ScenarioError(f"{label}: is larger than 4 MiB; a scenario is a short TOML file")
         content = bounded.content(path, label, MOST_FILE_BYTES)
     except OSError as error:
         raise ScenarioError(f"{label}: cannot be read: {error.strerror or error}") from error

@@ -28,15 +28,15 @@ sender alone, which does so with probability B = 1/W. ns-3 checks its 802.11 aga
 """
 
 from functools import lru_cache
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf import solve
 from netsim.channels.mac._situation import Access, Hidden, Sender, Situation
-from netsim.registry import Count, Index, NonNegative, Positive
+from netsim.registry import Count, Index, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
 __all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
@@ -97,18 +97,18 @@ class Csma(Mac):
     senses: ClassVar[bool] = True
     contends: ClassVar[bool] = True
     interferes: ClassVar[bool] = True
-    slot_s: Positive = 9e-6
-    sifs_s: NonNegative = 16e-6
-    difs_s: NonNegative = 34e-6
-    ack_s: NonNegative | None = None
-    eifs_s: NonNegative | None = None
+    slot_s: Annotated[Positive, Field(le=1e6)] = 9e-6
+    sifs_s: Span = 16e-6
+    difs_s: Span = 34e-6
+    ack_s: Span | None = None
+    eifs_s: Span | None = None
     rts_threshold_bits: Index | None = None
-    rts_s: Positive = 52e-6
-    cts_s: Positive = 44e-6
+    rts_s: Annotated[Positive, Field(le=1e6)] = 52e-6
+    cts_s: Annotated[Positive, Field(le=1e6)] = 44e-6
     capture: bool = False
-    propagation_s: NonNegative = 0.0
+    propagation_s: Span = 0.0
     cw_min: Count = 16
-    stages: Index = 6
+    stages: Annotated[int, Field(ge=0, le=30)] = 6
     anomalous_slots: bool = False
     carrier_sense_m: Positive | None = None
 

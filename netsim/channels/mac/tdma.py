@@ -6,10 +6,12 @@ and a part r, 0 < r <= 1, of another takes q frames and r slots. Attempts meet t
 they were spread evenly over the frames, so up to a frame early or late.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from netsim.channels.mac import Mac, Medium, Turns
-from netsim.registry import Count, Positive
+from netsim.registry import Count, Duration
 from netsim.units import NS_PER_S
 
 
@@ -26,7 +28,7 @@ class Tdma(Mac):
 
     kind: Literal["tdma"] = "tdma"
     exclusive: ClassVar[bool] = False
-    slot_s: Positive = 1e-3
+    slot_s: Annotated[Duration, Field(le=1e6)] = 1e-3
     slots: Count | None = None
 
     def medium(self, contenders: int, nodes: int) -> Medium:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from netsim.channels.rate import Rate
-from netsim.registry import Positive
+from netsim.registry import BitRate
 
 
 class FixedRate(Rate):
@@ -16,7 +16,7 @@ class FixedRate(Rate):
     """
 
     kind: Literal["fixed"] = "fixed"
-    rate_bps: Positive
+    rate_bps: BitRate
 
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
         """`rate_bps`, whatever the channel."""

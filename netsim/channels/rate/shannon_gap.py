@@ -8,7 +8,7 @@ import math
 from typing import Literal
 
 from netsim.channels.rate._adaptive import AdaptiveRate
-from netsim.registry import NonNegative, Positive
+from netsim.registry import BitRate, NonNegative
 from netsim.units import db_to_linear
 
 
@@ -26,7 +26,7 @@ class ShannonGap(AdaptiveRate):
 
     kind: Literal["shannon_gap"] = "shannon_gap"
     gap_db: NonNegative = 7.4
-    min_rate_bps: Positive
+    min_rate_bps: BitRate
 
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
         """Rate [bit/s] at a linear SNR; 0.0 below `min_rate_bps`."""

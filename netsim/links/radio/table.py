@@ -10,7 +10,18 @@ from pydantic import model_validator
 
 from netsim.channels.bursts import Bursts
 from netsim.errors import ScenarioError
-from netsim.registry import Count, Finite, Index, NonNegative, Positive, Table, choice
+from netsim.registry import (
+    Bits,
+    Count,
+    Finite,
+    HeaderBytes,
+    Index,
+    NonNegative,
+    Positive,
+    Span,
+    Table,
+    choice,
+)
 from netsim.units import BOLTZMANN_J_PER_K, db_to_linear, w_to_dbm
 
 
@@ -43,9 +54,9 @@ class Radio(Table):
     reachable: Positive | None = None
     calibrate: Literal["threshold", "power"] = "threshold"
     packet_payload_bytes: Count = 1448
-    packet_header_bytes: Index = 0
-    attempt_overhead_s: NonNegative = 0.0
-    control_bits: Count = 256
+    packet_header_bytes: HeaderBytes = 0
+    attempt_overhead_s: Span = 0.0
+    control_bits: Bits = 256
     ttl_s: Positive | None = None
     queue_limit: Index | None = None
     propagation_delay: bool = False

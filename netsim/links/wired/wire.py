@@ -28,7 +28,16 @@ from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.links.wired.slow_start import SlowStart
 from netsim.recording.recorder import Recorder
-from netsim.registry import Count, Fraction, Index, NonNegative, Positive, Table, choice
+from netsim.registry import (
+    Bits,
+    Count,
+    Fraction,
+    HeaderBytes,
+    NonNegative,
+    Positive,
+    Table,
+    choice,
+)
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
 from netsim.units import to_ns
@@ -69,11 +78,11 @@ class Wire(Table):
     loss: Fraction = 0.0
     bursts: Bursts | None = None
     packet_payload_bytes: Count | None = None
-    packet_header_bytes: Index = 0
+    packet_header_bytes: HeaderBytes = 0
     slow_start: SlowStart | None = None
     ttl_s: Positive | None = None
     acknowledged: bool = True
-    control_bits: Count = 256
+    control_bits: Bits = 256
     arq: choice("netsim.channels.arq") = {"kind": "none"}  # type: ignore[valid-type]
 
     @model_validator(mode="after")
