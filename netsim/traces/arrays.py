@@ -1,7 +1,7 @@
 """Arrays from users' npz and MATLAB files, whose stated sizes are checked before they are read."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import KeysView, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +82,9 @@ class Arrays:
             )
         return found
 
-    def _npz_names(self) -> tuple[str, ...]:
+    def _npz_names(self) -> KeysView[str]:
         with bounded.Archive(self._path, self.where) as packed:
-            return tuple(dict.fromkeys(name.removesuffix(".npy") for name in packed.names))
+            return dict.fromkeys(name.removesuffix(".npy") for name in packed.names).keys()
 
     def _from_npz(self, name: str) -> NDArray[Any]:
         try:
@@ -121,7 +121,7 @@ class Arrays:
         flat = np.frombuffer(member.read(held), dtype=dtype)
         return flat.reshape(shape, order="F" if by_columns else "C")
 
-    def _mat_names(self) -> tuple[str, ...]:
+    def _mat_names(self) -> KeysView[str]:
         content = bounded.content(self._path, self.where, bounded.MOST_BYTES)
         if content[:8] == b"\x89HDF\r\n\x1a\n" or b"MATLAB 7.3" in content[:116]:
             raise self.wrong("is a MATLAB file of version 7.3; save it with the option '-v7'")
@@ -131,7 +131,7 @@ class Arrays:
             raise self.wrong(
                 f"is no MATLAB file of version 5 to 7 ({error}); save it with '-v7'"
             ) from None
-        return tuple(self._variables)
+        return self._variables.keys()
 
 
 def saved_arrays(path: str) -> dict[str, NDArray[Any]]:

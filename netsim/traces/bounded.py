@@ -122,7 +122,18 @@ def content(path: Path, where: str, most_bytes: int) -> bytes:
 
 
 def stream(path: Path, where: str, most_bytes: int) -> "Stream":
-    """A plain or gzipped file to be read piece by piece; see `content`."""
+    """A plain or gzipped file to be read piece by piece.
+
+    Parameters
+    ----------
+    path, where, most_bytes
+        As of `content`.
+
+    Raises
+    ------
+    DataError, OSError
+        As `opened`.
+    """
     file = opened(path, where)
     return Stream(file, path.suffix == ".gz", where, most_bytes)
 
@@ -167,7 +178,15 @@ class Stream:
 
 
 def require_fitting(where: str, size: int, most_bytes: int) -> None:
-    """Raise DataError if a file, whose errors begin with `where`, holds too many bytes."""
+    """Raise DataError if a file holds too many bytes.
+
+    Parameters
+    ----------
+    where : str
+        The beginning of the error.
+    size, most_bytes : int
+        How many it holds, and how many it may.
+    """
     if size > most_bytes:
         raise DataError(
             f"{where}: holds more than {most_bytes >> 20} MiB; cut it down to the time and the "

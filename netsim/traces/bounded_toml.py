@@ -71,7 +71,8 @@ def toml_of(text: str, label: str) -> dict[str, Any]:
         tables = tomllib.loads(text)
     except RecursionError:
         raise ScenarioError(
-            f"{label}: is not read: lists or tables lie more than {MOST_LEVELS} deep in each other"
+            f"{label}: is not valid TOML: lists or tables lie more than {MOST_LEVELS} deep in each "
+            "other"
         ) from None
     except ValueError as error:  # beside TOMLDecodeError that of a number of thousands of digits
         raise ScenarioError(f"{label}: is not valid TOML: {one_line(error)}") from error

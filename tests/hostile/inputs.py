@@ -40,18 +40,21 @@ class Hang(BaseException):
 
 @contextmanager
 def guarded(most_s: float = MOST_S) -> Iterator[None]:
-    """Raise Hang in what takes longer."""
+    """Raise Hang in what takes more CPU time, or waits for ten times as long."""
 
     def stop(*_: Any) -> None:
         raise Hang(f"longer than {most_s:g} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, most_s)
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, 1), (signal.SIGALRM, signal.ITIMER_REAL, 10))
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, times in timers:
+        signal.setitimer(timer, times * most_s)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def refused(play: Callable[[Any, Path], None], case: Any, folder: Path) -> bool:
