@@ -98,6 +98,10 @@ class Encoder(Message):
 @api.algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
+    if params.encoder is not None and not Path(params.encoder).is_file():
+        raise api.UnsuitableError(
+            f"[algorithm] encoder = {params.encoder!r}: there is no such file"
+        )
     collaborators = api.Collaborators(node, Update, params)
     return [
         on_round(node, params, collaborators),
@@ -235,8 +239,6 @@ def first_encoder(node: Node, params: Params, form: Form, theta: Ref) -> Ref:
         (u,) = node.uniform("encoder", 1, common=True)
         drawn: Ref = node.compute(drawn_encoder, theta, form, int(u * 2**53), like=(size,))
         return drawn
-    if not Path(params.encoder).is_file():
-        raise api.UnsuitableError(f"[algorithm] encoder = {params.encoder!r}: no such file")
     found = len(saved_mean(params.encoder))
     if found != size:
         raise api.UnsuitableError(

@@ -71,7 +71,7 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
         if key in fields and getattr(params, key) != fields[key].default:
             here, there = ("rounds", "slots") if rounds else ("slots", "rounds")
             raise UnsuitableError(
-                f"[algorithm] {key}: is for nodes that work in {there}, here they do in {here}"
+                f"[algorithm]: {key} is for nodes that work in {there}, here they do in {here}"
             )
     return rounds
 

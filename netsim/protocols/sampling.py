@@ -42,7 +42,7 @@ class Sampling:
     def __init__(self, node: Node, params: SamplingParams) -> None:
         if params.sampled is not None and node.schedule != "rounds":
             raise UnsuitableError(
-                f"[algorithm] sampled: is for the schedule rounds, here it is {node.schedule}"
+                f"[algorithm]: sampled is for the schedule rounds, here it is {node.schedule}"
             )
         servers = {*node.servers, *([node.id] if node.role == "server" else [])}
         self._node, self._part = node, params.sampled
