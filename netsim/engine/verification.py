@@ -14,6 +14,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import checksums
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
+from netsim.traces.bounded import opened
 from netsim.traces.input_files import InputFile
 
 MOST_JSON_BYTES = 1 << 26
@@ -158,9 +159,9 @@ def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
 def _environment(folder: Path) -> dict[str, Any]:
     path = folder / "environment.json"
     try:
-        with path.open("rb") as file:
+        with opened(path, str(path)) as file:
             found = json.loads(file.read(MOST_JSON_BYTES + 1))
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError, ScenarioError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
+from netsim.traces.bounded import opened
 
 NAME = "checksums.json"
 
@@ -16,7 +17,7 @@ MOST_BYTES = 1 << 28
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
+    with opened(path, str(path)) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -47,7 +48,7 @@ def read(folder: Path) -> dict[str, str]:
     """
     path = folder / NAME
     try:
-        with path.open("rb") as file:
+        with opened(path, str(path)) as file:
             found = json.loads(file.read(MOST_BYTES + 1))["sha256"]
         words = (*found, *found.values())
     except OSError:

@@ -8,6 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from netsim.errors import ScenarioError
+from netsim.traces.bounded import opened
+
 STALE_AFTER_S = 120.0
 """Without a heartbeat for so long, another machine's lock is stale."""
 
@@ -48,13 +51,13 @@ def this_process() -> Holder:
 def read(path: Path) -> Holder | None:
     """Whom a lock names; None if it has gone, nobody where it can't be read."""
     try:
-        with path.open("rb") as file:
+        with opened(path, str(path)) as file:
             content = json.loads(file.read(4096))
         pid, *words = (content[name] for name in ("pid", "host", "machine", "started", "token"))
         return Holder(int(pid), *map(str, words))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, ScenarioError):
         return Holder()
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording.parquet_parts import Rows, part_files, read, read_part
+from netsim.traces.arrays import Arrays
 
 EVENTS = {"wakes": "t_s", "messages": "t_done_s"}
 """Tables of the event log, and their column of time."""
@@ -134,8 +135,8 @@ def _nodes(folder: Path) -> Rows:
 
 
 def _arrays(path: Path) -> Rows:
-    with np.load(path, allow_pickle=False) as file:
-        return dict(file)
+    arrays = Arrays("kept", str(path), None)
+    return {name: arrays.get(name, kinds="biufcSU") for name in arrays.names}
 
 
 def _first_unequal(one: NDArray[Any], two: NDArray[Any]) -> int | None:

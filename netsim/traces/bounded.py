@@ -12,7 +12,7 @@ import stat
 import zipfile
 import zlib
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 from netsim.errors import DataError, one_line
 
@@ -63,7 +63,7 @@ def _kind_problem(mode: int) -> str:
     return f"is {kind}; copy what is to be read into a file"
 
 
-def opened(path: Path, where: str) -> BinaryIO:
+def opened(path: Path, where: str) -> io.BufferedReader:
     """Open a plain file for reading.
 
     Parameters
@@ -152,7 +152,7 @@ class Stream:
         How many there may be, unpacked.
     """
 
-    def __init__(self, file: BinaryIO, packed: bool, where: str, most_bytes: int) -> None:
+    def __init__(self, file: io.BufferedReader, packed: bool, where: str, most_bytes: int) -> None:
         self._file, self._where, self._most = file, where, most_bytes
         self._size = os.fstat(file.fileno()).st_size
         self._source: IO[bytes] = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
@@ -210,7 +210,7 @@ def _unpacked(packed: Any, where: str, most_bytes: int) -> bytes:
 class _Guarded:
     """A file that `zipfile` reads; its list of members is read at once, and must be short."""
 
-    def __init__(self, file: BinaryIO, where: str) -> None:
+    def __init__(self, file: io.BufferedReader, where: str) -> None:
         self._file, self._where = file, where
         self.seek, self.tell, self.close = file.seek, file.tell, file.close
         self.seekable = file.seekable

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from netsim import scenario
 from netsim.console import sweeping
 from netsim.console.sweep_options import options
-from netsim.engine import runner
+from netsim.engine import runner, verification
 from netsim.errors import ScenarioError, printable
+from netsim.recording import lock_holder
 from netsim.results.compare import table
 from netsim.results.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
@@ -417,6 +418,38 @@ def play_sweep_folder(content: bytes, folder: Path) -> None:
         sweeping.compared(folder, None, None, None)
 
 
+CHECKSUMS = json.dumps({"sha256": {"summary.json": "0" * 64, "metrics/part-00000.parquet": "1"}})
+ENVIRONMENT = json.dumps(
+    {
+        "inputs": [{"file": "/nowhere", "bytes": 3, "sha256": "0"}],
+        "algorithm": [],
+        "versions": {"netsim": "0.1.0", "python": "3.11"},
+    }
+)
+LISTS = st.tuples(
+    *(
+        st.one_of(
+            broken(text.encode()),
+            VALUES.map(lambda value: json.dumps(value).encode()),
+            st.tuples(st.sampled_from(sorted(json.loads(text))), VALUES).map(
+                lambda pair, text=text: json.dumps({**json.loads(text), pair[0]: pair[1]}).encode()
+            ),
+        )
+        for text in (CHECKSUMS, ENVIRONMENT, json.dumps({"state": "finished"}))
+    )
+)
+
+
+def play_verify(case: tuple[bytes, bytes, bytes], folder: Path) -> None:
+    """Verify a run folder with these lists, and ask who holds it."""
+    for name, content in zip(("checksums", "environment", "status"), case, strict=True):
+        (folder / f"{name}.json").write_bytes(content)
+    (folder / "summary.json").write_text(json.dumps(seeds.SUMMARY))
+    lock_holder.read(folder / "checksums.json")
+    lock_holder.read(folder / "environment.json")
+    verification.verify(folder, {}, (), False, None)
+
+
 SWEEP_FILE = b'name = "s"\nseed = 3\n[sweep]\nseeds = [0, 1]\n[sweep.over]\n"radio.loss" = [1, 2]\n'
 
 
@@ -444,6 +477,7 @@ KINDS: dict[str, Kind] = {
     "metrics": Kind(
         st.tuples(st.just(json.dumps(seeds.SUMMARY).encode()), broken(seeds.metrics())), play_run
     ),
+    "lists of a run": Kind(LISTS, play_verify),
     "sweep folder": Kind(broken(SWEEP_FILE), play_sweep_folder),
     "images": Kind(broken(seeds.images()), play_images),
     **{name: Kind(broken(kind.content), play_file(name)) for name, kind in seeds.FILES.items()},
