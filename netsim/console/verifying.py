@@ -7,7 +7,7 @@ from rich.text import Text
 
 from netsim.console import progress, terminal
 from netsim.engine import verification
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.scenario import algorithm_files
 
 
@@ -69,7 +69,7 @@ def _told(report: verification.Report) -> bool:
     if not (report.same or report.notes or report.differences):
         return True
     console = terminal.out()
-    console.print(Text(str(report.folder), style="bold"))
+    console.print(Text(one_line(report.folder), style="bold"))
     for texts, word, style in (
         (report.same, "same", "green"),
         (report.notes, "another", "yellow"),
