@@ -11,12 +11,13 @@ from rich.text import Text
 from netsim.console import progress, terminal
 from netsim.console.commands import warnings_of
 from netsim.engine import runner
-from netsim.errors import FolderError, ScenarioError
+from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock
 from netsim.results.summary import load, run_folders
 from netsim.scenario import Scenario, algorithm_files, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.traces import bounded
 
 
 def fork(
@@ -217,9 +218,9 @@ def _conclude(
 def _environment(folder: Path) -> dict[str, Any]:
     path = folder / "environment.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from None
+        found = json.loads(bounded.content(path, str(path), bounded.MOST_TEXT_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{path}: cannot be read: {one_line(error)}") from None
     if not isinstance(found, dict) or not isinstance(found.get("timing_only"), bool):
         raise ScenarioError(f"{path}: does not say whether the run had timing_only")
     return found

@@ -239,7 +239,7 @@ class Scenario(Table):
     attack: AttackChoice | None = None
     metrics: Metrics = Metrics()
     run: Run = Run()
-    changes: tuple[Change, ...] = ()
+    changes: Annotated[tuple[Change, ...], Field(max_length=1000)] = ()
     sweep: Sweep | None = None
     _later: tuple[tuple[float, "Scenario"], ...] = PrivateAttr(())
 
