@@ -194,7 +194,7 @@ def class_names(table: pa.Table, name: str, num_classes: int) -> tuple[str, ...]
     try:
         info = json.loads(metadata.get(b"huggingface", b"{}"))
         names = info["info"]["features"][name]["names"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         names = ()
     return tuple(map(str, names if len(names) == num_classes else range(num_classes)))
 

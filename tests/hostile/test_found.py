@@ -606,3 +606,11 @@ def test_png_bytes_as_a_scenario_and_a_scenario_as_a_run(netsim, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "summary.json").write_bytes(io.BytesIO(seeds.image()).read())
     assert netsim("compare", "run")[0] == 2
+
+
+@pytest.mark.parametrize("score", ["[" * 100_000, "1" * 400, "1" * 5000, "1e999", "NaN", "true"])
+def test_scores_of_devices_that_are_no_numbers(tmp_path, score):
+    (tmp_path / "a.json").write_text(f'{{"Pixel": {score}}}')
+    compute = {"kind": "devices", "path": str(tmp_path / "a.json")}
+    with pytest.raises(DataError, match=r"\[compute\] path = .*a.json"):
+        runner.build(scenario.from_dict({**seeds.BASE, "compute": compute}), "s.toml")

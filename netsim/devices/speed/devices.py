@@ -68,12 +68,12 @@ class Devices(Fixed):
         text = read_text(self.path, folder, "compute")
         try:
             found = json.loads(text.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise text.wrong(f"can't be read as JSON ({error})") from error
         if not isinstance(found, dict) or not found:
             raise text.wrong("must be one object {device: score}, not empty")
         for name, score in found.items():
             number = isinstance(score, int | float) and not isinstance(score, bool)
-            if not (number and 0 < score < float("inf")):
+            if not (number and 0 < score < 1e300):
                 raise text.wrong(f"the score of {name!r} is {score!r}; must be greater than 0")
         return [float(score) for score in found.values()]
