@@ -117,7 +117,7 @@ def through_processes(inputs: int, first: int, faults: Counter[str]) -> Counter[
                 ended = subprocess.run(
                     [sys.executable, "-P", "-m", "netsim", *command],
                     capture_output=True,
-                    timeout=60,
+                    timeout=180,
                     check=False,
                     env={**os.environ, "COLUMNS": "200"},
                 )
