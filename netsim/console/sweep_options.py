@@ -6,7 +6,7 @@ from typing import Any
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import summary_fields
 from netsim.scenario.draft import parse_value, said, split_values
-from netsim.scenario.workload import MOST_RUNS
+from netsim.scenario.sweep import MOST_RUNS
 
 
 def options(
@@ -120,9 +120,10 @@ def part(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     which, _, parts = text.partition("/")
-    if not (which.isdecimal() and parts.isdecimal() and 1 <= int(which) <= int(parts)):
+    numbers = len(text) < 20 and which.isdecimal() and parts.isdecimal()
+    if not (numbers and 1 <= int(which) <= int(parts)):
         raise ScenarioError(
-            f"{said('--only', text)}: is not of the form I/N with I from 1 to N, such as 3/8: every eighth "
-            "run, beginning with the third"
+            f"{said('--only', text)}: is not of the form I/N with I from 1 to N, such as 3/8: "
+            "every eighth run, beginning with the third"
         )
     return int(which), int(parts)

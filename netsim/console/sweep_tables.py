@@ -14,7 +14,7 @@ from netsim.engine import search, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_definition import definition
 from netsim.engine.trials import best_trials
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.labels import shown
@@ -86,9 +86,12 @@ def compared(
     try:
         sweep = Sweep.model_validate(table)
     except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        problem = one_line(error.errors()[0]["msg"].removeprefix("Value error, "))
         raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
-    swept = design(folder, sweep, raw.get("seed", 0))
+    seed = raw.get("seed", 0)
+    if not isinstance(seed, int):
+        raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
+    swept = design(folder, sweep, seed)
     lines = sweep_comparison.compare_points(folder, swept)
     if csv is not None:
         write_csv(csv, sweep_comparison.tidy_rows(lines))
@@ -98,6 +101,8 @@ def compared(
 def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
     """The `[sweep]` table in the form that the model reads: lists of a search as tables."""
     drawn = raw["sweep"].get("draw", {})
+    if not isinstance(drawn, dict):
+        return dict(raw["sweep"])
     draw = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
     return {**raw["sweep"], "draw": draw}
 

@@ -30,6 +30,7 @@ from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
 from netsim.scenario.sweep import Draw
+from netsim.traces import bounded
 
 JOURNAL, TRIALS = "search.journal", "trials.json"
 
@@ -59,9 +60,18 @@ def imported() -> ModuleType:
 def recorded(top: Path) -> list[dict[str, Any]]:
     """The trials of a sweep's folder: `point algorithm values state score` of each."""
     try:
-        found = json.loads((top / TRIALS).read_text(encoding="utf-8"))
-        return [{**trial, "point": str(trial["point"]), "state": trial["state"]} for trial in found]
-    except (OSError, ValueError, TypeError, KeyError):
+        content = bounded.content(top / TRIALS, str(top), bounded.MOST_TEXT_BYTES)
+        found = json.loads(content)
+        return [
+            {
+                **trial,
+                "point": str(trial["point"]),
+                "state": trial["state"],
+                "values": dict(trial["values"]),
+            }
+            for trial in found
+        ]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, ScenarioError):
         return []
 
 

@@ -16,6 +16,8 @@ from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
 from netsim.scenario import Scenario, to_toml
+from netsim.traces import bounded
+from netsim.traces.bounded_toml import read_toml
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
 
@@ -29,8 +31,8 @@ SHOWN = 3
 def definition(folder: Path) -> dict[str, Any]:
     """The tables of a folder's `scenario.toml`; empty where it is no folder of a sweep."""
     try:
-        tables = tomllib.loads((folder / DEFINITION).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        tables = read_toml(folder / DEFINITION, str(folder))
+    except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}
 
@@ -109,8 +111,9 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
 
 def _said(top: Path) -> dict[str, Any]:
     try:
-        found = json.loads((top / ARGUMENTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = bounded.content(top / ARGUMENTS, str(top), bounded.MOST_TEXT_BYTES)
+        found = json.loads(content)
+    except (OSError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ScenarioError(

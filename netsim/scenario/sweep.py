@@ -1,5 +1,6 @@
 """The `[sweep]` table: a grid, a search, seeds."""
 
+import math
 from collections import Counter
 from typing import Annotated, Any, Literal
 
@@ -7,6 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from netsim.recording import summary_fields
 from netsim.registry import Count, Finite, Fraction, Index, Table
+
+MOST_RUNS = 10_000
+"""Of a sweep: each is a folder."""
 
 
 class Draw(Table):
@@ -82,6 +86,14 @@ class Sweep(Table):
             twice = [v for v, text in zip(values, texts, strict=True) if seen[text] > 1]
             if twice:
                 raise ValueError(f"over {key} has {twice[0]} twice")
+        points = math.prod(len(values) for values in self.over.values()) * (self.trials or 1)
+        runs = points * max(1, len(self.seeds))
+        if runs > MOST_RUNS:
+            of = f" of {len(self.seeds):,} seeds" if len(self.seeds) > 1 else ""
+            raise ValueError(
+                f"{runs:,} runs: {points:,} points{of}; at most {MOST_RUNS:,} are possible; give "
+                "fewer values, trials or seeds"
+            )
         both = sorted(self.over.keys() & self.draw.keys())
         if both:
             raise ValueError(f'"{both[0]}" is both in over and in draw')

@@ -4,7 +4,6 @@ What would never end is refused. Keys that say how often something happens again
 `netsim.registry.Recurs`; what they come to over the horizon follows from their values.
 """
 
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, get_args
@@ -16,8 +15,6 @@ from netsim.scenario.problems import line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import Scenario
 
-MOST_RUNS = 10_000
-"""Of a sweep: each is a folder."""
 MOST_TURNS = 1e9
 """Of all nodes that move."""
 
@@ -55,7 +52,7 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
                 "horizon_s",
             )
         )
-    return problems + _sweep_problems(scenario, draft)
+    return problems
 
 
 def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> str:
@@ -93,19 +90,3 @@ def _marks(table: Any) -> dict[str, Recurs]:
                 found[key] = one
             waiting += get_args(one)
     return found
-
-
-def _sweep_problems(scenario: Scenario, draft: Draft) -> list[str]:
-    sweep = scenario.sweep
-    if sweep is None:
-        return []
-    points = math.prod(len(values) for values in sweep.over.values()) * (sweep.trials or 1)
-    runs = points * max(1, len(sweep.seeds))
-    if runs <= MOST_RUNS:
-        return []
-    what = f"{runs:,} runs: {points:,} points"
-    what += f" of {len(sweep.seeds):,} seeds" if len(sweep.seeds) > 1 else ""
-    return [
-        f"{draft.source(('sweep',))}: [sweep]: {what}; at most {MOST_RUNS:,} are possible; give "
-        "fewer values, trials or seeds"
-    ]

@@ -18,7 +18,7 @@ import tomli_w
 from hypothesis import strategies as st
 
 from netsim import scenario
-from netsim.console import sweeping
+from netsim.console import sweep_tables
 from netsim.console.sweep_options import options
 from netsim.engine import runner, verification
 from netsim.errors import ScenarioError, printable
@@ -414,8 +414,8 @@ def play_run(case: tuple[bytes, bytes], folder: Path) -> None:
 def play_sweep_folder(content: bytes, folder: Path) -> None:
     """Compare the runs of a sweep whose scenario this is."""
     (folder / "scenario.toml").write_bytes(content)
-    if sweeping.is_sweep(folder):
-        sweeping.compared(folder, None, None, None)
+    if sweep_tables.is_sweep(folder):
+        sweep_tables.compared(folder, None, None, None)
 
 
 CHECKSUMS = json.dumps({"sha256": {"summary.json": "0" * 64, "metrics/part-00000.parquet": "1"}})
