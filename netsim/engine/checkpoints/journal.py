@@ -31,6 +31,9 @@ NAME = command.FOLDER
 KEPT = 2
 """Checkpoints that are kept; an older one is there if the newest is damaged."""
 
+UNFINISHED = ".*.partial"
+"""Files that a process was filling when it was killed."""
+
 MAX_JSON_BYTES = 256 << 20
 
 
@@ -109,7 +112,7 @@ class Journal:
 
     def end(self) -> None:
         """Remove what a finished run does not need; what was set aside stays."""
-        for pattern in ("checkpoint-*.*", "values-*.*", command.FILE):
+        for pattern in ("checkpoint-*.*", "values-*.*", command.FILE, UNFINISHED):
             for path in self.folder.glob(pattern):
                 path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
@@ -197,6 +200,8 @@ class Journal:
         for table in tables:
             parts = extents[table.name].parts if table.name in extents else 0
             later += part_files(table)[parts:]
+        for folder in (self.folder, *tables):
+            later += sorted(folder.glob(UNFINISHED))
         self._next = newest + 1
         self._values = [] if checkpoint is None else list(checkpoint.values)
         return self._set_aside(later)

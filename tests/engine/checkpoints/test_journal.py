@@ -107,6 +107,7 @@ def test_what_follows_is_set_aside_and_nothing_is_lost(journal, tmp_path):
     table = tmp_path / "metrics"
     table.mkdir()
     (table / "part-00000.parquet").write_text("later")
+    (table / ".part-00001.parquet.partial").write_text("half of it")
     again = Journal(tmp_path)
     (again.folder / "checkpoint-000003.cells").write_text("damaged")
     checkpoint = again.read().checkpoint
@@ -117,6 +118,7 @@ def test_what_follows_is_set_aside_and_nothing_is_lost(journal, tmp_path):
         "checkpoint-000003.json",
         "values-000003.numbers",
         "metrics/part-00000.parquet",
+        "metrics/.part-00001.parquet.partial",
     }
     assert again.go_on(checkpoint) is None
     write(again, 3)
