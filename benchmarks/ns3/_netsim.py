@@ -2,6 +2,7 @@
 
 import gc
 import math
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ def play(tables: dict[str, Any], folder: Path | None = None) -> tuple[dict[str, 
         "run": {"log_messages": folder is not None},
     }
     scenario = from_dict(base | tables, "ns3", algorithms_folder=ALGORITHMS)
-    built = world.build(scenario)
+    built = world.build(scenario, os.environ.get("NETSIM_DATA"))
     gc.collect()
     start = time.process_time()
     found = engine.play(built, scenario.algorithm[0], folder=folder, timing_only=True)
