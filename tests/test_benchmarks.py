@@ -286,6 +286,7 @@ def test_a_sweep_whose_processes_are_killed_ends_with_the_table_of_one_that_ran_
     assert [c["runs"] for c in found["cells"]] == [8, 8]
 
 
+@pytest.mark.slow
 def test_runs_killed_at_random_moments_go_on_as_if_they_had_not_been(run):
     found = run("kills", "--kills", 5, "--only", "kd_pdfl star", "dpsgd rounds", "local radio")
     assert [kill["different"] for kill in found["kills"]] == [[]] * 5

@@ -165,18 +165,12 @@ class Simulation:
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
             self.parts, self.nodes,
         )  # fmt: skip
-        self._checkpointing = self._open_checkpointing(folder, algorithm)
+        self._checkpointing = None
+        if folder is not None and not timing_only:
+            journal = Journal(folder) if past is None else past.journal
+            versions, scheduler = made_with(world, algorithm), self.learning.scheduler
+            self._checkpointing = Checkpointing(journal, scheduler, self.recorder, versions)
         self._processes = [self._start(node, algorithm) for node in self.nodes]
-
-    def _open_checkpointing(
-        self, folder: Path | None, algorithm: ModuleType
-    ) -> Checkpointing | None:
-        """What writes checkpoints; None where nothing is kept, or no values are computed."""
-        if folder is None or self.learning.timing_only:
-            return None
-        journal = Journal(folder) if self.past is None else self.past.journal
-        versions = made_with(self.world, algorithm)
-        return Checkpointing(journal, self.learning.scheduler, self.recorder, versions)
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
         if node.id in self.membership.left_out:
