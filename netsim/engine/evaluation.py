@@ -57,6 +57,8 @@ class Evaluator:
     ----------
     wall_s : float
         What evaluation has taken so far [s].
+    weights_told : list of callable
+        Called with (time_ns, node, weights) of every row of collaboration weights.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Evaluator:
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
         self.wall_s = 0.0
+        self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
@@ -184,6 +187,8 @@ class Evaluator:
                 if self._scheduler.backend is None:
                     continue
                 weights = weights.tensor().tolist()
+            for told in self.weights_told:
+                told(time_ns, node, weights)
             for peer, weight in zip(ids, weights, strict=True):
                 self._recorder.graph(time_ns, node, peer, float(weight))
         self._weights_due.clear()

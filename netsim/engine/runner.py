@@ -193,6 +193,7 @@ def play(
     watch: Watch | None = None,
     sub_folders: bool | None = None,
     algorithms: Path | None = None,
+    check: bool = False,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -212,6 +213,8 @@ def play(
         Whether each algorithm gets a folder of its own; None: if there are several.
     algorithms : Path or None
         A folder of the user's own algorithm files; `netsim resume` looks there, too.
+    check : bool
+        Whether to check the invariants while a run goes on, too.
 
     Returns
     -------
@@ -241,7 +244,7 @@ def play(
         raise
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
-        engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
+        engine.play(built, entry, own, timing_only, on_progress=told, check=check)
 
     done = [folder / e.name if sub_folders else folder for e in scenario.algorithm]
     for entry, own in zip(scenario.algorithm, done, strict=True):

@@ -22,6 +22,7 @@ from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.evaluation import Evaluator, parameters_sha256
 from netsim.engine.interruption import Interruption
+from netsim.engine.invariants import Checks, Observed
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
@@ -34,6 +35,7 @@ from netsim.engine.provenance import (
     node_table,
 )
 from netsim.errors import ReplayError
+from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
@@ -41,7 +43,7 @@ from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
-from netsim.scenario import to_toml
+from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s
 from netsim.world.builder import World
@@ -84,6 +86,8 @@ class Simulation:
         What may ask the run to end early.
     past : Past or None
         What the run has behind it, if it goes on; None: it begins.
+    check : bool
+        Whether to check the invariants while the run goes on, too.
 
     Attributes
     ----------
@@ -110,6 +114,7 @@ class Simulation:
         on_progress: Watcher | None,
         interruption: Interruption | None = None,
         past: Past | None = None,
+        check: bool = False,
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
@@ -122,6 +127,7 @@ class Simulation:
         self._algorithm = importlib.import_module(type(entry.params).__module__)
         algorithm = self._algorithm
 
+        self.generators = GlobalGenerators()
         self.clock, self.changes = Clock(), Changes(world, entry)
         self._interruption.when_asked = self.clock.stop
         self.recorder = open_recorder(world, entry, folder, is_replay=past is not None)
@@ -164,6 +170,19 @@ class Simulation:
             self.parts, self.nodes,
         )  # fmt: skip
         self._checkpointing = self._open_checkpointing(folder, algorithm)
+        observed = Observed(
+            world,
+            self.clock,
+            self.recorder,
+            self.link,
+            self.devices.availability,
+            self.devices.meter,
+            self.parts,
+            self.learning.scheduler,
+            self.evaluator,
+            algorithm_files.mixes_to_one(algorithm),
+        )
+        self.checks = Checks(observed, check)
         self._processes = [self._start(node, algorithm) for node in self.nodes]
 
     def _open_checkpointing(
@@ -228,6 +247,8 @@ class Simulation:
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
+            in_vain = deadlock.in_vain(self._processes, clock.now, scenario.horizon_s)
+            self._warn("nobody sends", in_vain)
         self._evaluate(horizon_ns, last=True)
         self._tell()
 
@@ -239,12 +260,17 @@ class Simulation:
         Interrupted
             If the run was asked to end; it can go on.
         """
+        since_ns, events = self.clock.now, 0
         while True:
             most = min(self._look(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
             happened = self.clock.play(until_ns, most)
             self.events += happened
             if happened < most and not self.clock.is_stopped:
                 return
+            events += happened
+            if self.clock.now != since_ns:
+                since_ns, events = self.clock.now, 0
+            deadlock.require_time_passes(self.clock, self._processes, events, until_ns)
             if self.events % PROGRESS_EVERY == 0:
                 self._tell()
 
@@ -288,12 +314,37 @@ class Simulation:
             self._checkpointing.go_on(past.checkpoint.numbers)
         self.past = None
 
+    def _warnings(self) -> list[str]:
+        """What the user should know before reading the numbers."""
+        shards = self.learning.shards
+        learners = [parts for parts in self.parts if shards.train_size(parts.id)]
+        if learners and not any(parts.publishing.published for parts in learners):
+            self._warn(
+                "never published",
+                f"none of {len(learners)} nodes with data has published a model in "
+                f"{self.world.scenario.horizon_s:g} s, so none was measured; an algorithm shows "
+                "its model by node.publish(theta, stage)",
+            )
+        return self.recorder.warnings.texts
+
+    def _warn(self, subject: str, text: str | None) -> None:
+        if text is not None:
+            self.recorder.warnings.once(subject, text)
+
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
             self.accuracy = self.evaluator.run(time_ns)
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
         self.evaluations += 1
+        self.checks.during(time_ns)
+        for generator in self.generators.that_drew():
+            self._warn(
+                f"draws of {generator}",
+                f"by {to_s(time_ns):g} s something had drawn from {generator}'s global random "
+                "numbers, which no seed sets, so two runs may differ; an algorithm's draws are "
+                "those of node.uniform",
+            )
         self.recorder.checkpoint()
 
     def _tell(self) -> None:
@@ -336,6 +387,7 @@ class Simulation:
             The summary.
         """
         found, ties = self._summary_fields(), self.world.scenario.metrics.ties
+        self.checks.after(found)
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties)
         if not self.learning.timing_only:
@@ -382,6 +434,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
+            "warnings": self._warnings(),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if world.positions_m is not None and world.budget is not None:

@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +30,9 @@ from netsim.links.link import (
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.rate_adaptation import LinkRates
 from netsim.units import linear_to_db
+
+Piece = tuple[int, int, float]
+"""From when to when, and airtime within it [ns]."""
 
 
 class Progress(Protocol):
@@ -346,6 +349,9 @@ class Flight:
         Its place in the order in which flights begin.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
+    counted, counted_late : tuple of Piece, mapping of Reception to tuple of Piece
+        What the energy meter has been told: of its sender and of those that listen from its
+        beginning on; of each receiver that wakes up later.
     turns : Turns or None
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
@@ -372,6 +378,8 @@ class Flight:
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
+    counted: tuple[Piece, ...] = ()
+    counted_late: Mapping[Reception, tuple[Piece, ...]] = {}
 
     def __init__(
         self,
