@@ -7,8 +7,8 @@ from typing import NamedTuple
 from netsim.channels.sleep import Rhythm
 from netsim.units import NS_PER_S
 
-KEPT_AT_MOST = 32
-"""Loads that are kept before those that have ended are searched for."""
+KEPT = 32
+"""Loads that are kept beside those under way before the ones that have ended are searched for."""
 
 
 class Load(NamedTuple):
@@ -65,11 +65,12 @@ class Loads:
         Joules of all loads to their ends.
     """
 
-    __slots__ = ("_ahead", "_rhythm", "counted_j")
+    __slots__ = ("_ahead", "_most", "_rhythm", "counted_j")
 
     def __init__(self, rhythm: Rhythm | None = None) -> None:
         self.counted_j = 0.0
         self._ahead: list[Load] = []
+        self._most = KEPT
         self._rhythm = rhythm
 
     def add(self, load: Load, joules: float, now_ns: int) -> None:
@@ -86,8 +87,9 @@ class Loads:
         if load.to_ns > now_ns:
             ahead = self._ahead
             ahead.append(load)
-            if len(ahead) > KEPT_AT_MOST:
+            if len(ahead) > self._most:
                 self._ahead = [one for one in ahead if one.to_ns > now_ns]
+                self._most = 2 * len(self._ahead) + KEPT
 
     def drawn_j(self, now_ns: int) -> float:
         """Joules that have been drawn by an instant."""
