@@ -90,49 +90,59 @@ def in_vain(nodes: Sequence[Processes], now_ns: int, horizon_s: float) -> str | 
     )
 
 
-def require_time_passes(
-    clock: Clock, nodes: Sequence[Processes], events: int, horizon_ns: int
-) -> None:
-    """Check a clock that has played many events at one instant.
+class TimePasses:
+    """Ends a run in which virtual time stands still.
 
     Parameters
     ----------
     clock : Clock
-        Goes on by some events if there have been too many.
     nodes : sequence of Processes
         By node.
-    events : int
-        Played at this instant so far.
-    horizon_ns : int
-
-    Raises
-    ------
-    ProtocolError
-        If there are more than messages between all nodes at one instant would make.
+    until_ns : int
+        The last instant that is played.
     """
-    if events < EVENTS_AT_ONE_INSTANT + 100 * len(nodes) ** 2:
-        return
-    now = clock.now
-    known = {p: (i, name) for i, processes in enumerate(nodes) for name, p in processes}
-    resumed: Counter[simpy.Process] = Counter()
-    for _ in range(EVENTS_WATCHED):
-        process = clock.next_resumed()
-        if process in known:
-            resumed[process] += 1
-        if not clock.play(min(now, horizon_ns), 1):
-            return
-    culprit = "time stands still"
-    if resumed:
-        process, count = resumed.most_common(1)[0]
-        node, name = known[process]
-        culprit = (
-            f"node {node} at {to_s(now):g} s in {name}{waits_at(process)}: time stands still: of "
-            f"the last {EVENTS_WATCHED} events {count} were this process going on"
+
+    def __init__(self, clock: Clock, nodes: Sequence[Processes], until_ns: int) -> None:
+        self._clock, self._nodes, self._until_ns = clock, nodes, until_ns
+        self._since_ns, self._events = clock.now, 0
+
+    def count(self, events: int) -> None:
+        """Count events that have happened.
+
+        Raises
+        ------
+        ProtocolError
+            If more have happened at one instant than messages between all nodes would make.
+        """
+        self._events += events
+        if self._clock.now != self._since_ns:
+            self._since_ns, self._events = self._clock.now, 0
+        if self._events >= EVENTS_AT_ONE_INSTANT + 100 * len(self._nodes) ** 2:
+            self._require_end()
+
+    def _require_end(self) -> None:
+        """Play a few more events, and name the process that they let go on most often."""
+        clock, now = self._clock, self._clock.now
+        known = {p: (i, name) for i, each in enumerate(self._nodes) for name, p in each}
+        resumed: Counter[simpy.Process] = Counter()
+        for _ in range(EVENTS_WATCHED):
+            process = clock.next_resumed()
+            if process in known:
+                resumed[process] += 1
+            if not clock.play(min(now, self._until_ns), 1):
+                return
+        culprit = f"time stands still at {to_s(now):g} s"
+        if resumed:
+            process, count = resumed.most_common(1)[0]
+            node, name = known[process]
+            culprit = (
+                f"node {node} at {to_s(now):g} s in {name}{waits_at(process)}: time stands still: "
+                f"of the last {EVENTS_WATCHED} events {count} were this process going on"
+            )
+        raise ProtocolError(
+            f"{culprit}; more than {self._events} events have happened at this instant; a loop "
+            "needs a verb that takes time, such as node.sleep of more than 0 s"
         )
-    raise ProtocolError(
-        f"{culprit}; more than {events} events have happened at this instant; a loop needs a verb "
-        "that takes time, such as node.sleep of more than 0 s"
-    )
 
 
 def _waits(node: int, name: str, process: simpy.Process) -> str:

@@ -85,6 +85,9 @@ def play(
         left_behind = run.checks.left_behind()
         found = _played(run, folder)
         del run
+    if left_behind:
+        del interruption  # which knows the run's clock
+        gc.collect()
     for checked in left_behind:
         checked()
     return found

@@ -22,7 +22,7 @@ from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.evaluation import Evaluator, parameters_sha256
 from netsim.engine.interruption import Interruption
-from netsim.engine.invariants import Checks, Observed
+from netsim.engine.invariants import Observed
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
@@ -34,8 +34,8 @@ from netsim.engine.provenance import (
     made_with,
     node_table,
 )
+from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
-from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
@@ -127,7 +127,6 @@ class Simulation:
         self._algorithm = importlib.import_module(type(entry.params).__module__)
         algorithm = self._algorithm
 
-        self.generators = GlobalGenerators()
         self.clock, self.changes = Clock(), Changes(world, entry)
         self._interruption.when_asked = self.clock.stop
         self.recorder = open_recorder(world, entry, folder, is_replay=past is not None)
@@ -141,48 +140,27 @@ class Simulation:
         wakeups = self.barrier or times
         assert wakeups is not None
         assembly = NodeAssembly(
-            world,
-            self.clock,
-            self.recorder,
-            self.learning,
-            self.membership,
-            self.link,
-            self.devices,
-            wakeups,
-            self.counts,
-            self.weights_due,
-        )
+            world, self.clock, self.recorder, self.learning, self.membership, self.link,
+            self.devices, wakeups, self.counts, self.weights_due,
+        )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
         self.evaluator = Evaluator(
-            self.parts,
-            self.learning,
-            self.recorder,
-            self.link.bits_transmitted_by,
-            self.devices.meter.spent_j,
-            world.malicious,
-            self.weights_due,
-            world.samples.num_classes,
-            world.scenario.stages_of(entry),
-        )
+            self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
+            self.devices.meter.spent_j, world.malicious, self.weights_due,
+            world.samples.num_classes, world.scenario.stages_of(entry),
+        )  # fmt: skip
         self.changes.plan(
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
             self.parts, self.nodes,
         )  # fmt: skip
         self._checkpointing = self._open_checkpointing(folder, algorithm)
         observed = Observed(
-            world,
-            self.clock,
-            self.recorder,
-            self.link,
-            self.devices.availability,
-            self.devices.meter,
-            self.parts,
-            self.learning.scheduler,
-            self.evaluator,
+            world, self.clock, self.recorder, self.link, self.devices.availability,
+            self.devices.meter, self.parts, self.learning.scheduler, self.evaluator,
             algorithm_files.mixes_to_one(algorithm),
-        )
-        self.checks = Checks(observed, check)
+        )  # fmt: skip
+        self.checks = RunChecks(observed, check)
         self._processes = [self._start(node, algorithm) for node in self.nodes]
 
     def _open_checkpointing(
@@ -206,9 +184,7 @@ class Simulation:
 
     def _open_barrier(self) -> Barrier:
         return open_barrier(
-            self.world,
-            self.clock,
-            self.devices,
+            *(self.world, self.clock, self.devices),
             in_flight=lambda: self.link.in_flight,
             idle=lambda i: deadlock.only_listens(self._processes[i]),
             started=lambda i, wake: self.parts[i].wakeups.started(wake),
@@ -247,8 +223,7 @@ class Simulation:
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
-            in_vain = deadlock.in_vain(self._processes, clock.now, scenario.horizon_s)
-            self._warn("nobody sends", in_vain)
+            self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
         self._tell()
 
@@ -260,17 +235,14 @@ class Simulation:
         Interrupted
             If the run was asked to end; it can go on.
         """
-        since_ns, events = self.clock.now, 0
+        passing = deadlock.TimePasses(self.clock, self._processes, until_ns)
         while True:
             most = min(self._look(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
             happened = self.clock.play(until_ns, most)
             self.events += happened
             if happened < most and not self.clock.is_stopped:
                 return
-            events += happened
-            if self.clock.now != since_ns:
-                since_ns, events = self.clock.now, 0
-            deadlock.require_time_passes(self.clock, self._processes, events, until_ns)
+            passing.count(happened)
             if self.events % PROGRESS_EVERY == 0:
                 self._tell()
 
@@ -314,37 +286,13 @@ class Simulation:
             self._checkpointing.go_on(past.checkpoint.numbers)
         self.past = None
 
-    def _warnings(self) -> list[str]:
-        """What the user should know before reading the numbers."""
-        shards = self.learning.shards
-        learners = [parts for parts in self.parts if shards.train_size(parts.id)]
-        if learners and not any(parts.publishing.published for parts in learners):
-            self._warn(
-                "never published",
-                f"none of {len(learners)} nodes with data has published a model in "
-                f"{self.world.scenario.horizon_s:g} s, so none was measured; an algorithm shows "
-                "its model by node.publish(theta, stage)",
-            )
-        return self.recorder.warnings.texts
-
-    def _warn(self, subject: str, text: str | None) -> None:
-        if text is not None:
-            self.recorder.warnings.once(subject, text)
-
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
             self.accuracy = self.evaluator.run(time_ns)
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
         self.evaluations += 1
-        self.checks.during(time_ns)
-        for generator in self.generators.that_drew():
-            self._warn(
-                f"draws of {generator}",
-                f"by {to_s(time_ns):g} s something had drawn from {generator}'s global random "
-                "numbers, which no seed sets, so two runs may differ; an algorithm's draws are "
-                "those of node.uniform",
-            )
+        self.checks.evaluated(time_ns)
         self.recorder.checkpoint()
 
     def _tell(self) -> None:
@@ -434,7 +382,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
-            "warnings": self._warnings(),
+            "warnings": self.checks.warnings(),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if world.positions_m is not None and world.budget is not None:

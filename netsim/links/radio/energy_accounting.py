@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from netsim.links.link import Report
-from netsim.links.radio.flight import Flight, Piece, Reception
+from netsim.links.radio.flight import Flight, Reception
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
+
+Piece = tuple[int, int, float]
+"""From when to when, and airtime within it [ns]."""
 
 
 class EnergyMeter(Protocol):

@@ -31,9 +31,6 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.rate_adaptation import LinkRates
 from netsim.units import linear_to_db
 
-Piece = tuple[int, int, float]
-"""From when to when, and airtime within it [ns]."""
-
 
 class Progress(Protocol):
     """How far a message has come at a receiver: packets in all, delivered, and given up."""
@@ -349,9 +346,7 @@ class Flight:
         Its place in the order in which flights begin.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
-    counted, counted_late : tuple of Piece, mapping of Reception to tuple of Piece
-        What the energy meter has been told: of its sender and of those that listen from its
-        beginning on; of each receiver that wakes up later.
+    counted, counted_late : what the energy meter was told: of its sender, of late receivers
     turns : Turns or None
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
@@ -367,9 +362,7 @@ class Flight:
     overhead_ns = 0.0
     expected_bps: float | None = None
     order = 0
-    medium = ALONE
-    told_medium = ALONE
-    sampled_medium = ALONE
+    medium = told_medium = sampled_medium = ALONE
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
@@ -378,8 +371,8 @@ class Flight:
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
-    counted: tuple[Piece, ...] = ()
-    counted_late: Mapping[Reception, tuple[Piece, ...]] = {}
+    counted: tuple[tuple[int, int, float], ...] = ()
+    counted_late: Mapping[Reception, tuple[tuple[int, int, float], ...]] = {}
 
     def __init__(
         self,
