@@ -55,6 +55,7 @@ class Params(api.RoundParams):
         return self
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a mixture beside."""
     return api.round_processes(node, params, Apfl(node, params))

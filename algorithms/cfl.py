@@ -58,6 +58,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     linkage: Literal["complete", "single"] = "complete"
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg in clusters."""
     participant = api.AveragedModel(node, params)

@@ -69,7 +69,7 @@ class CrossGradient(Message):
     g: Ref
 
 
-@api.algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False, mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late messages."""
     models = api.Inbox(node, dpsgd.Model, params)

@@ -53,7 +53,7 @@ class Params(GossipParams):
         return super().amount() if self.local_epochs or self.local_steps else {"steps": 1}
 
 
-@api.algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False, mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = api.Inbox(node, Model, params)

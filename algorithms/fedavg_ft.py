@@ -36,6 +36,7 @@ class Params(api.RoundParams):
     fine_tune_epochs: api.Count = 10
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg."""
     return api.round_processes(node, params, FineTuned(node, params))

@@ -61,7 +61,7 @@ class Wish(Message):
     wanted: bool
 
 
-@api.algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False, mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
     inbox = api.Inbox(node, api.Model, params)

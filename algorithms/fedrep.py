@@ -56,6 +56,7 @@ class Params(api.RoundParams):
         return {"epochs": self.head_epochs or 1}
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which bases are averaged."""
     return api.round_processes(node, params, FedRep(node, params, "backbone"))

@@ -68,7 +68,7 @@ class Update(Message):
     delta: Ref
 
 
-@api.algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False, mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
     collaborators = api.Collaborators(node, Update, params)

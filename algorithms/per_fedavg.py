@@ -71,6 +71,7 @@ class Params(api.RoundParams):
         return {**self.amount(), "loss": loss, "given": (self,)}
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with another local step."""
     return api.round_processes(node, params, PerFedAvg(node, params))

@@ -107,6 +107,7 @@ class State:
     direction: Ref | None = None
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
     inbox = api.Inbox(node, api.Update, params)

@@ -51,6 +51,7 @@ class Params(api.RoundParams):
     report: Literal["theta", "w"] = "theta"
 
 
+@api.algorithm(mixes_to_one=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which the w_i are averaged."""
     return api.round_processes(node, params, PFedMe(node, params, "parameters"))

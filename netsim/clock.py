@@ -100,6 +100,15 @@ class Clock(simpy.Environment):
         """Whether a process has failed, which ends the run when its event comes."""
         return any(not event._ok and not event.defused for *_, event in self._queue)
 
+    def next_resumed(self) -> simpy.Process | None:
+        """The process that the next event lets go on, if it does."""
+        callbacks = self._queue[0][3].callbacks if self._queue else None
+        for callback in callbacks or ():
+            process = getattr(callback, "__self__", None)
+            if isinstance(process, simpy.Process):
+                return process
+        return None
+
     def play(self, until_ns: int, most: int) -> int:
         """Let events happen, as `step` does one by one.
 

@@ -127,7 +127,8 @@ def play(tables: dict[str, Any], folder: Path | None = None) -> tuple[dict[str, 
         "run": {"log_messages": folder is not None},
     }
     scenario = from_dict(base | tables, "ns3", algorithms_folder=ALGORITHMS)
-    built = world.build(scenario, os.environ.get("NETSIM_DATA"))
+    elsewhere = os.environ.get("NETSIM_DATA")
+    built = world.build(scenario, Path(elsewhere) if elsewhere else None)
     gc.collect()
     start = time.process_time()
     found = engine.play(built, scenario.algorithm[0], folder=folder, timing_only=True)

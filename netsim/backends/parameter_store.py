@@ -198,6 +198,11 @@ class ParameterStore:
         torch.index_select(slab.storage, 0, slab.index(numbers), out=out)
 
     @property
+    def slabs(self) -> list[Slab]:
+        """All slabs."""
+        return list(self._slabs.values())
+
+    @property
     def peak_bytes(self) -> int:
         """Most memory that the slabs' values took, as if all slabs had peaked at once."""
         size = torch.empty((), dtype=self.dtype).element_size()

@@ -86,6 +86,9 @@ def run(
     data: DataDir = None,
     timing_only: TimingOnly = False,
     figures: Figures = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
+    ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -94,7 +97,7 @@ def run(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(scenario, changes, out, algorithms, timing_only, figures, quiet)
+        commands.run(scenario, changes, out, algorithms, timing_only, figures, quiet, check)
 
 
 @app.command()

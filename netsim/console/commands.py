@@ -25,6 +25,7 @@ def run(
     timing_only: bool,
     figures: bool,
     quiet: bool,
+    check: bool = False,
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
 
@@ -44,6 +45,8 @@ def run(
         Whether to draw figures.
     quiet : bool
         Neither progress nor tables.
+    check : bool
+        Check the invariants while the run goes on, too.
 
     Raises
     ------
@@ -54,6 +57,11 @@ def run(
     """
     modules = algorithm_files.algorithms(algorithms)
     draft, scenario = checked(name, sets, {}, modules, sweeping.new_folder(out), timing_only)
+    if scenario.sweep is not None and check:
+        raise ScenarioError(
+            f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
+            "play scenario.toml of one of its runs"
+        )
     if scenario.sweep is not None:
         sweeping.play(draft, scenario, out, algorithms, timing_only, quiet)
         return
@@ -69,7 +77,13 @@ def run(
     try:
         with progress.watched(console, quiet) as watch:
             folders = runner.play(
-                scenario, make_folder, draft.path, timing_only, watch, algorithms=algorithms
+                scenario,
+                make_folder,
+                draft.path,
+                timing_only,
+                watch,
+                algorithms=algorithms,
+                check=check,
             )
         try:
             conclude(made[0], folders, scenario, figures, quiet)
@@ -157,13 +171,14 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
         for change in summary.get("changes", ())
         if change["unread"]
     ]
+    found += [f"{summary['algorithm']}: {warning}" for warning in summary["warnings"]]
     diverged = summary["diverged"]
     if diverged:
         first = min(diverged, key=lambda d: d["t_s"])
         found.append(
-            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged (nan or "
-            f"infinite parameters), node {first['node']} first, at {first['t_s']:g} s, in "
-            f"{first['job']}; all are in summary.json"
+            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged "
+            f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
+            f"{first['t_s']:g} s, in {first['job']}; all are in summary.json"
         )
     return found
 

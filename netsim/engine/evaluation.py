@@ -62,6 +62,8 @@ class Evaluator:
         When it was.
     wall_s : float
         What evaluation has taken so far [s].
+    weights_told : list of callable
+        Called with (time_ns, node, weights) of every row of collaboration weights.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Evaluator:
         self.means: Mapping[str, float] = {}
         self.time_ns = 0
         self.wall_s = 0.0
+        self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
@@ -195,6 +198,8 @@ class Evaluator:
                 if self._scheduler.backend is None:
                     continue
                 weights = weights.tensor().tolist()
+            for told in self.weights_told:
+                told(time_ns, node, weights)
             for peer, weight in zip(ids, weights, strict=True):
                 self._recorder.graph(time_ns, node, peer, float(weight))
         self._weights_due.clear()

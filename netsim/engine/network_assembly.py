@@ -88,6 +88,7 @@ def open_network(
     slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0
     devices = Devices(speed, speed_factor, to_ns(slot_s), availability, meter)
     link = _open_link(world, clock, recorder, devices, last_wakeup)
+    recorder.airtime_ahead_ns = link.airtime_ahead_ns
     # The link first: it takes back from the meter what a switch cuts short.
     availability.tell(link.switched)
     availability.tell(meter.switched)

@@ -16,6 +16,7 @@ from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.inbox import Inbox
 from netsim.node.live_model import Held
 from netsim.node.messaging_verbs import MessagingVerbs
+from netsim.node.mixing_check import MixingCheck
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.outbox import Delivery, Outbox
@@ -73,6 +74,7 @@ class NodeAssembly:
         self._barrier = wakeups if isinstance(wakeups, Barrier) else None
         self._counts, self._weights_due = counts, weights_due
         self._deliveries: list[Delivery] = []
+        self._mixing = MixingCheck(recorder.warnings)
 
     def all_parts(self) -> list[NodeParts]:
         """The parts of all nodes."""
@@ -108,9 +110,16 @@ class NodeAssembly:
             self._devices.meter,
         )
         training = TrainingVerbs(
-            i, role, learning.initial[i], submission, processor, shards, learning.optimizer
+            i,
+            role,
+            learning.initial[i],
+            submission,
+            processor,
+            shards,
+            learning.optimizer,
+            self._mixing,
         )
-        values = ValueVerbs(i, clock, submission, scheduler, processor, shards)
+        values = ValueVerbs(i, clock, submission, scheduler, processor, shards, self._mixing)
 
         wakeups, adversary = self._wakeups(i), self._adversary(i, values)
         outbox = Outbox(
@@ -156,6 +165,7 @@ class NodeAssembly:
             neighbourhood=neighbourhood,
             messaging=messaging,
             requests=requests,
+            outbox=outbox,
             inbox=inbox,
             training=training,
             processor=processor,
@@ -172,7 +182,7 @@ class NodeAssembly:
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
             evaluation=EvaluationVerbs(i, submission, shards),
-            publishing=PublishingVerbs(i, clock, self._weights_due),
+            publishing=PublishingVerbs(i, clock, self._weights_due, self._mixing),
             draws=Draws(i, world.streams),
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from netsim.engine import endless_step
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
@@ -33,6 +34,7 @@ def play(
     timing_only: bool = False,
     on_progress: Watcher | None = None,
     past: Past | None = None,
+    check: bool = False,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
 
@@ -51,6 +53,8 @@ def play(
         Told now and then.
     past : Past or None
         What the run in `folder` has behind it, if it goes on; None: it begins.
+    check : bool
+        Whether to check the invariants (`netsim.engine.invariants`) while the run goes on, too.
 
     Returns
     -------
@@ -74,10 +78,19 @@ def play(
         _asked(folder) as interruption,
         _owned(folder),
         _collecting_seldom(),
+        endless_step.watched(),
         _same_course(folder, past),
     ):
-        run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past)
-        return _played(run, folder)
+        run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past, check)
+        left_behind = run.checks.left_behind()
+        found = _played(run, folder)
+        del run
+    if left_behind:
+        del interruption  # which knows the run's clock
+        gc.collect()
+    for checked in left_behind:
+        checked()
+    return found
 
 
 def _asked(folder: Path | None) -> AbstractContextManager[Interruption | None]:

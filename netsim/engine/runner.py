@@ -204,6 +204,7 @@ def play(
     watch: Watch | None = None,
     sub_folders: bool | None = None,
     algorithms: Path | None = None,
+    check: bool = False,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -223,6 +224,8 @@ def play(
         Whether each algorithm gets a folder of its own; None: if there are several.
     algorithms : Path or None
         A folder of the user's own algorithm files; `netsim resume` looks there, too.
+    check : bool
+        Whether to check the invariants while a run goes on, too.
 
     Returns
     -------
@@ -253,7 +256,7 @@ def play(
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         try:
-            engine.play(built, entry, own, timing_only=timing_only, on_progress=told)
+            engine.play(built, entry, own, timing_only, on_progress=told, check=check)
         except ScenarioError as error:
             raise _in_file(path, error) from error
 

@@ -22,6 +22,7 @@ from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.evaluation import Evaluator, parameters_sha256
 from netsim.engine.interruption import Interruption
+from netsim.engine.invariants import Observed
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
@@ -33,6 +34,7 @@ from netsim.engine.provenance import (
     made_with,
     node_table,
 )
+from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
@@ -41,7 +43,7 @@ from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
-from netsim.scenario import to_toml
+from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s
 from netsim.world.builder import World
@@ -86,6 +88,8 @@ class Simulation:
         What may ask the run to end early.
     past : Past or None
         What the run has behind it, if it goes on; None: it begins.
+    check : bool
+        Whether to check the invariants while the run goes on, too.
 
     Attributes
     ----------
@@ -112,6 +116,7 @@ class Simulation:
         on_progress: Watcher | None,
         interruption: Interruption | None = None,
         past: Past | None = None,
+        check: bool = False,
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
@@ -137,30 +142,16 @@ class Simulation:
         wakeups = self.barrier or times
         assert wakeups is not None
         assembly = NodeAssembly(
-            world,
-            self.clock,
-            self.recorder,
-            self.learning,
-            self.membership,
-            self.link,
-            self.devices,
-            wakeups,
-            self.counts,
-            self.weights_due,
-        )
+            world, self.clock, self.recorder, self.learning, self.membership, self.link,
+            self.devices, wakeups, self.counts, self.weights_due,
+        )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
         self.evaluator = Evaluator(
-            self.parts,
-            self.learning,
-            self.recorder,
-            self.link.bits_transmitted_by,
-            self.devices.meter.spent_j,
-            world.malicious,
-            self.weights_due,
-            world.samples.num_classes,
-            world.scenario.stages_of(entry),
-        )
+            self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
+            self.devices.meter.spent_j, world.malicious, self.weights_due,
+            world.samples.num_classes, world.scenario.stages_of(entry),
+        )  # fmt: skip
         self.changes.plan(
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
             self.parts, self.nodes,
@@ -170,6 +161,12 @@ class Simulation:
             journal = Journal(folder) if past is None else past.journal
             versions, scheduler = made_with(world, algorithm), self.learning.scheduler
             self._checkpointing = Checkpointing(journal, scheduler, self.recorder, versions)
+        observed = Observed(
+            world, self.clock, self.recorder, self.link, self.devices.availability,
+            self.devices.meter, self.parts, self.learning.scheduler, self.evaluator,
+            algorithm_files.mixes_to_one(algorithm),
+        )  # fmt: skip
+        self.checks = RunChecks(observed, check)
         self._processes = [self._start(node, algorithm) for node in self.nodes]
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:
@@ -183,9 +180,7 @@ class Simulation:
 
     def _open_barrier(self) -> Barrier:
         return open_barrier(
-            self.world,
-            self.clock,
-            self.devices,
+            *(self.world, self.clock, self.devices),
             in_flight=lambda: self.link.in_flight,
             idle=lambda i: deadlock.only_listens(self._processes[i]),
             started=lambda i, wake: self.parts[i].wakeups.started(wake),
@@ -224,6 +219,7 @@ class Simulation:
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
+            self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
         self._tell()
 
@@ -235,12 +231,14 @@ class Simulation:
         Interrupted
             If the run was asked to end; it can go on.
         """
+        passing = deadlock.TimePasses(self.clock, self._processes, until_ns)
         while True:
             most = min(self._look(), PROGRESS_EVERY - self.events % PROGRESS_EVERY)
             happened = self.clock.play(until_ns, most)
             self.events += happened
             if happened < most and not self.clock.is_stopped:
                 return
+            passing.count(happened)
             if self.events % PROGRESS_EVERY == 0:
                 self._tell()
 
@@ -292,6 +290,7 @@ class Simulation:
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
         self.evaluations += 1
+        self.checks.evaluated(time_ns)
         self.recorder.checkpoint()
 
     def _tell(self) -> None:
@@ -336,6 +335,7 @@ class Simulation:
             The summary.
         """
         found, ties = self._summary_fields(), self.world.scenario.metrics.ties
+        self.checks.after(found)
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties)
         if not self.learning.timing_only:
@@ -382,6 +382,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
+            "warnings": self.checks.warnings(),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if world.positions_m is not None and world.budget is not None:

@@ -1,12 +1,11 @@
-"""Nodes whose models became nan or infinite in training: which node, when, in which job.
+"""Nodes whose models became nan, infinite or huge in training: which node, when, in which job.
 
-Whether a model is finite is computed on the device and read many calls later, so that a run need
+Whether a model is sound is computed on the device and read many calls later, so that a run need
 not wait for a GPU after every call.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +17,12 @@ from netsim.units import to_ns, to_s
 
 READ_EVERY = 64
 """Calls of `Divergences.note` between two reads from the device."""
+
+LARGEST_SUM = 1e9
+"""A model whose parameters sum to more, in absolute value, has diverged.
+
+Too long steps often end in finite numbers: units that are off for every sample have no gradient.
+"""
 
 
 class _Entry(NamedTuple):
@@ -34,7 +39,7 @@ def _parameters(job: Job[Any]) -> Tensor:
 
 
 class Divergences:
-    """The first training of each node that began with finite numbers and ended with others."""
+    """The first training of each node that began with a sound model and ended with another."""
 
     def __init__(self) -> None:
         self._unread: list[tuple[list[_Entry], Tensor]] = []
@@ -51,13 +56,14 @@ class Divergences:
             (n,) sum of each trained model's parameters: nan or infinite if one of them is.
         before : torch.Tensor or None
             The same of the models that training started from. None: computed here, and only if
-            a sum in `after` is not finite.
+            one of `after` is not sound.
         """
+        sound = after.abs() <= LARGEST_SUM  # false of nan
         if before is None:
-            if math.isfinite(after.sum()):
+            if bool(sound.all()):
                 return
             before = torch.stack([_parameters(job).sum() for job in jobs])
-        left = ~torch.isfinite(after) & torch.isfinite(before)
+        left = ~sound & (before.abs() <= LARGEST_SUM)
         self._unread.append(([_Entry(j.node, j.time_ns, j.work) for j in jobs], left))
         if len(self._unread) >= READ_EVERY:
             self._read()

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -172,6 +173,44 @@ def inferred_shapes(
     if isinstance(result, tuple):
         return tuple(tuple(r.shape) for r in result)
     return tuple(result.shape)
+
+
+def versions(values: Sequence[torch.Tensor]) -> list[int]:
+    """How often each tensor has been written to, for `require_unchanged`."""
+    return [value._version for value in values]
+
+
+def require_unchanged(
+    fn: Callable[..., Any], values: Sequence[torch.Tensor], before: Sequence[int]
+) -> None:
+    """Refuse a function that has worked in place on what it was given.
+
+    Parameters
+    ----------
+    fn : callable
+    values : sequence of torch.Tensor
+        What it was given.
+    before : sequence of int
+        Their `versions` before the call.
+
+    Raises
+    ------
+    ValueError
+        Naming the function and the number of the tensor, counted from 1.
+    """
+    for number, (value, version) in enumerate(zip(values, before, strict=True), start=1):
+        if value._version != version:
+            raise ValueError(
+                f"{place_of(fn)} changes tensor {number} of those that it is given in place, which "
+                "would change the model or value that others hold; work on a copy (.clone())"
+            )
+
+
+def place_of(fn: Callable[..., Any]) -> str:
+    """A function by name, file and line."""
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    where = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+    return f"{fn.__qualname__}{where}"
 
 
 def fill(args: Any, values: Sequence[Any]) -> Any:

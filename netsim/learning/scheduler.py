@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
 
+import torch
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.divergence import Divergences
+from netsim.learning.global_draws import drawing_job, torch_state
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
@@ -40,7 +42,7 @@ class Backend(Protocol):
     name : str
         As in `[run] backend`.
     divergences : Divergences
-        Nodes whose models became nan or infinite.
+        Nodes whose models became nan, infinite or huge.
     """
 
     name: str
@@ -301,8 +303,11 @@ class Scheduler:
         if not jobs:
             return
         self.jobs += len(jobs)
+        drawn_before = torch_state()
         try:
             self.calls += self.backend.execute(jobs)
+            if not torch.equal(torch_state(), drawn_before):
+                self._refuse_draws(jobs, self.backend)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
@@ -312,8 +317,13 @@ class Scheduler:
                 f"{type(error).__name__}: {error}"
             ) from error
 
+    def _refuse_draws(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
+        found = drawing_job(jobs, lambda job: backend.execute([job]))
+        if found is not None:
+            raise ComputeError(found)
+
     def diverged(self) -> list[dict[str, Any]]:
-        """Nodes whose models became nan or infinite; see `Divergences.found`."""
+        """Nodes whose models became nan, infinite or huge; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()
 
     @property

@@ -40,6 +40,9 @@ class HybridLink(Link):
     def bits_transmitted_by(self, node: int) -> int:
         return self.radio.bits_transmitted_by(node) + self.wires.bits_transmitted_by(node)
 
+    def airtime_ahead_ns(self, now_ns: int) -> int:
+        return self.radio.airtime_ahead_ns(now_ns) + self.wires.airtime_ahead_ns(now_ns)
+
     def unicast(self, tx: Transmission) -> None:
         (self.wires if self._is_wired(tx) else self.radio).unicast(tx)
 

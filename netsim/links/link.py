@@ -98,6 +98,10 @@ class Link(ABC):
     def bits_transmitted_by(self, node: int) -> int:
         """Bits of a node's transmissions that have ended, headers and retransmissions included."""
 
+    def airtime_ahead_ns(self, now_ns: int) -> int:
+        """Airtime that the recorder has been told of and that is still to come at an instant."""
+        return 0
+
     @abstractmethod
     def unicast(self, tx: Transmission) -> None:
         """Send to one receiver: start, or wait for radio or wire."""

@@ -38,6 +38,11 @@ class Outbox:
         Is told how old models are when their receivers' algorithms get them.
     adversary : Adversary or None
         What forges the messages of a malicious node.
+
+    Attributes
+    ----------
+    sent : int
+        Transmissions so far, one for each receiver of a message.
     """
 
     def __init__(
@@ -57,6 +62,7 @@ class Outbox:
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
         self._ages, self._adversary = ages, adversary
+        self.sent = 0
 
     def link_changed(self) -> None:
         """Read anew what an empty message takes on the link."""
@@ -90,6 +96,7 @@ class Outbox:
             if msg is not last:  # the same for several receivers is packed once
                 last, envelope = msg, self._packed(msg, marks)
             group.append(Transmission(envelope, to, done or deliveries[to]))
+        self.sent += len(group)
         return group
 
     def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:

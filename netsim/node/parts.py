@@ -10,6 +10,7 @@ from netsim.node.inbox import Inbox
 from netsim.node.live_model import Held
 from netsim.node.messaging_verbs import MessagingVerbs
 from netsim.node.neighbourhood import Neighbourhood
+from netsim.node.outbox import Outbox
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import PublishingVerbs
 from netsim.node.request_reply import RequestReply
@@ -38,6 +39,7 @@ class NodeParts:
     neighbourhood: Neighbourhood
     messaging: MessagingVerbs
     requests: RequestReply
+    outbox: Outbox
     inbox: Inbox
     training: TrainingVerbs
     processor: Processor

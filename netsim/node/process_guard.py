@@ -5,7 +5,10 @@ An error of an algorithm is raised again with the node, the virtual time and the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import simpy
@@ -121,6 +124,8 @@ def start_processes(
     """
     try:
         generators = list(processes())
+        for number, generator in enumerate(generators):
+            _require_generator(generator, number)
     except UnsuitableError:
         raise  # every node says the same: the place is in the scenario
     except Exception as error:
@@ -128,3 +133,42 @@ def start_processes(
     return [
         (process_name(g), clock.process(guarded_process(availability, node, g))) for g in generators
     ]
+
+
+def _require_generator(found: object, number: int) -> None:
+    """Refuse a process that was called like a plain function."""
+    if not isinstance(found, Generator):
+        raise ProtocolError(
+            f"process {number + 1} of those returned is {found!r}, no generator: a process is a "
+            "function with `yield`, and every verb that takes time is waited for with yield"
+        )
+
+
+def waits_at(process: simpy.Process) -> str:
+    """` (FILE:LINE)` where an algorithm's process waits or goes on; empty if it has ended."""
+    frame = getattr(process._generator, "gi_frame", None)
+    generator: Any = frame.f_locals.get("generator") if frame is not None else None
+    found = ""
+    while generator is not None and (frame := getattr(generator, "gi_frame", None)) is not None:
+        if not _is_ours(frame):
+            found = _place(frame)
+        generator = generator.gi_yieldfrom
+    return found
+
+
+def calling_line() -> str:
+    """` (FILE:LINE)` of the algorithm that has called the simulator; empty if none has."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    return _place(frame) if frame is not None else ""
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a frame is the simulator's own."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.startswith("netsim.") and not name.startswith("netsim.algorithms.")
+
+
+def _place(frame: FrameType) -> str:
+    return f" ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"

@@ -9,6 +9,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import Ref
+from netsim.node.mixing_check import MixingCheck
 
 
 class Publication(NamedTuple):
@@ -60,6 +61,8 @@ class PublishingVerbs:
     clock : Clock
     weights_due : list of LoggedWeights
         The run's list of weights that are to be written once they are computed.
+    mixing : MixingCheck
+        Is told of every model that is published.
 
     Attributes
     ----------
@@ -69,8 +72,15 @@ class PublishingVerbs:
         What is written at the end of the run, by name.
     """
 
-    def __init__(self, node_id: int, clock: Clock, weights_due: list[LoggedWeights]) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        weights_due: list[LoggedWeights],
+        mixing: MixingCheck,
+    ) -> None:
         self._id, self._clock, self._weights_due = node_id, clock, weights_due
+        self._mixing = mixing
         self.published: dict[str, Publication] = {}
         self.kept: dict[str, Ref] = {}
 
@@ -85,6 +95,7 @@ class PublishingVerbs:
             raise ProtocolError("publish: a whole model is needed here, not a part of one")
         if predict is not None:
             require_module_level(predict)
+        self._mixing.used(ref, "published")
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict, tuple(given))
 

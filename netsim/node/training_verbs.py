@@ -14,6 +14,7 @@ from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
+from netsim.node.mixing_check import MixingCheck
 from netsim.node.processor import Processor
 from netsim.node.submission import Submission, architecture_of
 
@@ -50,6 +51,8 @@ class TrainingVerbs:
     shards : Shards
     optimizer : Optimizer
         The constants of the local optimiser; may be set anew.
+    mixing : MixingCheck
+        Is told of every model that training starts from.
     """
 
     def __init__(
@@ -61,7 +64,9 @@ class TrainingVerbs:
         processor: Processor,
         shards: Shards,
         optimizer: Optimizer,
+        mixing: MixingCheck,
     ) -> None:
+        self._mixing = mixing
         self._id, self._role, self._initial = node_id, role, initial
         self._submission, self._processor = submission, processor
         self._shards, self.optimizer = shards, optimizer
@@ -99,6 +104,7 @@ class TrainingVerbs:
         total = steps or self._shards.batches_per_epoch(self._id) * (epochs or 0)
         constants = self.optimizer
         architecture = architecture_of(theta)
+        self._mixing.used(theta, "trained further")
         first = self._drawn(stream, 1 if same_batch else total)
         if loss is not None:
             require_module_level(loss)

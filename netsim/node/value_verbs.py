@@ -18,6 +18,7 @@ from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.select import pooled
 from netsim.learning.shards import Shards
+from netsim.node.mixing_check import MixingCheck
 from netsim.node.processor import Processor
 from netsim.node.submission import Submission, require_samples
 
@@ -37,6 +38,8 @@ class ValueVerbs:
         Computes what `value` asks for; without a backend (`--timing-only`) there are no values.
     processor : Processor
     shards : Shards
+    mixing : MixingCheck
+        Is told of every mixture with weights that are known.
     """
 
     def __init__(
@@ -47,10 +50,11 @@ class ValueVerbs:
         scheduler: Scheduler,
         processor: Processor,
         shards: Shards,
+        mixing: MixingCheck,
     ) -> None:
         self._id, self._clock = node_id, clock
         self._submission, self._scheduler = submission, scheduler
-        self._processor, self._shards = processor, shards
+        self._processor, self._shards, self._mixing = processor, shards, mixing
         self._timing_only = scheduler.backend is None
 
     def mix(self, refs: Sequence[Ref], weights: Sequence[float] | Ref) -> Ref:
@@ -67,6 +71,8 @@ class ValueVerbs:
         else:
             work, inputs = Mix(tuple(map(float, weights))), tuple(refs)
         (out,) = self._submission.submit(work, inputs, [shape], [refs[0].architecture])
+        if work.weights is not None:
+            self._mixing.mixed(out, refs, work.weights, self._clock.now)
         return out
 
     def select(

@@ -23,11 +23,14 @@ class Declaration:
         Whether nodes of role `server` take part; if not, the others play without them.
     needs_values : bool
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
+    mixes_to_one : bool
+        Whether the weights of each row that it logs sum to one; `--check` holds it to that.
     """
 
     schedules: tuple[str, ...] | None = None
     knows_servers: bool = True
     needs_values: bool = False
+    mixes_to_one: bool = False
 
 
 def algorithm(
@@ -35,6 +38,7 @@ def algorithm(
     schedules: Sequence[str] | None = None,
     knows_servers: bool = True,
     needs_values: bool = False,
+    mixes_to_one: bool = False,
     **unknown: object,
 ) -> Callable[[F], F]:
     """Declare what an algorithm needs; written above its function `processes`.
@@ -47,6 +51,8 @@ def algorithm(
         Whether nodes of role `server` take part in it.
     needs_values : bool
         Whether its course depends on computed values (then not with `--timing-only`).
+    mixes_to_one : bool
+        Whether the weights of each row that it logs sum to one; `--check` holds it to that.
 
     Returns
     -------
@@ -79,12 +85,15 @@ def algorithm(
                 f'@algorithm: schedules = "{name}": must be one of {", ".join(known)}'
                 + did_you_mean(str(name), known)
             )
-    for key, value in (("knows_servers", knows_servers), ("needs_values", needs_values)):
+    switches = {
+        "knows_servers": knows_servers,
+        "needs_values": needs_values,
+        "mixes_to_one": mixes_to_one,
+    }
+    for key, value in switches.items():
         if not isinstance(value, bool):
             raise ProtocolError(f"@algorithm: {key} must be True or False, not {value!r}")
-    declared = Declaration(
-        None if schedules is None else tuple(schedules), knows_servers, needs_values
-    )
+    declared = Declaration(None if schedules is None else tuple(schedules), **switches)
 
     def declare(processes: F) -> F:
         if not inspect.isfunction(processes) or processes.__name__ != "processes":

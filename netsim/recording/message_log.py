@@ -4,16 +4,19 @@ Messages are recorded a million times in a large run, so recording only appends;
 and writing happen on arrays, once per part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Parts
+from netsim.recording.parquet_parts import Parts, Rows
 from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES
 from netsim.recording.traffic_stats import Traffic
+
+Watcher = Callable[[Rows, Sequence[str]], None]
+"""Told of rows of the message table, times in ns, and the names of their kinds by code."""
 
 
 class MessageLog:
@@ -31,6 +34,8 @@ class MessageLog:
     ----------
     traffic : Traffic
         Counts messages, bits and models.
+    watchers : list of Watcher
+        Told of rows as they are counted.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -41,6 +46,7 @@ class MessageLog:
         self._receivers: list[int] = []  # of the waiting rows, one after the other
         self._full = parts.full // parts.width
         self.traffic = Traffic()
+        self.watchers: list[Watcher] = []
         self._taken = 0
         self._hash = Fingerprint([c for c in parts.columns if c.name not in LATER_COLUMNS])
 
@@ -155,6 +161,8 @@ class MessageLog:
         self._taken += len(receivers)
         self._hash.add(rows)
         self.traffic.add(rows)
+        for told in self.watchers:
+            told(rows, list(self._parts.words["kind"]))
         self._parts.write(rows)
 
     def close(self) -> None:

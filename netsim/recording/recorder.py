@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from netsim.recording.marks import MARK_COLUMNS, Marks
-from netsim.recording.message_log import MessageLog
+from netsim.recording.message_log import MessageLog, Watcher
 from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, read, write_table
+from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
     MESSAGE_COLUMNS,
@@ -49,6 +50,9 @@ class Recorder:
     ----------
     airtime_ns : int
         Time for which transmitters were on, over all nodes; the link adds to it.
+    airtime_ahead_ns : callable
+        (time_ns) -> how much of it is still to come then; set where a link counts transmissions to
+        their planned ends.
     bits_transmitted : int
         Bits that all nodes have put on the air or through their wires, headers and retransmissions
         included, a broadcast once; the link adds to it when a transmission ends.
@@ -60,6 +64,8 @@ class Recorder:
         Counts messages, bits and models.
     ages : Ages
         Counts how old messages that carry values are when they are used.
+    warnings : RunWarnings
+        What the summary and the terminal warn of.
 
     Raises
     ------
@@ -79,6 +85,8 @@ class Recorder:
         self.bits_transmitted = 0
         self.local_steps = 0
         self._folder = folder
+        self.airtime_ahead_ns: Callable[[int], int] = lambda now_ns: 0
+        self._accounted_to_ns = 0
 
         def parts(name: str, columns: Sequence[Column], written: bool = True) -> Parts:
             where = folder / name if folder is not None and written else None
@@ -101,6 +109,7 @@ class Recorder:
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = Ages()
+        self.warnings = RunWarnings()
         self._wakes: Counter[str] = Counter()
         self._metric_parts: list[Rows] = []
         self._written_at_s = time.monotonic()
@@ -185,7 +194,8 @@ class Recorder:
 
     def spent(self, t_ns: int) -> None:
         """Record what the whole network has spent by an evaluation: a row of `traffic/`."""
-        self._spent.values += (t_ns, self.bits_transmitted, to_s(self.airtime_ns))
+        self._accounted_to_ns = t_ns
+        self._spent.values += (t_ns, self.bits_transmitted, self._airtime_s())
 
     def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
         """Record the weight that a node gives to a peer.
@@ -277,6 +287,23 @@ class Recorder:
                 end()
         return {name: table.rows_written for name, table in tables.items() if table.rows_written}
 
+    @property
+    def messages_ended(self) -> int:
+        """How many messages have ended so far, one for each receiver."""
+        return self._log.count
+
+    def watch_messages(self, told: Watcher) -> None:
+        """Tell of every message that ends, by and by; see `flush_messages`."""
+        self._log.watchers.append(told)
+
+    def flush_messages(self) -> None:
+        """Tell those that watch of all messages that have ended."""
+        self._log.flush()
+
+    def _airtime_s(self) -> float:
+        """Airtime up to the last evaluation."""
+        return to_s(self.airtime_ns - self.airtime_ahead_ns(self._accounted_to_ns))
+
     def _write_all(self) -> None:
         for flush in self._flushes():
             flush()
@@ -298,7 +325,7 @@ class Recorder:
             self._metric_parts.append(self._metrics.spelled(rows))
 
     def _count(self) -> dict[str, Any]:
-        totals = self._log.totals(self.bits_transmitted, to_s(self.airtime_ns))
+        totals = self._log.totals(self.bits_transmitted, self._airtime_s())
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
         fingerprint.update(self._marks.digest())
         return {

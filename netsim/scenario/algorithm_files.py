@@ -95,6 +95,11 @@ def knows_servers(module: ModuleType) -> bool:
     return declaration_of(module.processes).knows_servers
 
 
+def mixes_to_one(module: ModuleType) -> bool:
+    """Whether the weights of each row that the algorithm logs sum to one."""
+    return declaration_of(module.processes).mixes_to_one
+
+
 def author_line(error: BaseException | None) -> str:
     """`at FILE:LINE in FUNCTION: SOURCE`, the last line of an algorithm that led to an error.
 

@@ -8,6 +8,7 @@ from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery
+from netsim.devices.energy.loads import Load
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.recording.recorder import Recorder
 
@@ -25,8 +26,8 @@ def test_a_battery_that_only_idles():
 
 def test_loads_overlap():
     battery = Battery(10.0, standing_w=1.0)
-    battery.draw(1 * S, 3 * S, 2.0)
-    battery.draw(2 * S, 4 * S, 0.5)
+    battery.draw(Load(1 * S, 3 * S, 2.0))
+    battery.draw(Load(2 * S, 4 * S, 0.5))
     # drawn by 1, 2, 3, 4 s: 1, 4, 7.5, 9
     assert battery.empty_ns(0) == 5 * S
     assert [battery.left_j(k * S) for k in range(5)] == pytest.approx([10, 9, 6, 2.5, 1])
@@ -37,18 +38,18 @@ def test_what_is_told_when_it_has_passed_is_drawn():
     """As of an attempt by attempt transmission, whose end nobody knew."""
     battery = Battery(10.0, standing_w=1.0)
     assert battery.left_j(4 * S) == 6.0
-    battery.draw(1 * S, 3 * S, 0.5)
-    battery.draw(3 * S, 6 * S, 1.0)
+    battery.draw(Load(1 * S, 3 * S, 0.5))
+    battery.draw(Load(3 * S, 6 * S, 1.0))
     assert battery.left_j(4 * S) == 4.0
     assert battery.left_j(6 * S) == 0.0
 
 
 def test_what_is_not_drawn_after_all_is_taken_back():
     battery = Battery(10.0, standing_w=0.0)
-    battery.draw(0, 10 * S, 2.0)
+    battery.draw(Load(0, 10 * S, 2.0))
     assert battery.empty_ns(0) == 5 * S
     assert battery.left_j(2 * S) == 6.0
-    battery.draw(2 * S, 10 * S, -2.0)
+    battery.draw(Load(2 * S, 10 * S, -2.0))
     assert battery.empty_ns(2 * S) is None
     assert battery.left_j(99 * S) == 6.0
     battery.take(6.0)
@@ -58,7 +59,7 @@ def test_what_is_not_drawn_after_all_is_taken_back():
 def test_what_was_drawn_before_the_last_look_is_drawn_all_the_same():
     battery = Battery(10.0, standing_w=1.0)
     assert battery.left_j(5 * S) == 5.0
-    battery.draw(2 * S, 8 * S, 0.5)
+    battery.draw(Load(2 * S, 8 * S, 0.5))
     assert battery.left_j(5 * S) == 3.5
     assert battery.left_j(8 * S) == -1.0
 
@@ -83,8 +84,8 @@ def test_the_prediction_is_the_instant_at_which_nothing_is_left():
         for _ in range(6):
             begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
             watt = float(rng.uniform(0.1, 2))
-            battery.draw(begin, begin + length, watt)
-            again.draw(begin, begin + length, watt)
+            battery.draw(Load(begin, begin + length, watt))
+            again.draw(Load(begin, begin + length, watt))
         empty_ns = battery.empty_ns(0)
         assert again.left_j(empty_ns - 10) > 0
         assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)
@@ -94,7 +95,7 @@ def test_a_radio_that_sleeps_by_hand():
     """Awake for a quarter of every 4 s: 2 + 3 / 2 = 3.5 J a period."""
     battery = Battery(9.25, 2.0, 1.5, Rhythm(4 * S, S, 0))
     assert battery.empty_ns(0) == 9 * S + S // 2
-    battery.draw(0, 2 * S, 1.0)
+    battery.draw(Load(0, 2 * S, 1.0))
     assert battery.empty_ns(0) == 8 * S + S // 8
     assert [battery.left_j(t * S) for t in (1, 2, 4)] == [6.25, 4.75, 3.75]
     battery.switched(0.0)
@@ -113,8 +114,8 @@ def test_the_prediction_holds_for_radios_that_sleep():
         for _ in range(4):
             begin, length = rng.uniform(0, 5 * S, 2).astype(int).tolist()
             watt = float(rng.uniform(0.1, 1))
-            battery.draw(begin, begin + length, watt)
-            again.draw(begin, begin + length, watt)
+            battery.draw(Load(begin, begin + length, watt))
+            again.draw(Load(begin, begin + length, watt))
         empty_ns = battery.empty_ns(0)
         assert again.left_j(empty_ns - 10) > 0
         assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)

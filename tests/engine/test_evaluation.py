@@ -9,8 +9,10 @@ import torch
 from netsim.engine.evaluation import Evaluator
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
+from netsim.node.mixing_check import MixingCheck
 from netsim.node.publishing_verbs import Publication, PublishingVerbs
 from netsim.recording.recorder import Recorder
+from netsim.recording.run_warnings import RunWarnings
 
 # class of each sample, and the class that every model takes it for
 LABELS = torch.tensor([0, 0, 1, 1, 0, 0, 0, 1, 2, 2])
@@ -43,7 +45,7 @@ def measure():
         )
         parts = []
         for i in range(len(nodes)):
-            publishing = PublishingVerbs(i, None, [])
+            publishing = PublishingVerbs(i, None, [], MixingCheck(RunWarnings()))
             publishing.published["mixed"] = Publication(ref, "mixed", predict, ())
             processor = SimpleNamespace(local_steps=0)
             parts.append(SimpleNamespace(id=i, processor=processor, publishing=publishing))
@@ -125,7 +127,7 @@ def series():
             SimpleNamespace(
                 id=i,
                 processor=SimpleNamespace(local_steps=0),
-                publishing=PublishingVerbs(i, None, []),
+                publishing=PublishingVerbs(i, None, [], MixingCheck(RunWarnings())),
             )
             for i in range(len(test))
         ]

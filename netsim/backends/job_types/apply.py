@@ -13,7 +13,7 @@ from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, checked_results
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
-from netsim.learning.functions import fill, frozen
+from netsim.learning.functions import fill, frozen, require_unchanged, versions
 from netsim.learning.jobs import Job
 
 
@@ -38,7 +38,10 @@ class Apply:
 def _run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
     """The function of one node's values."""
     function, values = job.work.function, [r.tensor() for r in job.inputs]
-    return checked_results(function(*fill(job.work.args, values)), function, job)
+    before = versions(values)
+    result = function(*fill(job.work.args, values))
+    require_unchanged(function, values, before)
+    return checked_results(result, function, job)
 
 
 def _signature(job: Job[Apply], resources: Resources) -> Signature | None:

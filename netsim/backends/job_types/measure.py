@@ -14,7 +14,7 @@ from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, checked_results, model_of
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
-from netsim.learning.functions import fill, frozen
+from netsim.learning.functions import fill, frozen, require_unchanged, versions
 from netsim.learning.jobs import Job
 from netsim.learning.shards import Batch
 from netsim.learning.transfer import to_device
@@ -49,9 +49,14 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     """What the function says of one model."""
     work = job.work
     model, *given = job.inputs
-    arguments = fill(work.given, [r.tensor() for r in given])
+    values = [r.tensor() for r in given]
+    arguments = fill(work.given, values)
     batch = plain.shards.split(work.node, work.split)
-    return checked_results(work.function(model_of(model), batch, *arguments), work.function, job)
+    seen = [model.tensor(), *values, batch.x, batch.y]
+    before = versions(seen)
+    result = work.function(model_of(model), batch, *arguments)
+    require_unchanged(work.function, seen, before)
+    return checked_results(result, work.function, job)
 
 
 def _signature(job: Job[Measure], resources: Resources) -> Signature:

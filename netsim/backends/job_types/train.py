@@ -15,7 +15,7 @@ from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
-from netsim.learning.functions import fill, frozen, uniforms_of
+from netsim.learning.functions import fill, frozen, require_unchanged, uniforms_of, versions
 from netsim.learning.jobs import Batches, Job, Optimizer
 
 
@@ -76,7 +76,9 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture
     assert architecture is not None
-    given = fill(work.given, others[: work.num_given])
+    held_fixed = others[: work.num_given]
+    before = versions(held_fixed)
+    given = fill(work.given, held_fixed)
     others = others[work.num_given :]
     learned = {
         name: value.clone().requires_grad_()
@@ -108,6 +110,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
         for k, anchor in enumerate(anchors):
             gradients[k] = gradients[k].add(rows[k] - anchor, alpha=work.anchor_strength)
         optimizers.step(work.optimizer, work.rate, rows, gradients, state)
+    if work.loss is not None:
+        require_unchanged(work.loss, held_fixed, before)
     after = row[: architecture.num_parameters].sum()
     plain.divergences.note([job], after.reshape(1))
     is_wanted = job.output_refs[-1]() is not None

@@ -212,7 +212,7 @@ class CrossEntropyOf:
 
         draws = () if uniforms is None else (uniforms,)
         with torch.no_grad():
-            found: Tensor = over_lanes(one, x, y, *draws, *given)
+            found: Tensor = over_lanes(self._called.function, one, x, y, *draws, *given)
         return found
 
     def samples_and_terms(

@@ -14,7 +14,7 @@ from netsim.backends.parameter_store import padded
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import fill
+from netsim.learning.functions import fill, require_unchanged, versions
 from netsim.learning.shards import Batch
 
 
@@ -72,7 +72,7 @@ def measure(
         batch = Batch(x, y, scale=scale)
         return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
-    result: Tensor = over_lanes(one, rows, samples.x, samples.y, *values)
+    result: Tensor = over_lanes(function, one, rows, samples.x, samples.y, *values)
     return list(result.unbind())
 
 
@@ -92,18 +92,29 @@ def vmapped(function: Callable[..., Any], args: Any, inputs: Sequence[Tensor]) -
     torch.Tensor or tuple of torch.Tensor
         (W, ...) each.
     """
-    return over_lanes(lambda *values: function(*fill(args, values)), *inputs)
+    return over_lanes(function, lambda *values: function(*fill(args, values)), *inputs)
 
 
-def over_lanes(function: Callable[..., Any], *inputs: Tensor) -> Any:
-    """`vmap`, on a CPU with at least `LEAST_LANES` lanes and batch-invariant operations."""
+def over_lanes(named: Callable[..., Any], function: Callable[..., Any], *inputs: Tensor) -> Any:
+    """`vmap`, on a CPU with at least `LEAST_LANES` lanes and batch-invariant operations.
+
+    Parameters
+    ----------
+    named : callable
+        The algorithm's function that `function` calls; it may not work in place.
+    function : callable
+    *inputs : torch.Tensor
+        (W, ...) each.
+    """
     if inputs[0].is_cuda:
         return vmap(function)(*inputs)
     width = len(inputs[0])
     if width < LEAST_LANES:
         inputs = tuple(x.expand(LEAST_LANES, *x.shape[1:]).contiguous() for x in inputs)
+    before = versions(inputs)
     with BatchInvariant():
         results = vmap(function)(*inputs)
+    require_unchanged(named, inputs, before)
     if isinstance(results, tuple):
         return tuple(r[:width] for r in results)
     return results[:width]

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_left
 
 from netsim.channels.sleep import Rhythm
+from netsim.devices.energy.loads import Load
 from netsim.units import NS_PER_S
 
 
@@ -31,22 +32,14 @@ class Battery:
     ) -> None:
         self._joules, self._at_ns = joules, 0
         self._standing_w, self._saved_w, self._rhythm = standing_w, saved_w, rhythm
-        self._loads: list[tuple[int, int, float]] = []
+        self._loads: list[Load] = []
 
-    def draw(self, from_ns: int, to_ns: int, watt: float) -> None:
-        """Add a load; the part of it that lies in the past is drawn at once.
-
-        Parameters
-        ----------
-        from_ns, to_ns : int
-            From when to when.
-        watt : float
-            Power; a negative one takes back a load.
-        """
-        past_ns = min(to_ns, self._at_ns) - from_ns
-        if past_ns > 0:
-            self._joules -= watt * past_ns / NS_PER_S
-        self._loads.append((from_ns, to_ns, watt))
+    def draw(self, load: Load) -> None:
+        """Add a load; the part of it that lies in the past is drawn at once."""
+        past_ns = min(load.to_ns, self._at_ns)
+        if past_ns > load.from_ns:
+            self._joules -= load.joules(load.from_ns, past_ns, self._rhythm)
+        self._loads.append(load)
 
     def take(self, joules: float) -> None:
         """Draw an amount of energy at once."""
@@ -58,11 +51,11 @@ class Battery:
 
     def left_j(self, now_ns: int) -> float:
         """Joules left at an instant, which is no earlier than that of the last call."""
-        drawn = self._drawn(self._standing_w, self._at_ns, now_ns)
-        for from_ns, to_ns, watt in self._loads:
-            drawn += watt * max(0, min(to_ns, now_ns) - max(from_ns, self._at_ns))
-        self._joules -= drawn / NS_PER_S
-        self._loads = [load for load in self._loads if load[1] > now_ns]
+        drawn = self._drawn(self._standing_w, self._saved_w, self._at_ns, now_ns) / NS_PER_S
+        for load in self._loads:
+            drawn += load.joules(self._at_ns, now_ns, self._rhythm)
+        self._joules -= drawn
+        self._loads = [load for load in self._loads if load.to_ns > now_ns]
         self._at_ns = now_ns
         return self._joules
 
@@ -73,35 +66,39 @@ class Battery:
             return now_ns
         ends = {t for load in self._loads for t in load[:2] if t > now_ns}
         for end_ns in (*sorted(ends), None):
-            watt = self._standing_w
-            watt += sum(w for begin, end, w in self._loads if begin <= now_ns < end)
-            if self._mean_w(watt) > 0 and (
-                end_ns is None or self._drawn(watt, now_ns, end_ns) >= left
+            watt, saved_w = self._standing_w, self._saved_w
+            for load in self._loads:
+                if load.from_ns <= now_ns < load.to_ns:
+                    watt, saved_w = watt + load.watt, saved_w - load.woken_w
+            if self._mean_w(watt, saved_w) > 0 and (
+                end_ns is None or self._drawn(watt, saved_w, now_ns, end_ns) >= left
             ):
-                return now_ns + self._takes_ns(watt, now_ns, left)
+                return now_ns + self._takes_ns(watt, saved_w, now_ns, left)
             if end_ns is not None:
-                left -= self._drawn(watt, now_ns, end_ns)
+                left -= self._drawn(watt, saved_w, now_ns, end_ns)
                 now_ns = end_ns
         return None
 
-    def _drawn(self, watt: float, from_ns: int, to_ns: int) -> float:
+    def _drawn(self, watt: float, saved_w: float, from_ns: int, to_ns: int) -> float:
         """Energy [nJ] of a constant power between two instants, less what is saved by sleep."""
         drawn = watt * (to_ns - from_ns)
-        if self._saved_w and self._rhythm is not None:
-            drawn -= self._saved_w * self._rhythm.asleep_ns(from_ns, to_ns)
+        if saved_w and self._rhythm is not None:
+            drawn -= saved_w * self._rhythm.asleep_ns(from_ns, to_ns)
         return drawn
 
-    def _mean_w(self, watt: float) -> float:
+    def _mean_w(self, watt: float, saved_w: float) -> float:
         """That power [W] in the long run, less what is saved by sleep."""
-        if self._saved_w and self._rhythm is not None:
-            watt -= self._saved_w * self._rhythm.share_asleep
+        if saved_w and self._rhythm is not None:
+            watt -= saved_w * self._rhythm.share_asleep
         return watt
 
-    def _takes_ns(self, watt: float, from_ns: int, left: float) -> int:
+    def _takes_ns(self, watt: float, saved_w: float, from_ns: int, left: float) -> int:
         """In how many ns a power draws `left` [nJ]."""
-        if not self._saved_w or self._rhythm is None:
+        if not saved_w or self._rhythm is None:
             return math.ceil(left / watt)
-        longest_ns = math.ceil(left / self._mean_w(watt)) + self._rhythm.period_ns
+        longest_ns = math.ceil(left / self._mean_w(watt, saved_w)) + self._rhythm.period_ns
         return bisect_left(
-            range(longest_ns), left, key=lambda ns: self._drawn(watt, from_ns, from_ns + ns)
+            range(longest_ns),
+            left,
+            key=lambda ns: self._drawn(watt, saved_w, from_ns, from_ns + ns),
         )

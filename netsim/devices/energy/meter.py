@@ -1,5 +1,6 @@
 """Counts the energy that every node draws, and switches off nodes whose battery is empty."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery
+from netsim.devices.energy.loads import Load, Loads, new_load
 from netsim.units import NS_PER_S, to_s
 
 
@@ -71,8 +73,9 @@ class EnergyMeter:
         self._step_j = energy.compute.step_j(batch_size)
         self._distance_m = distance_m if energy.radio.needs_places else None
         self.by_bits = self._distance_m is not None
-        self._radio_j = [0.0] * len(batteries_j)
-        self._compute_j = [0.0] * len(batteries_j)
+        self._radio_loads = [Loads(self._rhythms.get(i)) for i in range(len(batteries_j))]
+        self._compute_loads = [Loads() for _ in batteries_j]
+        self._held_j = {i: joules for i, joules in enumerate(batteries_j) if joules is not None}
         self._batteries = {
             node: self._battery(node, joules)
             for node, joules in enumerate(batteries_j)
@@ -96,7 +99,7 @@ class EnergyMeter:
         receivers: Sequence[int],
         from_ns: int,
         to_ns: int,
-        airtime_ns: int,
+        airtime_ns: float,
         power: float = 1.0,
     ) -> None:
         """A node sends, and others receive, for a time spread evenly between two instants.
@@ -108,7 +111,7 @@ class EnergyMeter:
             Those that listen. The sender may be among them; it only sends.
         from_ns, to_ns : int
             Where `to_ns` is the earlier one, the time is taken back.
-        airtime_ns : int
+        airtime_ns : float
             At most |to_ns - from_ns|; negative where it is taken back.
         power : float
             Transmit power over the sender's full one.
@@ -116,16 +119,13 @@ class EnergyMeter:
         sending_w = self._sending_w[src]
         if power != 1.0:
             sending_w = self._radio.sending_w(power * self._radiated_w[src])
-        watt = sending_w + self._woken_w(src, from_ns, to_ns)
-        self._radio_j[src] += watt * airtime_ns / NS_PER_S
-        if self._batteries:
-            self._drain(src, watt, from_ns, to_ns, airtime_ns)
+        self._count(src, sending_w, from_ns, to_ns, airtime_ns)
         if self._receiving_w or self._rhythms:
             for node in receivers:
                 if node != src:
-                    self.receives(node, from_ns, to_ns, airtime_ns)
+                    self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
         """A node receives for a time spread evenly between two instants.
 
         Parameters
@@ -134,9 +134,7 @@ class EnergyMeter:
         from_ns, to_ns, airtime_ns : int
             See `on_air`.
         """
-        watt = self._receiving_w + self._woken_w(node, from_ns, to_ns)
-        self._radio_j[node] += watt * airtime_ns / NS_PER_S
-        self._drain(node, watt, from_ns, to_ns, airtime_ns)
+        self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns)
 
     def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
         """Nodes that are on and awake receive what is not for them.
@@ -155,15 +153,7 @@ class EnergyMeter:
             if rhythm is not None and to_ns > from_ns:
                 asleep = rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
                 heard_ns = round(airtime_ns * (1.0 - asleep))
-            self._radio_j[node] += self._receiving_w * heard_ns / NS_PER_S
-            self._drain(node, self._receiving_w, from_ns, to_ns, heard_ns)
-
-    def _woken_w(self, node: int, from_ns: int, to_ns: int) -> float:
-        """Extra power [W], on average, of a radio that would sleep in part of an interval."""
-        rhythm = self._rhythms.get(node)
-        if rhythm is None or from_ns == to_ns:
-            return 0.0
-        return self._saved_w * rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
+            self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, woken=False)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """A node has sent a number of bits.
@@ -182,15 +172,13 @@ class EnergyMeter:
             return
         now = self._env.now
         farthest_m = max(self._distance_m(src, node, now) for node in to)
-        self._radio_j[src] += (joules := self._radio.sent_j(bits, farthest_m))
-        self._take(src, joules)
+        self._take(src, self._radio_loads, self._radio.sent_j(bits, farthest_m))
         for node in receivers:
             self.hears(node, bits)
 
     def hears(self, node: int, bits: int) -> None:
         """A node has received a number of bits, headers and repetitions included."""
-        self._radio_j[node] += (joules := self._radio.received_j(bits))
-        self._take(node, joules)
+        self._take(node, self._radio_loads, self._radio.received_j(bits))
 
     def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
         """A node trains between two instants.
@@ -205,28 +193,61 @@ class EnergyMeter:
         if self._step_j == 0.0:
             return
         joules = steps * self._step_j
-        self._compute_j[node] += joules
-        battery = self._batteries.get(node)
-        if battery is None:
-            return
         if to_ns > from_ns:
-            battery.draw(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
-            self._plan(node)
+            load = Load(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
+            self._compute_loads[node].add(load, joules, self._env.now)
+            self._drain(node, load)
         else:
-            self._take(node, joules)
+            self._take(node, self._compute_loads, joules)
 
-    def _drain(self, node: int, watt: float, from_ns: int, to_ns: int, airtime_ns: int) -> None:
-        battery = self._batteries.get(node)
-        if battery is not None and airtime_ns:
-            watt *= airtime_ns / abs(to_ns - from_ns)
-            battery.draw(min(from_ns, to_ns), max(from_ns, to_ns), watt)
-            self._plan(node)
+    def _count(
+        self,
+        node: int,
+        watt: float,
+        from_ns: int,
+        to_ns: int,
+        airtime_ns: float,
+        woken: bool = True,
+    ) -> None:
+        """Count energy of a radio, as `on_air` has it; `woken`: it may have to be awake for it."""
+        rhythm = self._rhythms.get(node) if woken and self._rhythms else None
+        if not airtime_ns or (not watt and rhythm is None):
+            return
+        if to_ns < from_ns:
+            from_ns, to_ns = to_ns, from_ns
+        share = airtime_ns / (to_ns - from_ns)
+        joules, woken_w = watt * airtime_ns / NS_PER_S, 0.0
+        if rhythm is not None:
+            woken_w = self._saved_w * share
+            joules += woken_w * rhythm.asleep_ns(from_ns, to_ns) / NS_PER_S
+        load, now = new_load((from_ns, to_ns, watt * share, woken_w)), self._env.now
+        if node in self._held_j:
+            if to_ns <= now:
+                part = self._at_most(node, joules)
+                load = Load(from_ns, to_ns, part * load.watt, part * woken_w)
+                joules *= part
+            self._drain(node, load)
+        self._radio_loads[node].add(load, joules, now)
 
-    def _take(self, node: int, joules: float) -> None:
+    def _drain(self, node: int, load: Load) -> None:
         battery = self._batteries.get(node)
         if battery is not None:
+            battery.draw(load)
+            self._plan(node)
+
+    def _take(self, node: int, loads: list[Loads], joules: float) -> None:
+        """Count energy that is drawn at once."""
+        battery = self._batteries.get(node)
+        if battery is not None:
+            joules *= self._at_most(node, joules)
             battery.take(joules)
             self._plan(node)
+        loads[node].counted_j += joules
+
+    def _at_most(self, node: int, joules: float) -> float:
+        """What part of an amount of energy a battery still has."""
+        left_j = self._batteries[node].left_j(self._env.now)
+        return 1.0 if joules <= max(0.0, left_j) else max(0.0, left_j) / joules
 
     # -- batteries -------------------------------------------------------------------------------
 
@@ -241,7 +262,10 @@ class EnergyMeter:
     def _die(self, node: int, plan: int) -> None:
         self.planned -= 1
         if plan == self._plans[node] and node not in self._availability.dead:
+            was_off = node in self._availability.off
             self._availability.die(node)
+            if was_off:  # nothing is switched then
+                self._stop(node)
 
     def _battery(self, node: int, joules: float) -> Battery:
         on = node not in self._availability.off
@@ -249,25 +273,63 @@ class EnergyMeter:
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
     def switched(self, node: int, on: bool) -> None:
-        """A node has been switched on or off: it draws standing power, or none."""
+        """A node has been switched on or off: it draws standing power, or none.
+
+        Off, its radio draws nothing more, and its processor nothing if its battery is empty.
+        """
         now, rhythm = self._env.now, self._rhythms.get(node)
         if on:
             self._on_since_ns[node] = now
         elif rhythm is not None:
             self._slept_ns[node] += rhythm.asleep_ns(self._on_since_ns[node], now)
+        if not on:
+            self._stop(node)
         battery = self._batteries.get(node)
         if battery is not None:
             battery.left_j(now)
             battery.switched(self._standing_w * on, self._saved_w * on)
             self._plan(node)
 
+    def _stop(self, node: int) -> None:
+        """End the loads of a radio that is off now, and those of a processor that is for good."""
+        now, battery = self._env.now, self._batteries.get(node)
+        rest = self._radio_loads[node].stop(now)
+        dead = node in self._availability.dead
+        if dead:
+            rest += self._compute_loads[node].stop(now)
+        if battery is not None:
+            if dead:
+                self._give_back(node, battery)
+            battery.left_j(now)
+            for load in rest:
+                battery.draw(load)
+
+    def _give_back(self, node: int, battery: Battery) -> None:
+        """Give back what loads drew in the last nanosecond beyond what the battery held."""
+        beyond_j = -battery.left_j(self._env.now)
+        if beyond_j > 0:
+            for loads in (self._compute_loads[node], self._radio_loads[node]):
+                if loads.counted_j >= beyond_j:
+                    loads.counted_j -= beyond_j
+                    battery.take(-beyond_j)
+                    return
+
     # -- totals ------------------------------------------------------------------------
 
     def spent_j(self, node: int, now_ns: int) -> float:
-        """Joules that a node has drawn; a transmission or training counts from its start."""
-        spent = self._radio_j[node] + self._compute_j[node]
-        stands = self._standing_w or self._rhythms
-        return spent + self._idle_j(node, now_ns) if stands else spent
+        """Joules that a node has drawn by an instant, of what is under way its part until then."""
+        spent = self._radio_loads[node].drawn_j(now_ns) + self._compute_loads[node].drawn_j(now_ns)
+        if self._standing_w or self._rhythms:
+            spent += self._idle_j(node, now_ns)
+        return min(spent, self._held_j.get(node, math.inf))
+
+    def held_j(self, node: int) -> float | None:
+        """Joules that a node's battery held at first; None: without end."""
+        return self._held_j.get(node)
+
+    def left_j(self, node: int, now_ns: int) -> float:
+        """Joules left in a node's battery, at no earlier instant than when this was asked last."""
+        return max(0.0, self._batteries[node].left_j(now_ns))
 
     def _idle_j(self, node: int, now_ns: int) -> float:
         joules = self._standing_w * self._availability.on_s(node, now_ns)
@@ -285,7 +347,7 @@ class EnergyMeter:
 
     def total_j(self, now_ns: int) -> float:
         """Joules that all nodes have drawn."""
-        return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_j)))
+        return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_loads)))
 
     def summary(self, end_ns: int) -> dict[str, Any]:
         """For the summary: joules by cause and by node, and when which node died.
@@ -296,17 +358,15 @@ class EnergyMeter:
             `radio_j` of sending and receiving beyond idling, `idle_j` (sleep included),
             `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules}.
         """
-        nodes = range(len(self._radio_j))
+        nodes = range(len(self._radio_loads))
         found: dict[str, Any] = {
-            "radio_j": sum(self._radio_j),
+            "radio_j": sum(loads.drawn_j(end_ns) for loads in self._radio_loads),
             "idle_j": sum(self._idle_j(node, end_ns) for node in nodes),
-            "compute_j": sum(self._compute_j),
+            "compute_j": sum(loads.drawn_j(end_ns) for loads in self._compute_loads),
             "per_node_j": [self.spent_j(node, end_ns) for node in nodes],
         }
         if self._batteries:
             died = sorted(self._availability.dead.items(), key=lambda one: (one[1], one[0]))
             found["died"] = [{"node": node, "t_s": to_s(t_ns)} for node, t_ns in died]
-            found["left_j"] = {
-                node: max(0.0, battery.left_j(end_ns)) for node, battery in self._batteries.items()
-            }
+            found["left_j"] = {node: self.left_j(node, end_ns) for node in self._batteries}
         return found

@@ -10,6 +10,9 @@ from netsim.links.radio.flight import Flight, Reception
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
 
+Piece = tuple[int, int, float]
+"""From when to when, and airtime within it [ns]."""
+
 
 class EnergyMeter(Protocol):
     """What counts the energy of nodes; `netsim.devices.energy.meter` says what each call means.
@@ -31,7 +34,7 @@ class EnergyMeter(Protocol):
         receivers: Sequence[int],
         from_ns: int,
         to_ns: int,
-        airtime_ns: int,
+        airtime_ns: float,
         power: float = 1.0,
     ) -> None:
         """A node sends and others receive.
@@ -43,13 +46,13 @@ class EnergyMeter(Protocol):
             Whose radios receive all of it.
         from_ns, to_ns : int
             Between which instants.
-        airtime_ns : int
+        airtime_ns : float
             How long of that the radios are at work.
         power : float
             Transmit power over the sender's full one.
         """
 
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: int) -> None:
+    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
         """One more node receives.
 
         Parameters
@@ -90,7 +93,8 @@ class EnergyAccounting:
     """Counts the airtime and the bits of flights, and tells the energy meter.
 
     Airtime is counted to a flight's planned end when it starts, so that a battery knows when it
-    will be empty, and taken back where the flight ends earlier.
+    will be empty, and taken back where the flight ends earlier. The meter spreads it evenly over
+    its time, also where it is sent in slots.
 
     Parameters
     ----------
@@ -110,17 +114,39 @@ class EnergyAccounting:
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
         meter = self._meter
-        begin_ns, flight.accounted_to_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
-        for from_ns, to_ns, airtime_ns in _airtimes(flight, begin_ns, flight.accounted_to_ns):
-            self._recorder.airtime_ns += airtime_ns
-            flight.airtime_ns += airtime_ns
-            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, airtime_ns, flight.power_now)
+        begin_ns, end_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
+        if begin_ns == end_ns:
+            return
+        flight.accounted_to_ns = end_ns
+        pieces: tuple[Piece, ...] = ()
+        for piece in _airtimes(flight, begin_ns, end_ns):
+            self._recorder.airtime_ns += piece[2]
+            flight.airtime_ns += piece[2]
+            pieces += (piece,)
+        if end_ns > begin_ns:
+            flight.counted += pieces
+        else:
+            flight.counted, pieces = _taken_back(flight.counted, end_ns)
+        for from_ns, to_ns, spread_ns in pieces:
+            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, spread_ns, flight.power_now)
         for reception in _waking_later(flight):
-            heard_from_ns, heard_to_ns = (
-                max(t, reception.wakes_ns) for t in (begin_ns, flight.accounted_to_ns)
-            )
-            for from_ns, to_ns, airtime_ns in _airtimes(flight, heard_from_ns, heard_to_ns):
-                meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
+            wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
+            if end_ns > begin_ns:
+                heard: tuple[Piece, ...]
+                heard = tuple(_airtimes(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
+                counted += heard
+            else:
+                counted, heard = _taken_back(counted, end_ns)
+            flight.counted_late = {**flight.counted_late, reception: counted}
+            for from_ns, to_ns, spread_ns in heard:
+                meter.receives(reception.tx.dst, from_ns, to_ns, spread_ns)
+
+    def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
+        """How much of the airtime that has been counted for a flight is still to come."""
+        now_ns = max(now_ns, flight.begins_ns)
+        if now_ns >= flight.accounted_to_ns:
+            return 0
+        return sum(airtime for _, _, airtime in _airtimes(flight, now_ns, flight.accounted_to_ns))
 
     def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
         """Take back the airtime that a receiver will not listen to, to the end of a flight.
@@ -133,8 +159,15 @@ class EnergyAccounting:
             That of the receiver.
         now_ns : int
         """
-        now_ns = max(now_ns, flight.begins_ns)
-        for from_ns, to_ns, airtime_ns in _airtimes(flight, flight.accounted_to_ns, now_ns):
+        listens_ns = max(flight.begins_ns, reception.wakes_ns)
+        late = listens_ns > flight.begins_ns
+        counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
+        heard: Iterable[Piece]
+        heard = _airtimes(flight, counted_to_ns, leaves_ns)
+        if leaves_ns < counted_to_ns:
+            counted = flight.counted_late.get(reception, ()) if late else flight.counted
+            _, heard = _taken_back(counted, leaves_ns)
+        for from_ns, to_ns, airtime_ns in heard:
             self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
 
     def overheard(self, flight: Flight, nodes: Iterable[int]) -> None:
@@ -211,6 +244,34 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, i
                 airtime_ns = round(flight.transmit_share * airtime_ns)
             yield (end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns)
         at_ns = max(at_ns, resumes_ns)
+
+
+def _taken_back(
+    counted: tuple[Piece, ...], until_ns: int
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    """What the energy meter has been told of up to an instant, and what to take back.
+
+    Parameters
+    ----------
+    counted : tuple of Piece
+        What it has been told, in order; each is spread evenly over its time.
+    until_ns : int
+
+    Returns
+    -------
+    kept : tuple of Piece
+    back : tuple of Piece
+        Backwards, with negative airtime.
+    """
+    kept, back = list(counted), []
+    while kept and kept[-1][1] > until_ns:
+        begin_ns, end_ns, airtime_ns = kept.pop()
+        at_ns = max(begin_ns, until_ns)
+        rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
+        back.append((end_ns, at_ns, -rest_ns))
+        if at_ns > begin_ns:
+            kept.append((begin_ns, at_ns, airtime_ns - rest_ns))
+    return tuple(kept), tuple(back)
 
 
 def _on_ns(flight: Flight, time_ns: int) -> int:

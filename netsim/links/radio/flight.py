@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -346,6 +346,7 @@ class Flight:
         Its place in the order in which flights begin.
     accounted_to_ns, airtime_ns : int
         Up to when its sender's time on the air has been counted, and that time.
+    counted, counted_late : what the energy meter was told: of its sender, of late receivers
     turns : Turns or None
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
@@ -361,9 +362,7 @@ class Flight:
     overhead_ns = 0.0
     expected_bps: float | None = None
     order = 0
-    medium = ALONE
-    told_medium = ALONE
-    sampled_medium = ALONE
+    medium = told_medium = sampled_medium = ALONE
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
@@ -372,6 +371,8 @@ class Flight:
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
+    counted: tuple[tuple[int, int, float], ...] = ()
+    counted_late: Mapping[Reception, tuple[tuple[int, int, float], ...]] = {}
 
     def __init__(
         self,

@@ -51,6 +51,9 @@ class RadioLink(RadioSetup):
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
 
+    def airtime_ahead_ns(self, now_ns: int) -> int:
+        return sum(self._accounting.airtime_ahead_ns(flight, now_ns) for flight in self._flights)
+
     # -- 1. admission ----------------------------------------------------------------------------
 
     def unicast(self, tx: Transmission) -> None:
@@ -171,9 +174,12 @@ class RadioLink(RadioSetup):
         changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):
             for flight in flights:
-                self._accounting.airtime(flight, self.env.now)
+                planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
+                if planned:
+                    self._accounting.airtime(flight, self.env.now)
                 flight.sampler.change(flight, worse)
-                self._accounting.airtime(flight, flight.ends_ns)
+                if planned:
+                    self._accounting.airtime(flight, flight.ends_ns)
 
     # -- 4. outcome ------------------------------------------------------------------------------
 
@@ -182,6 +188,8 @@ class RadioLink(RadioSetup):
         if leg != flight.leg:
             return
         del self._flights[flight]
+        for told in self.flights_ended:
+            told(flight)
         self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)

@@ -87,6 +87,7 @@ class RadioSetup(PhysicalLink):
         self._interference: Interference | Cells | None = None
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
+        self.flights_ended: list[Callable[[Flight], None]] = []  # told of each one that ends
         channel = self._set_radio(radio, budget)
         self._superposition = Superposition(self, radio, channel, meter, self._free, self._release)
 

@@ -194,7 +194,6 @@ class Superposition:
         if self._free is not None:
             for node in radios:
                 self._free[node] = False
-        self._recorder.airtime_ns += duration_ns
         frame: dict[Transmission, Superposed] = {}
         for tx in heard:
             came = self._came(tx, now, duration_ns, truncation)
@@ -203,7 +202,7 @@ class Superposition:
             self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
         snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
         self._on_air.append(frame)
-        self._env.after(duration_ns, self._end, frame, radios, snr_db)
+        self._env.after(duration_ns, self._end, frame, radios, snr_db, duration_ns)
 
     @property
     def _symbols(self) -> int:
@@ -229,8 +228,10 @@ class Superposition:
         frame: dict[Transmission, Superposed],
         radios: Sequence[int],
         snr_db: float | None,
+        airtime_ns: int,
     ) -> None:
         self._on_air = [other for other in self._on_air if other is not frame]
+        self._recorder.airtime_ns += airtime_ns
         for tx, arrived in frame.items():
             share = arrived.share
             outcome = PARTIAL if 0.0 < share < 1.0 else DELIVERED if share else OUTAGE

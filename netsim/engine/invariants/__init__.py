@@ -1,0 +1,200 @@
+"""Facts that hold in every run, one a file; a run in which one does not is ended by its name.
+
+Those that are cheap are checked after every run. With `--check` all are, and while the run goes on,
+too: at every evaluation, and on every message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netsim import registry
+from netsim.clock import Clock
+from netsim.devices.availability import Availability
+from netsim.devices.energy.meter import EnergyMeter
+from netsim.engine.evaluation import Evaluator
+from netsim.errors import InvariantError
+from netsim.learning.scheduler import Scheduler
+from netsim.links.hybrid import HybridLink
+from netsim.links.link import Link
+from netsim.node.parts import NodeParts
+from netsim.recording.recorder import Recorder
+from netsim.units import to_s
+from netsim.world.builder import World
+
+TOLERANCE = 1e-9
+"""Relative difference of two numbers that should be equal: sums in another order."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run, as invariants look at it; nothing of it is changed.
+
+    Attributes
+    ----------
+    world : World
+    clock : Clock
+    recorder : Recorder
+    link : Link
+    availability : Availability
+    meter : EnergyMeter
+    parts : list of NodeParts
+    scheduler : Scheduler
+    evaluator : Evaluator
+    mixes_to_one : bool
+        Whether the algorithm has declared that the weights it logs sum to one.
+    """
+
+    world: World
+    clock: Clock
+    recorder: Recorder
+    link: Link
+    availability: Availability
+    meter: EnergyMeter
+    parts: Sequence[NodeParts]
+    scheduler: Scheduler
+    evaluator: Evaluator
+    mixes_to_one: bool
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links that carry messages themselves."""
+        link = self.link
+        return (link.radio, link.wires) if isinstance(link, HybridLink) else (link,)
+
+
+class Invariant:
+    """One fact; a subclass a file, whose name it bears in errors.
+
+    Parameters
+    ----------
+    run : Observed
+
+    Attributes
+    ----------
+    remedy : str
+        What an error says beside what was found.
+    """
+
+    remedy = (
+        "the run contradicts itself, so its numbers are not to be used; please report it with "
+        "scenario.toml of the run folder"
+    )
+
+    def __init__(self, run: Observed) -> None:
+        self.run = run
+
+    def watch(self) -> None:
+        """Ask to be told of what happens; called before the first event, with `--check` only."""
+
+    def during(self, now_ns: int) -> None:
+        """Check now; called at every evaluation, with `--check` only.
+
+        Raises
+        ------
+        InvariantError
+        """
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        """Check the end of every run.
+
+        Parameters
+        ----------
+        summary : mapping
+            What the summary will say.
+
+        Raises
+        ------
+        InvariantError
+        """
+
+    def left_behind(self) -> Callable[[], None] | None:
+        """What is to be called when the run has been dropped, with `--check` only; holds none."""
+        return None
+
+    def broken(self, where: str, now_ns: int, what: str, found: object, expected: object) -> None:
+        """End the run.
+
+        Parameters
+        ----------
+        where : str
+            The node, such as "node 3", or what else it is about.
+        now_ns : int
+            Virtual time [ns].
+        what : str
+            What the first number is, and how it stands to the second.
+        found, expected : object
+            Both numbers.
+
+        Raises
+        ------
+        InvariantError
+        """
+        name = type(self).__module__.rpartition(".")[2]
+        raise InvariantError(
+            f"invariant {name}: {where} at {to_s(now_ns):.9g} s: {what}: {found} against "
+            f"{expected}; {self.remedy}"
+        )
+
+
+class Checks:
+    """All invariants of one run.
+
+    Parameters
+    ----------
+    run : Observed
+    thorough : bool
+        Whether to check while the run goes on, too.
+    """
+
+    def __init__(self, run: Observed, thorough: bool) -> None:
+        self._run, self._thorough = run, thorough
+        self._invariants = [kind(run) for kind in kinds()]
+        if thorough:
+            for invariant in self._invariants:
+                invariant.watch()
+
+    def during(self, now_ns: int) -> None:
+        """Check at an evaluation, where that was asked for."""
+        if self._thorough:
+            self._run.recorder.flush_messages()
+            for invariant in self._invariants:
+                invariant.during(now_ns)
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        """Check at the end of the run."""
+        for invariant in self._invariants:
+            invariant.after(summary)
+
+    def left_behind(self) -> list[Callable[[], None]]:
+        """What is to be called when the run has been dropped."""
+        if not self._thorough:
+            return []
+        found = (invariant.left_behind() for invariant in self._invariants)
+        return [check for check in found if check is not None]
+
+
+def kinds() -> list[type[Invariant]]:
+    """The invariants, in alphabetical order of their files."""
+    return [
+        value
+        for module in registry.modules(__name__).values()
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Invariant)
+        and value.__module__ == module.__name__
+    ]
+
+
+def differ(a: float, b: float, scale: float = 0.0) -> bool:
+    """Whether two numbers are not equal but for rounding.
+
+    Parameters
+    ----------
+    a, b : float
+    scale : float
+        Of the numbers whose sums they are, where these are larger.
+    """
+    return not abs(a - b) <= TOLERANCE * max(abs(a), abs(b), scale)

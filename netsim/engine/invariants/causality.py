@@ -1,0 +1,100 @@
+"""Nothing ends before it was sent, or arrives faster than rate and distance allow."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.channels.rate.minstrel import Minstrel
+from netsim.engine.invariants import Invariant
+from netsim.messaging.over_the_air import OverTheAir
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.schema import OUTCOMES
+from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S
+from netsim.world.builder import SERVER
+from netsim.world.placement import distances
+
+HIGHEST_SNR = 1e12
+"""Linear; no link is better."""
+
+ROUNDING_NS = 10
+"""Times are rounded to nanoseconds, some of them several times."""
+
+ROUNDING = 1e-6
+"""Relative, of times that are sums over packets."""
+
+
+class Causality(Invariant):
+    """How long each message has taken, against the least time that it could take.
+
+    Not where the scenario changes on its way.
+    """
+
+    def watch(self) -> None:
+        world = self.run.world
+        if world.scenario.changes:
+            return
+        self._distance_m = None
+        self._peak_bps = math.inf
+        radio = world.scenario.radio
+        if radio is not None:
+            self._peak_bps = radio.rate.bits_per_s(HIGHEST_SNR, radio.bandwidth_hz)
+            if isinstance(radio.rate, Minstrel):
+                self._peak_bps = max(radio.rate.rates_bps(radio.bandwidth_hz))
+            if radio.propagation_delay:
+                self._distance_m = distances(world.positions_m, world.track, world.heights_m)
+        servers = [i for i, role in enumerate(world.roles) if role == SERVER]
+        self._wired = np.zeros(len(world.roles), dtype=bool)
+        self._wired[servers if radio is not None and world.wiring is not None else slice(None)] = (
+            world.wiring is not None
+        )
+        self.run.recorder.watch_messages(self._rows)
+
+    def _rows(self, rows: Rows, kinds: Sequence[str]) -> None:
+        sent_ns, done_ns = rows["t_sent_s"], rows["t_done_s"]
+        took_ns = done_ns - sent_ns
+        self._compare(rows, took_ns, np.zeros(len(took_ns)))
+        arrived = rows["outcome"] == OUTCOMES.index("delivered")
+        wired = self._wired[rows["src"]] | self._wired[rows["dst"]]
+        analogue = np.isin(rows["kind"], [i for i, k in enumerate(kinds) if k in _analogue()])
+        least_ns = np.zeros(len(took_ns))
+        over_air = arrived & ~wired & ~analogue
+        least_ns[over_air] = rows["bits"][over_air] / self._peak_bps * NS_PER_S
+        for i in np.flatnonzero(arrived & wired):
+            least_ns[i] = self._by_wire(rows, int(i))
+        if self._distance_m is not None:
+            for i in np.flatnonzero(over_air):
+                src, dst = int(rows["src"][i]), int(rows["dst"][i])
+                metres = self._distance_m(src, dst, int(done_ns[i]))
+                least_ns[i] += metres / SPEED_OF_LIGHT_M_PER_S * NS_PER_S
+        self._compare(rows, took_ns, least_ns * (1 - ROUNDING) - ROUNDING_NS)
+
+    def _by_wire(self, rows: Rows, i: int) -> float:
+        """Least time [ns] of a message that has the wires for itself."""
+        wiring = self.run.world.wiring
+        assert wiring is not None
+        route = wiring.route(int(rows["src"][i]), int(rows["dst"][i]))
+        sent_ns, bits = int(rows["t_sent_s"][i]), float(rows["bits"][i])
+        ends = [wiring.capacity[b].finish_ns(sent_ns, bits) for b in route.bottlenecks]
+        return max(ends, default=sent_ns) - sent_ns + route.latency_ns
+
+    def _compare(
+        self, rows: Rows, took_ns: NDArray[np.int64], least_ns: NDArray[np.float64]
+    ) -> None:
+        early = np.flatnonzero(took_ns < least_ns)
+        if len(early):
+            i = int(early[0])
+            src, dst, bits = (int(rows[name][i]) for name in ("src", "dst", "bits"))
+            what = f"a message of {bits} bit from node {src} has taken less than it can, in ns"
+            self.broken(f"node {dst}", int(rows["t_done_s"][i]), what, took_ns[i], least_ns[i])
+
+
+def _analogue() -> set[str]:
+    """Names of the messages whose values are sent as symbols, not as bits."""
+    found, kinds = set(), [OverTheAir]
+    while kinds:
+        kind = kinds.pop()
+        found.add(kind.__name__)
+        kinds += kind.__subclasses__()
+    return found

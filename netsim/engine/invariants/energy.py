@@ -1,0 +1,57 @@
+"""Energy never falls, adds up to the summary, and a battery gives no more than it held."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from netsim.engine.invariants import TOLERANCE, Invariant, Observed, differ
+from netsim.units import to_ns
+
+LEAST_J = 1e-3
+"""Smaller amounts are compared as if they were of this size: they are sums that cancel."""
+
+
+class Energy(Invariant):
+    """What each node has drawn, against before, its battery and the whole."""
+
+    def __init__(self, run: Observed) -> None:
+        super().__init__(run)
+        self._spent_j = [0.0] * len(run.parts)
+
+    def during(self, now_ns: int) -> None:
+        spent_j = [self.run.meter.spent_j(parts.id, now_ns) for parts in self.run.parts]
+        for node, (now, before) in enumerate(zip(spent_j, self._spent_j, strict=True)):
+            if now < before and differ(now, before, LEAST_J):
+                self.broken(f"node {node}", now_ns, "energy drawn has fallen, in J", now, before)
+        self._spent_j = spent_j
+        self._batteries(now_ns)
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        end_ns, meter = to_ns(self.run.world.scenario.horizon_s), self.run.meter
+        spent_j = [meter.spent_j(parts.id, end_ns) for parts in self.run.parts]
+        if differ(sum(spent_j), summary["energy_j"]):
+            what = "energy drawn, node by node and in all, in J"
+            self.broken("all nodes", end_ns, what, sum(spent_j), summary["energy_j"])
+        self._batteries(end_ns)
+        found = summary.get("energy")
+        if found is not None:
+            by_cause = found["radio_j"] + found["idle_j"] + found["compute_j"]
+            # A battery is empty at a whole nanosecond.
+            if abs(by_cause - sum(spent_j)) > 1e-6 * max(by_cause, sum(spent_j)):
+                what = "energy drawn, by cause and by node, in J"
+                self.broken("all nodes", end_ns, what, by_cause, sum(spent_j))
+
+    def _batteries(self, now_ns: int) -> None:
+        meter = self.run.meter
+        for parts in self.run.parts:
+            held_j = meter.held_j(parts.id)
+            if held_j is None:
+                continue
+            where, spent_j = f"node {parts.id}", meter.spent_j(parts.id, now_ns)
+            if spent_j > held_j * (1 + TOLERANCE):
+                self.broken(
+                    where, now_ns, "its battery has given more than it held, in J", spent_j, held_j
+                )
+            left_j = meter.left_j(parts.id, now_ns)
+            if abs(left_j + spent_j - held_j) > 1e-6 * held_j:
+                what = "left in its battery and drawn from it, and what it held, in J"
+                self.broken(where, now_ns, what, left_j + spent_j, held_j)

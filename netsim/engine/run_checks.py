@@ -1,0 +1,77 @@
+"""What is looked at beside a run: its invariants, and what its user is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from netsim.engine import deadlock
+from netsim.engine.invariants import Checks, Observed
+from netsim.learning.global_draws import GlobalGenerators
+from netsim.units import to_s
+
+
+class RunChecks:
+    """Checks and warnings of one run.
+
+    Parameters
+    ----------
+    run : Observed
+    thorough : bool
+        Whether to check the invariants while the run goes on, too.
+    """
+
+    def __init__(self, run: Observed, thorough: bool) -> None:
+        self._run, self._invariants = run, Checks(run, thorough)
+        self._generators = GlobalGenerators()
+        self.left_behind: Callable[[], list[Callable[[], None]]] = self._invariants.left_behind
+
+    def evaluated(self, time_ns: int) -> None:
+        """Look at an evaluation.
+
+        Raises
+        ------
+        InvariantError
+        """
+        self._invariants.during(time_ns)
+        for generator in self._generators.that_drew():
+            self._run.recorder.warnings.once(
+                f"draws of {generator}",
+                f"by {to_s(time_ns):g} s something had drawn from {generator}'s global random "
+                "numbers, which no seed sets, so two runs may differ; an algorithm's draws are "
+                "those of node.uniform",
+            )
+
+    def nothing_left(self, nodes: Sequence[deadlock.Processes]) -> None:
+        """Look at a run at whose end nothing is left to happen."""
+        now_ns, horizon_s = self._run.clock.now, self._run.world.scenario.horizon_s
+        found = deadlock.in_vain(nodes, now_ns, horizon_s)
+        if found is not None:
+            self._run.recorder.warnings.once("nobody sends", found)
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        """Look at the end of a run.
+
+        Parameters
+        ----------
+        summary : mapping
+            What the summary will say.
+
+        Raises
+        ------
+        InvariantError
+        """
+        self._invariants.after(summary)
+
+    def warnings(self) -> list[str]:
+        """What the user should know before reading the numbers."""
+        shards = self._run.world.shards
+        learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
+        if learners and not any(parts.publishing.published for parts in learners):
+            self._run.recorder.warnings.once(
+                "never published",
+                f"none of {len(learners)} nodes with data has published a model in "
+                f"{self._run.world.scenario.horizon_s:g} s, so none was measured; an algorithm "
+                "shows its model by node.publish(theta, stage)",
+            )
+        return self._run.recorder.warnings.texts

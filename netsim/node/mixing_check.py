@@ -1,0 +1,57 @@
+"""Mixtures of models whose weights do not sum to one, and that are used as models all the same.
+
+Differences of models and steps along them have such weights, too, and are right; so only a mixture
+that is published or trained further is told of.
+"""
+
+import math
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from netsim.learning.refs import Cell, Ref
+from netsim.node.process_guard import calling_line
+from netsim.recording.run_warnings import RunWarnings
+from netsim.units import to_s
+
+TOLERANCE = 1e-3
+"""How far from one a sum of weights may be: shares are often rounded."""
+
+
+class MixingCheck:
+    """Notes the mixtures of one run whose weights do not sum to one.
+
+    Parameters
+    ----------
+    warnings : RunWarnings
+        Is told of the first that is used as a model.
+    """
+
+    def __init__(self, warnings: RunWarnings) -> None:
+        self._warnings = warnings
+        self._noted: WeakKeyDictionary[Cell, str] = WeakKeyDictionary()
+
+    def mixed(
+        self, mixture: Ref, refs: Sequence[Ref], weights: Sequence[float], now_ns: int
+    ) -> None:
+        """Note a mixture of whole models if its weights do not sum to one.
+
+        Parameters
+        ----------
+        mixture : Ref
+        refs : sequence of Ref
+            What is mixed; gradients and parts of models may have any weights.
+        weights : sequence of float
+        now_ns : int
+            Virtual time [ns].
+        """
+        total = math.fsum(weights)
+        if abs(total - 1.0) > TOLERANCE and all(ref.architecture is not None for ref in refs):
+            self._noted[mixture.cell] = (
+                f"node {mixture.owner} at {to_s(now_ns):g} s{calling_line()}: the weights of a "
+                f"mixture of models sum to {total:g}, not 1"
+            )
+
+    def used(self, ref: Ref, how: str) -> None:
+        """A value is used as a model; `how` says what for."""
+        if self._noted and (found := self._noted.get(ref.cell)) is not None:
+            self._warnings.once("mixing weights", f"{found}, and it is {how}")
