@@ -39,7 +39,9 @@ def measure():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
-                flush=lambda: None, backend=SimpleNamespace(predictions=lambda asked: [])
+                flush=lambda: None,
+                computes=True,
+                backend=SimpleNamespace(predictions=lambda asked: []),
             ),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),
         )
@@ -119,7 +121,7 @@ def series():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
-                flush=lambda: None, backend=SimpleNamespace(predictions=predictions)
+                flush=lambda: None, computes=True, backend=SimpleNamespace(predictions=predictions)
             ),
             shards=Shards(GUESSES[:, None].double(), LABELS, shards, common, 2, None),
         )
