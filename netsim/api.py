@@ -17,8 +17,8 @@ take part, whether its course depends on computed values.
   `OverTheAir` is a row that a radio adds to those of others (`node.superposed`).
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
-  and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `PaceParams`,
-  `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling` with its
+  and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
+  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling` with its
   Params, where a part of the nodes trains in a round. Where every node is answered with a value of
   its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
