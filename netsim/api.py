@@ -7,10 +7,11 @@ above `processes` by `algorithm`: the schedules that it runs under, whether node
 take part, whether its course depends on computed values.
 
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
-  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
+  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises, and
+  `UnsuitableError`, what `processes` raises for a scenario that it can't play;
   `UnsuitableError`, to be raised by `processes` for a scenario that the method can't play.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
-  `Finite`, `FilePath`, `model_validator`.
+  `Finite`, `FilePath` and `saved_arrays` in such a file, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
 - Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send;
