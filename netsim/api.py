@@ -7,8 +7,7 @@ above `processes` by `algorithm`: the schedules that it runs under, whether node
 take part, whether its course depends on computed values.
 
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
-  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises, and
-  `UnsuitableError`, what `processes` raises for a scenario that it can't play;
+  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
   `UnsuitableError`, to be raised by `processes` for a scenario that the method can't play.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
   `Finite`, `FilePath` and `saved_arrays` in such a file, `model_validator`.
@@ -19,9 +18,9 @@ take part, whether its course depends on computed values.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
-  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling` with its
-  Params, where a part of the nodes trains in a round. Where every node is answered with a value of
-  its own: `personal_processes`, `own_means`, `missing_part`.
+  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling`
+  with its Params, where a part of the nodes trains in a round. Where every node is answered with a
+  value of its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
   `trains_in`.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
