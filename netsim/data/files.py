@@ -18,7 +18,7 @@ from netsim.traces.bounded_tables import BROKEN, read_csv, read_parquet
 from netsim.traces.input_files import note
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
-_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF")
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 """Images are read in these: other formats run programs, or fetch files."""
 _MOST_PIXELS = 1 << 24
 """Of an image that is scaled down."""

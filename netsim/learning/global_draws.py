@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from netsim.learning.functions import place_of
 from netsim.learning.jobs import Job
@@ -24,9 +23,9 @@ REMEDY = (
 )
 
 
-def torch_state() -> Tensor:
+def torch_state() -> bytes:
     """The state of torch's global generator on the CPU."""
-    return torch.default_generator.get_state()
+    return torch.default_generator.get_state().numpy().tobytes()
 
 
 def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> str | None:
@@ -50,7 +49,7 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
             continue
         before = torch_state()
         run(job)
-        if not torch.equal(torch_state(), before):
+        if torch_state() != before:
             return (
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()}: "
                 f"{place_of(function)} draws from torch's global random numbers, {REMEDY}"
@@ -73,7 +72,7 @@ class GlobalGenerators:
 def _states() -> dict[str, object]:
     legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002 - it is what is watched
     return {
-        "torch": torch_state().numpy().tobytes(),
+        "torch": torch_state(),
         "NumPy": (legacy["state"]["pos"], legacy["state"]["key"].tobytes(), legacy["has_gauss"]),
         "Python": random.getstate(),
     }

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
 
-import torch
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
@@ -306,7 +305,7 @@ class Scheduler:
         drawn_before = torch_state()
         try:
             self.calls += self.backend.execute(jobs)
-            if not torch.equal(torch_state(), drawn_before):
+            if torch_state() != drawn_before:
                 self._refuse_draws(jobs, self.backend)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__

@@ -137,6 +137,7 @@ def play(monkeypatch):
             simulation.to_horizon()
             simulation.learning.scheduler.flush()
         values = {key: ref.tensor().detach().clone() for key, ref in kept.items()}
+        kept.clear()  # the simulation knows its algorithm's module, which has it in a closure
         return Played(values, simulation)
 
     return run

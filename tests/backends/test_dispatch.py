@@ -181,7 +181,7 @@ def test_a_rerun_goes_the_way_of_the_first_run_whatever_the_table_says_by_then(
     ("content", "what"),
     [
         (b"[route", "TOML|line 1|Expected"),
-        (b"\xff\xfe\x00", "utf-8"),
+        (b"\xff\xfe\x00", "binary file"),
         (b'[route."a"]\ntrain = "sideways"\n', "validation error"),
         (b'[root."a"]\ntrain = "stacked"\n', "validation error"),
         (b'[route."a"]\nlanes = 0\n', "validation error"),

@@ -24,7 +24,7 @@ def test_a_round_of_ten_takes_the_longest_of_ten_shifted_exponentials():
     tables = {
         "horizon_s": ROUNDS * expected,
         "nodes": {"count": NODES},
-        "exchange": {"schedule": "rounds", "interval_s": 1e-6},
+        "exchange": {"schedule": "rounds", "interval_s": 1e-3},
         "data": {
             "kind": "digits",
             "partition": {"kind": "iid", "train_samples": 20, "test_samples": 5},

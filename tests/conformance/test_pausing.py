@@ -337,7 +337,7 @@ def on_start(node):
     with pytest.raises(DeadlockError) as caught:
         play_source(source, churn=law)
     assert ("node 1" in str(caught.value)) == (churn == "exponential")
-    assert "node 3 in on_start (waits for a condition)" in str(caught.value)
+    assert "node 3 in on_start (toy.py:23) (waits for a condition)" in str(caught.value)
 
 
 def test_an_error_after_a_pause_still_names_node_time_and_process(play_source, life):

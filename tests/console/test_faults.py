@@ -243,7 +243,7 @@ def test_a_model_that_becomes_nan_is_named_and_no_number(netsim, here):
     assert result.exit_code == 0, result.output
     text = (here / "out" / "summary.json").read_text()
     summary = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} in summary.json"))
-    assert len(summary["diverged"]) == 3  # of four nodes, three wake
+    assert len(summary["diverged"]) == 4
     assert "diverge" in result.stderr
 
 

@@ -46,8 +46,9 @@ def test_a_malformed_input_is_read_or_refused(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_many_malformed_inputs_are_read_or_refused(name):
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # of other tests
     play(name, 300)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 << 20  # KiB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= max(before_kib, 2 << 20)
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ def test_a_scenario_that_plays_one_is_valid_at_every_point(name):
     scenario = check(draft, MODULES)
     if scenario.sweep is None:
         return
-    points = sweeps.points(scenario.sweep, scenario.seed)
+    points = sweeps.points(scenario.sweep)
     assert len({point.label for point in points}) == len(points)
     one_seed = draft.copy()
     one_seed.assign("sweep.seeds", [sweeps.seeds(scenario.sweep, scenario.seed)[0]], "test")
@@ -67,7 +67,7 @@ def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
     """On labels alone, equally many of each class; a set by groups has groups of ten."""
     draft = draft_of(name, (), MODULES)
     scenario = check(draft, MODULES)
-    points = sweeps.points(scenario.sweep, 0) if scenario.sweep else []
+    points = sweeps.points(scenario.sweep) if scenario.sweep else []
     for point in points or [None]:
         own = draft.copy()
         own.raw.pop("sweep", None)

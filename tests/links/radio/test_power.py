@@ -120,9 +120,10 @@ def test_energy_is_that_of_the_power_in_use():
     energy = Energy.model_validate({"radio": {"kind": "transmit"}})
     meter = EnergyMeter(clock, energy, availability, [0.5, 0.5], None, [None, None], 1)
     meter.on_air(0, [1], 0, 2 * NS_PER_S, 2 * NS_PER_S, 0.1)
-    assert meter._radio_j == pytest.approx([0.1, 0.0])
+    assert meter.spent_j(0, 2 * NS_PER_S) == pytest.approx(0.1)
     meter.on_air(0, [1], 2 * NS_PER_S, NS_PER_S, -NS_PER_S, 0.1)
-    assert meter._radio_j == pytest.approx([0.05, 0.0])
+    assert meter.spent_j(0, 2 * NS_PER_S) == pytest.approx(0.05)
+    assert meter.spent_j(1, 2 * NS_PER_S) == 0.0
 
 
 def test_csma_is_played_at_full_power_only():
