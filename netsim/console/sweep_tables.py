@@ -10,7 +10,7 @@ from rich.text import Text
 from netsim.console import terminal
 from netsim.console.sweep_options import measures_named
 from netsim.console.sweep_progress import NAMED, listed
-from netsim.engine import search, sweep_folder
+from netsim.engine import search_record, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_definition import definition
 from netsim.engine.trials import best_trials
@@ -39,7 +39,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
 
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
-        points = search.played_points(folder)
+        points = search_record.played_points(folder)
     return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
 
 
@@ -115,9 +115,11 @@ def print_left_out(folder: Path) -> None:
     entries = raw.get("algorithm", [])
     names = [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
     if sweep.trials:
-        words = Counter(trial["state"] for trial in search.recorded(folder))
+        words = Counter(trial["state"] for trial in search_record.recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
-        terminal.err().print(f"trials: {told or 'none'}; {search.TRIALS} lists them", markup=False)
+        terminal.err().print(
+            f"trials: {told or 'none'}; {search_record.TRIALS} lists them", markup=False
+        )
         return
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, names)
     for line in listed(lines, NAMED):

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.engine import sweep_folder
+from netsim.engine import extras, sweep_folder
+from netsim.engine.search_record import TRIALS
 from netsim.engine.sweep import Job, Outcome, Point, at_point, with_seed
 from netsim.engine.trials import score
 from netsim.engine.workers.play_job import Evaluation
@@ -30,55 +31,18 @@ from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
 from netsim.scenario.sweep import Draw
-from netsim.traces import bounded
 
-JOURNAL, TRIALS = "search.journal", "trials.json"
+JOURNAL = "search.journal"
 
 MOST_EVALUATIONS = 1_000_000
 """Of a run: the steps that Optuna compares trials at are counted on from seed to seed."""
 
 
 def imported() -> ModuleType:
-    """Optuna, quiet but for warnings.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not installed.
-    """
-    try:
-        import optuna
-    except ImportError:
-        raise ScenarioError(
-            "a search needs Optuna, which is not installed: pip install 'netsim-dfl[optuna]'"
-        ) from None
+    """Optuna, quiet but for warnings; raises a ScenarioError if it is not installed."""
+    optuna = extras.imported("optuna", "a search")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    found: ModuleType = optuna
-    return found
-
-
-def recorded(top: Path) -> list[dict[str, Any]]:
-    """The trials of a sweep's folder: `point algorithm values state score` of each."""
-    try:
-        content = bounded.content(top / TRIALS, str(top), bounded.MOST_TEXT_BYTES)
-        found = json.loads(content)
-        return [
-            {
-                **trial,
-                "point": str(trial["point"]),
-                "state": trial["state"],
-                "values": dict(trial["values"]),
-            }
-            for trial in found
-        ]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, ScenarioError):
-        return []
-
-
-def played_points(top: Path) -> dict[str, dict[str, Any]]:
-    """The trials of a sweep's folder in the order of their names: labels and values."""
-    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
-    return dict(sorted(found.items()))
+    return optuna
 
 
 @dataclass

@@ -243,7 +243,8 @@ def test_a_model_that_becomes_nan_is_named_and_no_number(netsim, here):
     assert result.exit_code == 0, result.output
     text = (here / "out" / "summary.json").read_text()
     summary = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} in summary.json"))
-    assert len(summary["diverged"]) == 4
+    # node 3 trains once: its parameters are not nan, but huge
+    assert [found["node"] for found in summary["diverged"]] == [0, 1, 2, 3]
     assert "diverge" in result.stderr
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.engine import runner, sweep_folder
+from netsim.engine import extras, runner, sweep_folder
 from netsim.engine.sweep import Job, Outcome
 from netsim.engine.workers.on_node import Notices, play_on_node
 from netsim.engine.workers.play_job import Ask, Evaluation
@@ -30,21 +30,8 @@ LAST_WRITTEN = ("checksums.json", "status.json", "summary.json")
 
 
 def imported() -> ModuleType:
-    """Ray.
-
-    Raises
-    ------
-    ScenarioError
-        If it is not installed.
-    """
-    try:
-        import ray
-    except ImportError:
-        raise ScenarioError(
-            "--engine ray: Ray is not installed; pip install 'netsim-dfl[ray]'"
-        ) from None
-    found: ModuleType = ray
-    return found
+    """Ray; raises a ScenarioError if it is not installed."""
+    return extras.imported("ray", "--engine ray")
 
 
 class RayWorkers:
