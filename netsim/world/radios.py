@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm, rhythms
+from netsim.errors import ScenarioError
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
+from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
 from netsim.units import db_to_linear
@@ -61,13 +63,19 @@ def radios(
     Raises
     ------
     ScenarioError
-        If the radio needs places and nodes have none, can't be calibrated as asked, or a file that
-        it names is not what it should be.
+        If the radio needs places or a base station and there is none, can't be calibrated as asked,
+        or a file that it names is not what it should be.
     """
     if scenario.radio is None:
         return Radios()
     if positions_m is None:
         scenario.radio.do_without_places()
+    if scenario.radio.mac.has_base_stations and SERVER not in scenario.per_node("role"):
+        raise ScenarioError(
+            f'[radio.mac] kind = "{scenario.radio.mac.kind}": every message goes to or from a base '
+            'station, and there is none; give a node role = "server" in [[nodes.groups]], or name '
+            'another kind, such as "orthogonal"'
+        )
     scenario.radio.fading.open_file(folder)
     scenario.radio.packet_error.open_file(folder)
     _require_rates(scenario.radio)

@@ -4,6 +4,8 @@ A kind is a strategy and a function that plays what it draws. Playing it may end
 `ScenarioError`; anything else is a fault of netsim. `guarded` adds that it ends soon.
 """
 
+import copy
+import hashlib
 import json
 import os
 import signal
@@ -21,6 +23,7 @@ from netsim import scenario
 from netsim.console import sweep_tables
 from netsim.console.sweep_options import options
 from netsim.engine import runner, verification
+from netsim.engine.checkpoints import journal
 from netsim.errors import ScenarioError, printable
 from netsim.recording import lock_holder
 from netsim.results.compare import table
@@ -450,6 +453,48 @@ def play_verify(case: tuple[bytes, bytes, bytes], folder: Path) -> None:
     verification.verify(folder, {}, (), False, None)
 
 
+@st.composite
+def checkpoints(draw: st.DrawFn) -> dict[str, bytes]:
+    """The files of a checkpoint with faults, most with checksums that agree with the faults."""
+    files, contents = dict(seeds.CHECKPOINT_FILES), copy.deepcopy(seeds.CHECKPOINT)
+    for name in files:
+        if draw(st.integers(0, 3)) == 0:
+            files[name] = draw(broken(files[name]))
+    for described in (contents["cells"], *contents["values"]):
+        content = files[described["name"]]
+        described["sha256"] = hashlib.sha256(content).hexdigest()
+        described["bytes"] = len(content)
+    for _ in range(draw(st.integers(0, 3))):
+        place = contents
+        while True:
+            keys = sorted(place) if isinstance(place, dict) else range(len(place))
+            key = draw(st.sampled_from(keys))
+            if not isinstance(place[key], dict | list) or not place[key] or draw(st.booleans()):
+                place[key] = draw(VALUES)
+                break
+            place = place[key]
+    text = json.dumps(contents)
+    signed = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "checkpoint": text}
+    whole = json.dumps(signed).encode()
+    files["checkpoint-000000.json"] = draw(st.one_of(st.just(whole), broken(whole)))
+    return files
+
+
+def play_checkpoint(case: dict[str, bytes], folder: Path) -> None:
+    """Read a checkpoint and its values."""
+    (folder / journal.NAME).mkdir()
+    (folder / "metrics").mkdir()
+    (folder / "metrics" / "part-00000.parquet").write_bytes(seeds.metrics())
+    for name, content in case.items():
+        (folder / journal.NAME / name).write_bytes(content)
+    found = journal.Journal(folder)
+    checkpoint, _, damaged = found.read()
+    if checkpoint is None:
+        raise ScenarioError("; ".join(damaged))
+    for _ in found.cells(checkpoint):
+        pass
+
+
 SWEEP_FILE = b'name = "s"\nseed = 3\n[sweep]\nseeds = [0, 1]\n[sweep.over]\n"radio.loss" = [1, 2]\n'
 
 
@@ -478,6 +523,7 @@ KINDS: dict[str, Kind] = {
         st.tuples(st.just(json.dumps(seeds.SUMMARY).encode()), broken(seeds.metrics())), play_run
     ),
     "lists of a run": Kind(LISTS, play_verify),
+    "checkpoint": Kind(checkpoints(), play_checkpoint),
     "sweep folder": Kind(broken(SWEEP_FILE), play_sweep_folder),
     "images": Kind(broken(seeds.images()), play_images),
     **{name: Kind(broken(kind.content), play_file(name)) for name, kind in seeds.FILES.items()},

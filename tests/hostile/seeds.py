@@ -114,6 +114,38 @@ SUMMARY: dict[str, Any] = {
     "local_steps": 7,
 }
 
+CHECKPOINT_FILES: dict[str, bytes] = {
+    "checkpoint-000000.cells": np.arange(8, dtype="<f4").tobytes() + b"\x01\x00\x01",
+    "values-000000.numbers": np.array([0.5, 2.0]).tobytes(),
+}
+CHECKPOINT: dict[str, Any] = {
+    "format": 1,
+    "number": 0,
+    "moment": {
+        "events": 9,
+        "evaluations": 1,
+        "time_ns": 10**9,
+        "accuracy": 0.5,
+        "wall_s": 1.0,
+        "evaluation_wall_s": 0.5,
+    },
+    "event_log_sha256": "0" * 64,
+    "extents": {"metrics": [1, 8]},
+    "counters": [1, 2, 3, {"train": "ragged"}, []],
+    "submitted": 5,
+    "pending": [4],
+    "again": [3],
+    "numbers": 2,
+    "values": [{"name": "values-000000.numbers", "bytes": 16}],
+    "groups": [
+        {"dtype": "float32", "shape": [2, 2], "strides": [1, 2], "cells": [0, 2]},
+        {"dtype": "bool", "shape": [3], "strides": None, "cells": [1]},
+    ],
+    "cells": {"name": "checkpoint-000000.cells", "bytes": 35},
+    "made_with": {"torch": "2.13"},
+}
+"""The contents of a checkpoint with those files, but for their checksums."""
+
 _EDGES = b"# nodes 0 to 3\n0 1\n1 2\n2 3\n3 0\n"
 _GRAPHML = b"""<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

@@ -50,3 +50,16 @@ def test_a_device_that_is_not_there_is_an_error(tables, monkeypatch):
     tables["run"] = {"device": "cuda:1"}
     with pytest.raises(ScenarioError, match=r'\[run\] device = "cuda:1": this machine has no CUDA'):
         world.build(scenario.from_dict(tables))
+
+
+def test_a_cell_without_a_base_station_is_an_error(tables):
+    tables["nodes"] = {"count": 4, "placement": "disc"}
+    del tables["link"]
+    tables["radio"] = {
+        "path_loss": {"kind": "log_distance"},
+        "rate": {"kind": "fixed", "rate_bps": 1e6},
+        "packet_error": {"kind": "outage"},
+        "mac": {"kind": "ofdma"},
+    }
+    with pytest.raises(ScenarioError, match=r"\[radio.mac\] kind.*role = .server."):
+        world.build(scenario.from_dict(tables))

@@ -23,6 +23,7 @@ from torch import Tensor
 from netsim.engine.checkpoints import command, values_file
 from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
 from netsim.engine.checkpoints.values_file import DamagedError
+from netsim.errors import printable
 from netsim.learning.refs import Cell
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.whole_files import sync_names, write_text
@@ -136,7 +137,7 @@ class Journal:
                     )
                 self._require_tables(checkpoint)
             except (DamagedError, OSError) as problem:
-                damaged.append(f"{path}: {problem}")
+                damaged.append(printable(f"{path}: {problem}"))
                 continue
             return Found(checkpoint, found, damaged)
         return Found(None, np.empty(0), damaged)

@@ -20,6 +20,9 @@ from netsim.recording.whole_files import write_whole
 AT_ONCE_BYTES = 1 << 24
 """Values of so many bytes are copied together."""
 
+MOST_ENTRIES = 1 << 59
+"""So many torch can count in bytes; a shape with a zero has none, and may still say more."""
+
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -150,6 +153,8 @@ def require_sizes(file: WrittenFile, groups: Sequence[Group]) -> None:
     for group in groups:
         if group.dtype not in DTYPES:
             raise DamagedError(f"{file.name}: values of type {group.dtype} are not known")
+        if prod(max(1, n) for n in group.shape) > MOST_ENTRIES:
+            raise DamagedError(f"{file.name}: values of shape {group.shape} are not known")
         if group.strides is not None and not _are_dense(group.shape, group.strides):
             raise DamagedError(f"{file.name}: values of strides {group.strides} are not known")
     if sum(_value_bytes(group) * len(group.cells) for group in groups) != file.bytes:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from netsim.channels.mac.csma import ACK_BITS, basic_rate_bps
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.flight import Flight, Reception
 from netsim.units import db_to_linear
 
@@ -177,8 +178,7 @@ class Bursts:
         others, snr = reception.interferers, self._snr(src, dst) * flight.power_now
         if not others and not flight.hidden:
             return 0.0
-        rate_bps = flight.expected_bps if flight.rate_bps is None else flight.rate_bps
-        rate_bps = rate_bps or self._channel.rate_bps(snr)
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
         if rate_bps <= 0.0:
             return 0.0
         lost, over = 0.0, self._curve(snr, flight.packet_bits, rate_bps)

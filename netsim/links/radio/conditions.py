@@ -56,6 +56,21 @@ def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]
     ]
 
 
+def sending_rate_bps(flight: Flight, snr: float, channel: RadioChannel) -> float:
+    """The rate at which a flight's packets go [bit/s]; 0: none gets through.
+
+    Parameters
+    ----------
+    flight : Flight
+    snr : float
+        At its receiver, linear: what its rate follows unless it has one of its own, as broadcasts
+        have, or one that acknowledgements have taught.
+    channel : RadioChannel
+    """
+    known = flight.expected_bps if flight.rate_bps is None else flight.rate_bps
+    return channel.rate_bps(snr) if known is None else known
+
+
 def transmit_share(medium: Medium, attempt_ns: float) -> float:
     """Share of an attempt's time in which its sender transmits, in [0, 1]."""
     if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):

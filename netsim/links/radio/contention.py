@@ -18,6 +18,7 @@ from netsim.channels.mac import ALONE, Medium
 from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender, Situation
 from netsim.links.radio.bursts import Bursts
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Changed, Interference
 from netsim.links.radio.table import Radio
@@ -195,9 +196,7 @@ class Contention(Interference):
     def _lost_to(self, at: Flight, reception: Reception, loudness: float, now_ns: int) -> float:
         """Probability that a packet is lost to a sender's power, if not to noise alone."""
         snr = self._channel.snr(at.src, reception.tx.dst, now_ns)
-        rate_bps = at.expected_bps if at.rate_bps is None else at.rate_bps
-        if rate_bps is None:
-            rate_bps = self._channel.rate_bps(snr)
+        rate_bps = sending_rate_bps(at, snr, self._channel)
         if rate_bps <= 0.0:
             return 0.0
         alone = self._error(snr, at.packet_bits, rate_bps)
@@ -249,15 +248,12 @@ class Contention(Interference):
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         """A flight as a sender that always has a packet."""
-        rate_bps, error = flight.rate_bps, 0.0
-        if rate_bps is None:
-            dst = flight.receptions[0].tx.dst
-            snr = self._channel.snr(flight.src, dst, now_ns)
-            rate_bps = flight.expected_bps or self._channel.rate_bps(snr)
-            if self._channel.constant and rate_bps > 0.0:
-                error = self._error(snr, flight.packet_bits, rate_bps)
-                error = 1.0 - (1.0 - error) * (1.0 - self._burst[flight][0])
-                error = round(error * STEPS) / STEPS
+        snr, error = self._channel.snr(flight.src, flight.receptions[0].tx.dst, now_ns), 0.0
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        if self._steady and not flight.broadcast and rate_bps > 0.0:
+            error = self._error(snr, flight.packet_bits, rate_bps)
+            error = 1.0 - (1.0 - error) * (1.0 - self._burst[flight][0])
+            error = round(error * STEPS) / STEPS
         frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
@@ -306,16 +302,14 @@ class Contention(Interference):
         return True
 
     def _raise(self, reception: Reception, more: float) -> None:
-        if not self._steady:  # else `_bursts` counts who is there, in place of their mean power
+        if not self._steady:  # else `_several` counts who is there, in place of their mean power
             super()._raise(reception, more)
 
     def _frame_s(self, flight: Flight) -> float:
         """Time of a packet of a flight [s]."""
         if flight not in self._frames_s:
-            rate_bps = flight.rate_bps or flight.expected_bps
-            if rate_bps is None:
-                snr = self._channel.snr(flight.src, flight.receptions[0].tx.dst, flight.begins_ns)
-                rate_bps = self._channel.rate_bps(snr)
+            snr = self._channel.snr(flight.src, flight.receptions[0].tx.dst, flight.begins_ns)
+            rate_bps = sending_rate_bps(flight, snr, self._channel)
             attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
             self._frames_s[flight] = attempt_ns / NS_PER_S
         return self._frames_s[flight]
