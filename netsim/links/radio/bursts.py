@@ -153,7 +153,7 @@ class Bursts:
 
     def __init__(self, channel: RadioChannel, acknowledged: bool) -> None:
         self._channel, self._acknowledged = channel, acknowledged
-        self._snr = lru_cache(maxsize=1 << 18)(lambda src, dst: channel.snr(src, dst, 0))
+        self._heard: dict[int, _Heard] = {}
         self._curve = lru_cache(maxsize=1 << 14)(self._new_curve)
 
     def losses(self, flight: Flight, frame_s: Callable[[Flight], float]) -> list[float]:
@@ -171,18 +171,45 @@ class Bursts:
     def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve | None:
         return curve(lambda sinr: self._channel.error(sinr, bits, rate_bps), snr)
 
+    def harmless(self, flight: Flight, receiver: int) -> float:
+        """Interference and noise over noise up to which a flight's packets are lost as without it.
+
+        Parameters
+        ----------
+        flight : Flight
+        receiver : int
+            One of its receivers.
+        """
+        over = self._of_packets(flight, receiver)
+        return 0.0 if over is None else over.noise[0]
+
+    def _of_packets(self, flight: Flight, receiver: int) -> Curve | None:
+        """The losses of a flight's packets at a receiver; None: they are lost anyway."""
+        snr = self._at(receiver)[flight.src] * flight.power_now
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        return self._curve(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else None
+
+    def _of_acknowledgements(self, flight: Flight, receiver: int) -> Curve | None:
+        """The losses of what a receiver sends back; None: they are lost anyway."""
+        snr = self._at(receiver)[flight.src] * flight.power_now
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        if rate_bps <= 0.0:
+            return None
+        return self._curve(self._at(flight.src)[receiver], ACK_BITS, basic_rate_bps(rate_bps))
+
+    def _at(self, node: int) -> _Heard:
+        if node not in self._heard:
+            self._heard[node] = _Heard(self._channel, node)
+        return self._heard[node]
+
     def _lost(
         self, flight: Flight, reception: Reception, frame_s: Callable[[Flight], float]
     ) -> float:
-        src, dst = flight.src, reception.tx.dst
-        others, snr = reception.interferers, self._snr(src, dst) * flight.power_now
+        receiver, others, lost = reception.tx.dst, reception.interferers, 0.0
         if not others and not flight.hidden:
             return 0.0
-        rate_bps = sending_rate_bps(flight, snr, self._channel)
-        if rate_bps <= 0.0:
-            return 0.0
-        lost, over = 0.0, self._curve(snr, flight.packet_bits, rate_bps)
-        if others and over is not None:
+        over = self._of_packets(flight, receiver)
+        if over is not None and 1.0 + sum(others.values()) > over.noise[0]:
             own_s = frame_s(flight)
             there = [
                 (inr, overlap(other.medium_share, own_s, frame_s(other)))
@@ -191,11 +218,24 @@ class Bursts:
             lost = lost_to_several(over, there)
         if flight.broadcast or not self._acknowledged:
             return lost
-        over = self._curve(self._snr(dst, src), ACK_BITS, basic_rate_bps(rate_bps))
+        over, heard = self._of_acknowledgements(flight, receiver), self._at(flight.src)
         if over is None:
             return lost
-        at_sender = [
-            (self._snr(other.src, src) * other.power_now, other.medium_share)
-            for other in (*others, *flight.hidden)
-        ]
+        senders = (*others, *flight.hidden)
+        powers = [heard[other.src] * other.power_now for other in senders]
+        if 1.0 + sum(powers) <= over.noise[0]:
+            return lost
+        shares = [other.medium_share for other in senders]
+        at_sender = list(zip(powers, shares, strict=True))
         return 1.0 - (1.0 - lost) * (1.0 - lost_to_several(over, at_sender))
+
+
+class _Heard(dict[int, float]):
+    """How loud each node is at one of them: power over noise, linear, of those asked for."""
+
+    def __init__(self, channel: RadioChannel, node: int) -> None:
+        self._channel, self._node = channel, node
+
+    def __missing__(self, sender: int) -> float:
+        found = self[sender] = self._channel.snr(sender, self._node, 0)
+        return found

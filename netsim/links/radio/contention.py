@@ -63,6 +63,7 @@ class Contention(Interference):
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._frames_s: dict[Flight, float] = {}
         self._burst: dict[Flight, list[float]] = {}  # what several senders at once do to each
+        self._stale: dict[Flight, None] = {}  # those that meet other senders than it says
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
@@ -76,6 +77,7 @@ class Contention(Interference):
             return False
         self._frames_s, self._burst, self._found = before._frames_s, before._burst, before._found
         self._on_air, self._unsolved = before._on_air, before._unsolved
+        self._stale = dict.fromkeys(self._on_air)
         self._spoilt, self._keeping = before._spoilt, before._keeping
         self._ended_ns = before._ended_ns
         return True
@@ -84,6 +86,7 @@ class Contention(Interference):
         self._joined += 1
         flight.order = self._joined
         flight.contenders, flight.hidden = {}, {}
+        self._stale[flight] = None
         for reception in flight.receptions:
             reception.hidden = {}
         apart = []
@@ -116,11 +119,12 @@ class Contention(Interference):
             Those that are on the air.
         """
         self._ended_ns[flight.src] = flight.ends_ns
+        self._stale |= flight.hidden
+        self.remove(flight, others)
         for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
             held.pop(flight, None)
-        for known in (self._found, self._frames_s, self._burst):
+        for known in (self._found, self._frames_s, self._burst, self._stale):
             known.pop(flight, None)
-        self.remove(flight, others)
         for other in flight.contenders:
             del other.contenders[flight]
         for other in flight.hidden:
@@ -136,8 +140,8 @@ class Contention(Interference):
             self._solve(next(iter(self._unsolved)), now_ns)
         if self._steady:
             for flight in self._touched:
-                self._burst[flight] = self._several.losses(flight, self._frame_s)
-                self._set_medium(flight)
+                if self._look_at_bursts(flight):
+                    self._set_medium(flight)
         at_once, after = super().settle(now_ns)
         at_once += [one for one in self._spoilt if one not in at_once]
         keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
@@ -170,6 +174,7 @@ class Contention(Interference):
             if found is not None:
                 reception.hidden[flight] = found
                 at.hidden[flight] = flight.hidden[at] = None
+                self._stale[at] = self._stale[flight] = None
 
     def _spoils(
         self, at: Flight, reception: Reception, flight: Flight, now_ns: int
@@ -178,8 +183,11 @@ class Contention(Interference):
         receiver = reception.tx.dst
         if receiver == flight.src:
             return 1.0, 1.0, True
-        loudness = self._channel.snr(flight.src, receiver, now_ns)
+        loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
+            return None
+        weak = self._steady and loudness < self._lock_snr
+        if weak and 1.0 + loudness <= self._several.harmless(at, receiver):
             return None
         later = self._lost_to(at, reception, loudness, now_ns)
         earlier = 1.0 if loudness >= self._lock_snr else later
@@ -195,7 +203,7 @@ class Contention(Interference):
 
     def _lost_to(self, at: Flight, reception: Reception, loudness: float, now_ns: int) -> float:
         """Probability that a packet is lost to a sender's power, if not to noise alone."""
-        snr = self._channel.snr(at.src, reception.tx.dst, now_ns)
+        snr = self._channel.snr(at.src, reception.tx.dst, now_ns) * at.power_now
         rate_bps = sending_rate_bps(at, snr, self._channel)
         if rate_bps <= 0.0:
             return 0.0
@@ -222,7 +230,7 @@ class Contention(Interference):
         together = self._together(flight)
         if self._steady:
             for one in together:
-                self._burst[one] = self._several.losses(one, self._frame_s)
+                self._look_at_bursts(one)
         senders = {one: self._sender(one, now_ns) for one in together}
         index = {one: i for i, one in enumerate(senders)}
         situation = Situation(
@@ -248,7 +256,8 @@ class Contention(Interference):
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         """A flight as a sender that always has a packet."""
-        snr, error = self._channel.snr(flight.src, flight.receptions[0].tx.dst, now_ns), 0.0
+        dst, error = flight.receptions[0].tx.dst, 0.0
+        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
         rate_bps = sending_rate_bps(flight, snr, self._channel)
         if self._steady and not flight.broadcast and rate_bps > 0.0:
             error = self._error(snr, flight.packet_bits, rate_bps)
@@ -264,17 +273,18 @@ class Contention(Interference):
         """With capture: the probabilities of losing a packet to each contender's."""
         contenders = sorted(flight.contenders, key=lambda one: one.order)
         return tuple(
-            tuple(self._not_captured(flight, reception, other.src, now_ns) for other in contenders)
+            tuple(self._not_captured(flight, reception, other, now_ns) for other in contenders)
             for reception in flight.receptions
         )
 
-    def _not_captured(self, at: Flight, reception: Reception, src: int, now_ns: int) -> float:
+    def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
         """Probability of losing a packet to one that begins in the same slot."""
         receiver = reception.tx.dst
-        if receiver == src:
+        if receiver == other.src:
             return 1.0
-        loudness = self._channel.snr(src, receiver, now_ns)
-        if self._channel.snr(at.src, receiver, now_ns) < PREAMBLE_SNR * (1.0 + loudness):
+        loudness = self._channel.snr(other.src, receiver, now_ns) * other.power_now
+        signal = self._channel.snr(at.src, receiver, now_ns) * at.power_now
+        if signal < PREAMBLE_SNR * (1.0 + loudness):
             return 1.0
         return self._lost_to(at, reception, loudness, now_ns)
 
@@ -301,6 +311,25 @@ class Contention(Interference):
             reception.medium = medium._replace(collision=loss)
         return True
 
+    def _look_at_bursts(self, flight: Flight) -> bool:
+        """Bring up to date what several senders at once do to a flight; whether it was stale."""
+        if flight not in self._stale:
+            return False
+        del self._stale[flight]
+        self._burst[flight] = self._several.losses(flight, self._frame_s)
+        return True
+
+    def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
+        if share != flight.medium_share:
+            self._stale |= flight.hidden
+        super().set_share(flight, share, others)
+
+    def _shift(
+        self, flight: Flight, reception: Reception, src: int, inr: float, share: float
+    ) -> None:
+        self._stale[flight] = None
+        super()._shift(flight, reception, src, inr, share)
+
     def _raise(self, reception: Reception, more: float) -> None:
         if not self._steady:  # else `_several` counts who is there, in place of their mean power
             super()._raise(reception, more)
@@ -308,7 +337,8 @@ class Contention(Interference):
     def _frame_s(self, flight: Flight) -> float:
         """Time of a packet of a flight [s]."""
         if flight not in self._frames_s:
-            snr = self._channel.snr(flight.src, flight.receptions[0].tx.dst, flight.begins_ns)
+            dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
+            snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
             rate_bps = sending_rate_bps(flight, snr, self._channel)
             attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
             self._frames_s[flight] = attempt_ns / NS_PER_S
