@@ -193,6 +193,7 @@ def test_the_quickstart_runs_from_an_empty_folder_without_the_checkout(site: Pat
         assert environment["native_kernel"].startswith(f"none: there is no {site}")
 
 
+@pytest.mark.slow
 def test_the_installed_algorithms_are_modules_of_netsim(site: Path, here: Path):
     program = """
 import netsim.algorithms.kd_pdfl as kd_pdfl
@@ -205,6 +206,7 @@ print(kd_pdfl.__file__)
     assert python("-c", program, cwd=here, path=[site]).startswith(str(site))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
 def test_a_folder_of_ones_own_imports_the_api_and_its_siblings(
     installed: bool, site: Path, here: Path
@@ -233,6 +235,7 @@ def test_somebody_elses_package_called_algorithms_is_not_taken(
     assert "kd_pdfl" in python(*command, cwd=here, path=[*before, netsim_at])
 
 
+@pytest.mark.slow
 def test_somebody_elses_package_that_is_loaded_stays_what_it_is(here: Path):
     stranger(here)
     (here / "algorithms" / "__init__.py").write_text("theirs = True\n")
@@ -249,6 +252,7 @@ assert netsim.algorithms.fedavg is modules["fedavg"]
     python("-c", program, cwd=here, path=[ROOT])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["import algorithms.kd_pdfl", "pass"])
 def test_a_checkout_has_each_algorithm_once_whoever_imports_it_first(first: str, here: Path):
     program = f"""

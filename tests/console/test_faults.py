@@ -199,6 +199,7 @@ def test_a_folder_that_another_process_took_over(netsim, here, small_parts, monk
     assert (here / "out" / "status.json").read_text() == before[0]
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(here):
     code = (
         "import resource, sys\nfrom netsim.console.app import app\n"
@@ -217,6 +218,7 @@ def test_a_limit_on_the_size_of_files(here):
     assert json.loads((here / "out" / "status.json").read_text())["state"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_limit_on_memory(here):
     code = (
         "import resource, sys\nfrom netsim.console.app import app\nimport netsim.engine.playing\n"
@@ -276,6 +278,7 @@ def test_intervals_are_measured_on_clocks_that_are_never_set():
     assert found <= {"lock_holder.py"}
 
 
+@pytest.mark.slow
 def test_a_run_into_the_folder_of_one_that_was_killed_is_refused(netsim, here):
     arguments = [*RUN, "-q", "--set", "horizon_s=100000", "--algorithms", "algorithms"]
     killed = subprocess.Popen(

@@ -98,6 +98,7 @@ def made_older(folder):
     summary.write_json(folder / "summary.json", found)
 
 
+@pytest.mark.slow
 def test_an_older_run_is_compared_and_what_it_lacks_is_told(runs, tmp_path):
     made_older(runs[1])
     text = printed(compare.table(runs, tmp_path / "comparison.csv", 0.4))

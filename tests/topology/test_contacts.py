@@ -106,6 +106,7 @@ def test_columns_must_say_who_and_when():
         Contacts(path="x", columns=["t", "i"])
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.is_dir(), reason="NETSIM_DATA holds no contact traces")
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def assert_binomial(lost):
     assert abs(np.var(lost, ddof=1) - variance) < 4 * variance * math.sqrt(2 / (n - 1))
 
 
+@pytest.mark.thinned(4)
 @FIDELITIES
 @pytest.mark.parametrize("cut_ms", [None, 370], ids=["throughout", "in-pieces"])
 def test_an_interferer_fades_from_block_to_block(ether, fidelity, cut_ms):
@@ -130,6 +131,7 @@ def test_an_interferer_fades_from_block_to_block(ether, fidelity, cut_ms):
     assert {x.outcome for x in ended} == {"partial"}
 
 
+@pytest.mark.thinned(2)
 @FIDELITIES
 def test_it_fades_at_each_receiver_of_a_broadcast(ether, fidelity):
     ended = through_a_fading_interferer(ether, fidelity, {"kind": "none"}, broadcast=True)
@@ -139,6 +141,7 @@ def test_it_fades_at_each_receiver_of_a_broadcast(ether, fidelity):
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(MESSAGES)
 
 
+@pytest.mark.thinned(2)
 @FIDELITIES
 def test_seven_tries_get_a_message_past_a_fading_interferer(ether, fidelity):
     """(1 - .3744^7)^100 = .902: each try is in a block of its own."""

@@ -106,6 +106,7 @@ def assert_agrees(found, reference, reference_se, relative):
     assert np.mean(found) == pytest.approx(reference, abs=max(relative * reference, 3.0 * se))
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize(
     ("mbps", "n", "reference", "se", "seconds"),
     [
@@ -126,6 +127,7 @@ def test_saturated_senders_have_ns_3_s_throughput(ether, mbps, n, reference, se,
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.02)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("n", "gap_db", "reference", "se"),
     [(2, 0.0, 1.162, 0.009), (2, 10.0, 5.209, 0.019), (4, 0.0, 0.112, 0.004)],
@@ -138,6 +140,7 @@ def test_saturated_hidden_senders_have_ns_3_s_throughput(ether, n, gap_db, refer
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.05)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "reference", "se"),
     [
@@ -243,6 +246,7 @@ def delivered(ether, at_m, sent, seed):
     return len(delays_s) / len(ended), np.mean(delays_s)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("where", "share", "share_se", "mean_s", "mean_se"),
     [
