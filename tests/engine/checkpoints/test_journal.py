@@ -110,6 +110,7 @@ def test_what_follows_is_set_aside_and_nothing_is_lost(journal, tmp_path):
     (table / ".part-00001.parquet.partial").write_text("half of it")
     again = Journal(tmp_path)
     (again.folder / "checkpoint-000003.cells").write_text("damaged")
+    (again.folder / ".checkpoint-000004.json.partial").write_text("half of it")
     checkpoint = again.read().checkpoint
     aside = again.go_on(checkpoint)
     assert aside == again.folder / "set_aside-1"
@@ -117,6 +118,7 @@ def test_what_follows_is_set_aside_and_nothing_is_lost(journal, tmp_path):
         "checkpoint-000003.cells",
         "checkpoint-000003.json",
         "values-000003.numbers",
+        ".checkpoint-000004.json.partial",
         "metrics/part-00000.parquet",
         "metrics/.part-00001.parquet.partial",
     }
