@@ -45,7 +45,7 @@ def errors(write, algorithms):
         ("[metrics]\nevery_s = '2 apples'", '[metrics] every_s = "2 apples": must be a number; the unit is part of the key (s)'),
         ("[metrics]\nstages = 'mixed'", '[metrics] stages = "mixed": must be a list'),
         ("[radio]\ncarrier_ghz = 2.4", "[radio] carrier_ghz = 2.4: is not a key of this table; the unit of this quantity is hz: write carrier_hz = 2400000000"),
-        ("[radio.fading]\nkind = 'raleigh'", '[radio.fading] kind = "raleigh": must be one of frequency_selective, nakagami, none, ns3_fad, rayleigh, rician; did you mean "rayleigh"?'),
+        ("[radio.fading]\nkind = 'raleigh'", '[radio.fading] kind = "raleigh": must be one of frequency_selective, nakagami, none, ns3_fad, rayleigh, rician, or of your own (--components DIR; netsim new begins one); did you mean "rayleigh"?'),
         ("[radio.fading]\nkind = 'rayleigh'\ncoherence_s = 0", "[radio.fading] coherence_s = 0: must be greater than 0"),
         ("[radio]\n[link]\n", '[link]: stands beside [radio], and no node has role "server", which it would be for; leave one out'),
         ("[topology]\nkind = 'random_regular'\ndegree = 'x'", '[topology] degree = "x": must be a whole number'),
@@ -73,7 +73,7 @@ def test_a_mistake_is_told_in_the_words_of_the_file(errors, base, added, expecte
         ("count = 5", "count = 1\npositions_m = [[1, 2, 3]]", "[nodes] positions_m.0 = [1, 2, 3]: must have at most 2 entries, not 3"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 6}]", "[nodes]: the groups have 6 nodes, but count = 5"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 0}]", "[nodes.groups.a] count = 0: must be at least 1"),
-        ('kind = "plain"', 'kind = "plane"', '[algorithm] kind = "plane": must be one of KNOWN; did you mean "plain"?'),
+        ('kind = "plain"', 'kind = "plane"', '[algorithm] kind = "plane": must be one of KNOWN, or of your own (--components DIR; netsim new begins one); did you mean "plain"?'),
         ('kind = "plain"', "mu1 = 1", "[algorithm] kind: is required: one of KNOWN"),
         ('kind = "plain"', 'kind = "plain"\nmu_1 = 1', '[algorithm] mu_1 = 1: is not a key of this table; did you mean "mu1"?'),
         ('kind = "plain"', 'kind = "plain"\nmu1 = 0', "[algorithm] mu1 = 0: must be greater than 0"),
@@ -247,5 +247,5 @@ def test_a_faulty_algorithm_file_is_named(write, own_algorithms, name, text, exp
 
 
 def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):
-    with pytest.raises(ScenarioError, match=r"--algorithms .*nowhere: is not a folder"):
+    with pytest.raises(ScenarioError, match=r"--components .*nowhere: is not a folder"):
         load(write(), (), tmp_path / "nowhere")
