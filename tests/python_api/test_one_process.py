@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import netsim
+from netsim.backends.native.trace import trace
 from netsim.engine import process_settings
 from netsim.errors import ScenarioError
 
@@ -105,3 +106,15 @@ def test_settings_are_those_of_runs_until_the_last_one_ends():
         with pytest.raises(ScenarioError, match="a run of another thread plays with another"):
             process_settings.of_runs(tf32=True).__enter__()
     assert gc.get_threshold() == before
+
+
+def test_modules_of_other_threads_are_called_while_one_is_followed():
+    """`torch.fx` takes every call of a module in the process while it follows one."""
+    module, other = dropout(10), nn.Linear(3, 2)
+
+    def entry(followed, x):
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(other, torch.zeros(1, 3)).result().shape == (1, 2)
+        return followed(x)
+
+    assert trace(module, (64,), True, entry).layers
