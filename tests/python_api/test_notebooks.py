@@ -40,6 +40,7 @@ def kinds(notebook: nbformat.NotebookNode) -> list[str]:
     return [kind for out in outputs(notebook) for kind in out.get("data", {})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_plays_from_top_to_bottom(path, tmp_path):
     notebook = played(nbformat.read(path, as_version=4), tmp_path)
@@ -59,6 +60,7 @@ def test_there_is_a_notebook():
     assert NOTEBOOKS
 
 
+@pytest.mark.slow
 def test_every_block_of_the_page_runs_in_a_kernel(tmp_path):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
@@ -82,6 +84,7 @@ def test_progress_is_one_output_that_is_written_over(tmp_path):
     assert shown.data["text/plain"].startswith("local: 1,000 s in ")
 
 
+@pytest.mark.slow
 def test_a_figure_shows_itself_with_and_without_pyplot(tmp_path):
     notebook = played(
         notebook_of(
