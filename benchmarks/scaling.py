@@ -23,7 +23,7 @@ from _setting import gossip
 from _timing import prepare, save, show
 
 from netsim import world
-from netsim.engine.playing import COLLECTED_EVERY
+from netsim.engine.process_settings import COLLECTED_EVERY
 from netsim.engine.simulation import Simulation
 
 

@@ -1,1 +1,47 @@
-"""netsim: a discrete-event network simulator in which nodes learn."""
+"""netsim: a discrete-event network simulator in which nodes learn.
+
+From Python: `netsim.load` and `netsim.Scenario` make scenarios, `netsim.run` and `netsim.sweep`
+play them, `netsim.open` opens what has been played. `docs/python.md` shows them at work.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_PYTHON_API = "netsim.python_api."
+_HOMES = {
+    "Comparison": "netsim.results.paired",
+    "EvaluationEvent": "netsim.recording.observers",
+    "MessageEvent": "netsim.recording.observers",
+    "NetsimError": "netsim.errors",
+    "Run": _PYTHON_API + "runs",
+    "RunWarning": _PYTHON_API + "playing",
+    "Scenario": _PYTHON_API + "scenario",
+    "ScenarioError": "netsim.errors",
+    "Sweep": _PYTHON_API + "runs",
+    "WakeupEvent": "netsim.recording.observers",
+    "load": _PYTHON_API + "scenario",
+    "open": _PYTHON_API + "opening",
+    "run": _PYTHON_API + "playing",
+    "sweep": _PYTHON_API + "playing",
+}
+"""Where each public name is; `import netsim` alone imports none of it."""
+
+_ELSEWHERE = {"open": "open_folder"}
+"""What a name is called there, if it is called otherwise."""
+
+_MODULES = ("api", "engine", "errors", "scenario", "world")
+"""Modules that are there without an import of their own."""
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), _ELSEWHERE.get(name, name))
+    if name in _MODULES:
+        return import_module(f"netsim.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

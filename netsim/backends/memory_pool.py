@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import threading
 import weakref
 
 import numpy as np
@@ -24,6 +25,9 @@ SMALLEST_BLOCK_BYTES = 1 << 18
 Block = NDArray[np.uint8]
 
 _free: list[Block] = []
+
+_taking = threading.Lock()
+"""Held while a block is chosen; one that comes back meanwhile is put behind the others."""
 
 
 def allocate(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -57,10 +61,11 @@ def _block(size: int) -> Block:
 
     Where none fits, the run needs other sizes than the one before: all free blocks are given up.
     """
-    fitting = [i for i, block in enumerate(_free) if size <= block.nbytes <= 2 * size]
-    if fitting:
-        return _free.pop(min(fitting, key=lambda i: _free[i].nbytes))
-    _free.clear()
+    with _taking:
+        fitting = [i for i, block in enumerate(_free) if size <= block.nbytes <= 2 * size]
+        if fitting:
+            return _free.pop(min(fitting, key=lambda i: _free[i].nbytes))
+        _free.clear()
     return _new(size)
 
 

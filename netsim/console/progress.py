@@ -107,7 +107,7 @@ class _Live(_Watcher):
     def show(self, name: str, step: "Step") -> None:
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task(name, total=step.horizon_s, words="")
-        self._bars.update(self._tasks[name], completed=step.virtual_s, words=_words(step))
+        self._bars.update(self._tasks[name], completed=step.virtual_s, words=words_of(step))
 
 
 class _Plain(_Watcher):
@@ -122,11 +122,11 @@ class _Plain(_Watcher):
         now_s = time.monotonic()
         if now_s >= self._shown_s + PLAIN_EVERY_S or step.virtual_s >= step.horizon_s:
             percent = 100 * step.virtual_s / step.horizon_s
-            self._console.print(Text(f"{name}  {percent:3.0f} %  {_words(step)}"))
+            self._console.print(Text(f"{name}  {percent:3.0f} %  {words_of(step)}"))
             self._shown_s = now_s
 
 
-def _words(step: "Step") -> str:
+def words_of(step: "Step") -> str:
     """Virtual time, events and local steps a second, accuracy, wall time to go."""
     wall_s = max(step.wall_s, 1e-9)
     parts = [

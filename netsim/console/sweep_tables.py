@@ -1,6 +1,7 @@
 """What has been played of a sweep, for `netsim compare` and for the tables at its end."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,38 @@ def compared(
     from netsim.results import sweep_comparison
     from netsim.results.compare import write_csv
 
+    swept = design_of(folder, target, None if show is None else measures_named(show))
+    lines = sweep_comparison.compare_points(folder, swept)
+    if csv is not None:
+        write_csv(csv, sweep_comparison.tidy_rows(lines))
+    return point_table(lines, swept)
+
+
+def design_of(folder: Path, target: float | None = None, show: Sequence[str] | None = None) -> Any:
+    """What the sweep of a folder varies and shows.
+
+    Parameters
+    ----------
+    folder : Path
+    target : float or None
+        Accuracy whose first crossing is told; None: the sweep's own.
+    show : sequence of str or None
+        Names of measures; None: the sweep's own.
+
+    Returns
+    -------
+    SweepDesign
+
+    Raises
+    ------
+    ScenarioError
+    """
     raw = definition(folder)
     table = _table_of(raw)
     if target is not None:
         table["target"] = target
     if show is not None:
-        table["show"] = measures_named(show)
+        table["show"] = show
     try:
         sweep = Sweep.model_validate(table)
     except ValidationError as error:
@@ -91,11 +118,7 @@ def compared(
     seed = raw.get("seed", 0)
     if not isinstance(seed, int):
         raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
-    swept = design(folder, sweep, seed)
-    lines = sweep_comparison.compare_points(folder, swept)
-    if csv is not None:
-        write_csv(csv, sweep_comparison.tidy_rows(lines))
-    return point_table(lines, swept)
+    return design(folder, sweep, seed)
 
 
 def _table_of(raw: dict[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def play(
     timing_only: bool,
     quiet: bool,
     where: Where | None = None,
-) -> None:
+) -> Path:
     """Play what is missing of a sweep; whatever ends it, what has been played is summed up.
 
     Parameters
@@ -85,6 +85,11 @@ def play(
         With a sweep.
     out, components, timing_only, quiet, where
         As of `sweep`.
+
+    Returns
+    -------
+    Path
+        The sweep's folder.
 
     Raises
     ------
@@ -113,6 +118,7 @@ def play(
         except KeyboardInterrupt as stop:
             raise played.with_what_is_missing(stop) from None
         played.raise_failures()
+        return top
 
 
 def _require(sweep: Sweep, out: Path | None, where: Where) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ _FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 """Images are read in these: other formats run programs, or fetch files."""
 _MOST_PIXELS = 1 << 24
 """Of an image that is scaled down."""
+_decoding = threading.Lock()
+"""Held while warnings are switched off, which holds for all threads."""
 _HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
 
 
@@ -237,7 +240,7 @@ def images(
     if not pa.types.is_struct(kind) or kind.get_field_index("bytes") < 0:
         raise DataError(f"{file}: column {name} is {kind}, not a struct with bytes")
     encoded = (cell for chunk in table.column(name).chunks for cell in chunk.field("bytes"))
-    with warnings.catch_warnings():
+    with _decoding, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Pillow says of odd images that it can read
         for row, cell in enumerate(encoded):
             try:

@@ -64,6 +64,8 @@ class Evaluator:
         What evaluation has taken so far [s].
     weights_told : list of callable
         Called with (time_ns, node, weights) of every row of collaboration weights.
+    values_told : list of callable
+        Called with (time_ns, values by metric and node) of every evaluation.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Evaluator:
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
+        self.values_told: list[Callable[[int, Mapping[str, Mapping[int, float]]], None]] = []
 
     def run(self, time_ns: int) -> float | None:
         """Measure now; the mean accuracy over benign nodes, if any published a model."""
@@ -124,6 +127,8 @@ class Evaluator:
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
+        for told in self.values_told:
+            told(time_ns, values)
         return sum(accuracies) / len(accuracies) if accuracies else None
 
     def cost(self, run_wall_s: float) -> dict[str, float]:

@@ -8,9 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from netsim.engine import endless_step
+from netsim.engine import endless_step, process_settings
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
@@ -18,13 +16,11 @@ from netsim.engine.past import Past
 from netsim.engine.simulation import Simulation, Watcher
 from netsim.errors import ReplayError
 from netsim.recording import checksums, folder_lock
+from netsim.recording.observers import Observers
 from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World
-
-COLLECTED_EVERY = (20_000, 20, 100)
-"""The thresholds of Python's garbage collector during a run, for its three generations."""
 
 
 def play(
@@ -35,6 +31,7 @@ def play(
     on_progress: Watcher | None = None,
     past: Past | None = None,
     check: bool = False,
+    observers: Observers | None = None,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
 
@@ -55,6 +52,8 @@ def play(
         What the run in `folder` has behind it, if it goes on; None: it begins.
     check : bool
         Whether to check the invariants (`netsim.engine.invariants`) while the run goes on, too.
+    observers : Observers or None
+        Told of messages, wake-ups and evaluations as they happen.
 
     Returns
     -------
@@ -70,18 +69,16 @@ def play(
     Interrupted
         If a signal ended it.
     """
-    # Threads of PyTorch's own change bits, and where neighbours load the cores they only spin.
-    torch.set_num_threads(1)
-    torch.backends.cuda.matmul.allow_tf32 = world.scenario.run.tf32
-    torch.backends.cudnn.allow_tf32 = world.scenario.run.tf32
     with (
         _asked(folder) as interruption,
         _owned(folder),
-        _collecting_seldom(),
+        process_settings.of_runs(world.scenario.run.tf32),
         endless_step.watched(),
         _same_course(folder, past),
     ):
         run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past, check)
+        if observers is not None:
+            observers.watch(run.recorder, run.evaluator.values_told, entry.name)
         left_behind = run.checks.left_behind()
         found = _played(run, folder)
         del run
@@ -161,22 +158,3 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
         if not told and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Let Python look for cyclic garbage seldom.
-
-    Nearly all garbage of a run is freed by reference counts. What exists before the run outlives it
-    and need not be searched; what is left of the run is freed at its end, before another one needs
-    as much memory.
-    """
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*COLLECTED_EVERY)
-    try:
-        yield
-    finally:
-        gc.collect()
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()

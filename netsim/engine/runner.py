@@ -18,6 +18,7 @@ from netsim.traces.files import spelt_out
 
 if TYPE_CHECKING:
     from netsim.engine.simulation import Progress, Watcher
+    from netsim.recording.observers import Observers
     from netsim.world.builder import World
 
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
@@ -205,6 +206,7 @@ def play(
     sub_folders: bool | None = None,
     components: Sequence[Path] = (),
     check: bool = False,
+    observers: "Observers | None" = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -226,6 +228,8 @@ def play(
         Folders of components of the user's own; `netsim resume` looks there, too.
     check : bool
         Whether to check the invariants while a run goes on, too.
+    observers : Observers or None
+        Told of messages, wake-ups and evaluations as they happen.
 
     Returns
     -------
@@ -256,7 +260,7 @@ def play(
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         try:
-            engine.play(built, entry, own, timing_only, on_progress=told, check=check)
+            engine.play(built, entry, own, timing_only, told, check=check, observers=observers)
         except ScenarioError as error:
             raise _in_file(path, error) from error
 

@@ -73,6 +73,8 @@ def arguments(
 
 
 def _digest(module: ModuleType) -> str:
+    if getattr(module, "__file__", None) is None:
+        return "an object"
     return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:16]
 
 

@@ -7,6 +7,7 @@ job's, and warned of otherwise.
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,14 @@ REMEDY = (
     "which no seed sets, so two runs would differ; give it draws of node.uniform, or in a loss "
     "those of @netsim.api.loss(uniforms=...)"
 )
+
+
+TRIES = 3
+"""How often a job is run again to see that it draws: another thread may have drawn meanwhile."""
+
+ALONE = threading.RLock()
+"""Held while torch's global generator is seeded for a while, and while tensor work is watched for
+draws from it: runs of several threads share that generator."""
 
 
 def torch_state() -> bytes:
@@ -47,9 +56,7 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
         function = getattr(job.work, "function", None)
         if function is None:
             continue
-        before = torch_state()
-        run(job)
-        if torch_state() != before:
+        if all(_draws(job, run) for _ in range(TRIES)):
             return (
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()}: "
                 f"{place_of(function)} draws from torch's global random numbers, {REMEDY}"
@@ -57,15 +64,24 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
     return None
 
 
+def _draws(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
+    """Whether torch's global generator has another state when a job has run again."""
+    before = torch_state()
+    run(job)
+    return torch_state() != before
+
+
 class GlobalGenerators:
     """Watches the three global generators between looks."""
 
     def __init__(self) -> None:
-        self._states = _states()
+        with ALONE:
+            self._states = _states()
 
     def that_drew(self) -> list[str]:
         """Which of them something has drawn from since the last look."""
-        before, self._states = self._states, _states()
+        with ALONE:
+            before, self._states = self._states, _states()
         return [name for name, state in self._states.items() if state != before[name]]
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
+from netsim.learning.global_draws import ALONE
 from netsim.learning.jobs import BatchKey
 from netsim.rng import Streams
 
@@ -24,6 +25,6 @@ def generator(device: torch.device, seed: int) -> torch.Generator:
 @contextmanager
 def seeded(device: torch.device, seed: int) -> Iterator[None]:
     """Seed torch's global generator for a while; its earlier state comes back afterwards."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+    with ALONE, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield

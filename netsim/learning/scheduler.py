@@ -19,7 +19,7 @@ from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.divergence import Divergences
-from netsim.learning.global_draws import drawing_job, torch_state
+from netsim.learning.global_draws import ALONE, drawing_job, torch_state
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
@@ -302,11 +302,12 @@ class Scheduler:
         if not jobs:
             return
         self.jobs += len(jobs)
-        drawn_before = torch_state()
         try:
-            self.calls += self.backend.execute(jobs)
-            if torch_state() != drawn_before:
-                self._refuse_draws(jobs, self.backend)
+            with ALONE:
+                drawn_before = torch_state()
+                self.calls += self.backend.execute(jobs)
+                if torch_state() != drawn_before:
+                    self._refuse_draws(jobs, self.backend)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):

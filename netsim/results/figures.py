@@ -9,7 +9,7 @@
 - `map.png`: where nodes are, and the links between them.
 
 `draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
-drawn.
+drawn. `curves` gives one of these two as a figure, of any metric.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,20 +56,17 @@ class _Line:
 
 
 _Abscissa = Callable[[_Run, measured.Curve], NDArray[np.float64]]
-_ABSCISSAE: tuple[tuple[str, str, _Abscissa], ...] = (
-    ("accuracy_vs_time.png", _TIME, lambda run, over_time: over_time.t_s),
-    (
-        "accuracy_vs_megabytes.png",
-        _MEGABYTES,
-        lambda run, over_time: measured.megabytes(run.folder, over_time.t_s),
-    ),
-)
+AGAINST: dict[str, tuple[str, _Abscissa]] = {
+    "time": (_TIME, lambda run, over_time: over_time.t_s),
+    "megabytes": (_MEGABYTES, lambda run, over_time: measured.megabytes(run.folder, over_time.t_s)),
+}
+"""What curves are drawn against: the label of the axis, and where a run's evaluations lie on it."""
 
 
-def _recorded(runs: Sequence[_Run]) -> list[tuple[str, str, _Abscissa]]:
+def _recorded(runs: Sequence[_Run]) -> list[str]:
     """The abscissae that every run has recorded: older ones did not count what they transmitted."""
     counted = all(part_files(run.folder / "traffic") for run in runs)
-    return [entry for entry in _ABSCISSAE if counted or entry[1] != _MEGABYTES]
+    return [name for name in AGAINST if counted or name != "megabytes"]
 
 
 def draw(folder: Path) -> list[Path]:
@@ -94,19 +91,16 @@ def draw(folder: Path) -> list[Path]:
     made = []
     wanted = _pictured(run.metrics)
     with plot_style.style():
-        if wanted:
-            for name, label, abscissa in _recorded([run]):
-                figure = _panels(
-                    [_single(run, metric, abscissa) for metric in wanted], wanted, label
-                )
-                if figure:
-                    plot_style.heading(figure, _title(run.summary))
-                    made.append(plot_style.save(figure, folder / "figures" / name))
-        for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
+        for against in _recorded([run]) if wanted else ():
+            drawn = _of_one(run, wanted, against)
+            if drawn is not None:
+                made.append(plot_style.save(drawn, _path(folder, against)))
+        title = title_of(run.summary)
+        for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), title):
             made.append(plot_style.save(figure, folder / "figures" / name))
         for name, picture in (
-            ("weights_by_shared_classes.png", graph_figure.draw(folder, _title(run.summary))),
-            ("map.png", node_map.draw(folder, _title(run.summary))),
+            ("weights_by_shared_classes.png", graph_figure.draw(folder, title)),
+            ("map.png", node_map.draw(folder, title)),
         ):
             if picture is not None:
                 made.append(plot_style.save(picture, folder / "figures" / name))
@@ -138,31 +132,85 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     """
     runs = [_Run.of(folder) for folder in folders]
     wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
-    groups = _groups(runs)
-    seeds = max((len(group) for group in groups.values()), default=0)
     made = []
     with plot_style.style():
-        for name, label, abscissa in _recorded(runs) if wanted else ():
-            panels = []
-            for metric in wanted:
-                have = {
-                    title: [run for run in group if metric in measured.names(run.metrics)]
-                    for title, group in groups.items()
-                }
-                panels.append(
-                    [
-                        _grouped(title, group, metric, abscissa)
-                        for title, group in have.items()
-                        if group
-                    ]
-                )
-            spread = f"{seeds} seeds" if seeds > 1 else "nodes"
-            note = "mean ± standard deviation" if len(groups) <= _BANDS else "mean"
-            figure = _panels(panels, wanted, label, f"{note} over {spread}")
-            if figure:
-                plot_style.heading(figure, _title(runs[0].summary, algorithm=False))
-                made.append(plot_style.save(figure, parent / "figures" / name))
+        for against in _recorded(runs) if wanted else ():
+            figure = _of_several(runs, wanted, against)
+            if figure is not None:
+                made.append(plot_style.save(figure, _path(parent, against)))
     return made
+
+
+def curves(
+    folders: Sequence[Path], against: str = "time", metrics: Sequence[str] = ()
+) -> Figure | None:
+    """Metrics of one run, or of several over each other, as a figure with a panel a metric.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Run folders.
+    against : {"time", "megabytes"}
+        Virtual time, or what all nodes have transmitted.
+    metrics : sequence of str
+        Which; none: the accuracies on test samples.
+
+    Returns
+    -------
+    Figure or None
+        None where there is nothing to draw: no such metric, or one evaluation alone.
+
+    Raises
+    ------
+    ScenarioError
+        If one is not a run folder.
+    """
+    runs = [_Run.of(folder) for folder in folders]
+    found = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
+    if metrics:
+        there = {m for run in runs for m in measured.names(run.metrics)}
+        found = [m for m in metrics if m in there]
+    if not found or against not in _recorded(runs):
+        return None
+    with plot_style.style():
+        if len(runs) == 1:
+            return _of_one(runs[0], found, against)
+        return _of_several(runs, found, against)
+
+
+def _of_one(run: _Run, wanted: Sequence[str], against: str) -> Figure | None:
+    """The curves of one run."""
+    label, abscissa = AGAINST[against]
+    figure = _panels([_single(run, metric, abscissa) for metric in wanted], wanted, label)
+    if figure is not None:
+        plot_style.heading(figure, title_of(run.summary))
+    return figure
+
+
+def _of_several(runs: Sequence[_Run], wanted: Sequence[str], against: str) -> Figure | None:
+    """One curve an algorithm, or a run."""
+    label, abscissa = AGAINST[against]
+    groups = _groups(runs)
+    seeds = max(len(group) for group in groups.values())
+    panels = []
+    for metric in wanted:
+        have = {
+            title: [run for run in group if metric in measured.names(run.metrics)]
+            for title, group in groups.items()
+        }
+        panels.append(
+            [_grouped(title, group, metric, abscissa) for title, group in have.items() if group]
+        )
+    spread = f"{seeds} seeds" if seeds > 1 else "nodes"
+    note = "mean ± standard deviation" if len(groups) <= _BANDS else "mean"
+    figure = _panels(panels, wanted, label, f"{note} over {spread}")
+    if figure is not None:
+        plot_style.heading(figure, title_of(runs[0].summary, algorithm=False))
+    return figure
+
+
+def _path(folder: Path, against: str) -> Path:
+    return folder / "figures" / f"accuracy_vs_{against}.png"
 
 
 def _pictured(metrics: Rows) -> list[str]:
@@ -170,7 +218,8 @@ def _pictured(metrics: Rows) -> list[str]:
     return [m for m in measured.accuracies(metrics) if m != "accuracy_personal"]
 
 
-def _title(summary: dict[str, Any], algorithm: bool = True) -> str:
+def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
+    """What was run, as the heading of a figure."""
     name = str(summary.get("name", "run"))
     if algorithm and summary.get("algorithm", name) != name:
         name = f"{name} · {summary['algorithm']}"
@@ -235,15 +284,25 @@ def _panels(
             entries.setdefault(line.label, panel.plot(line.x, line.y, **look_of)[0])
             drawn.append(line.y)
             if line.band is not None and len(lines) <= _BANDS:
-                low, high = line.y - line.band, np.minimum(line.y + line.band, 1.0)
+                low, high = line.y - line.band, line.y + line.band
+                if _is_share(metric):
+                    high = np.minimum(high, 1.0)
                 panel.fill_between(
                     line.x, low, high, color=look_of["color"], alpha=0.14, linewidth=0
                 )
                 drawn += [low, high]
-        plot_style.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        if _is_share(metric):
+            plot_style.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        else:
+            plot_style.value_axis(panel, _spelled(metric))
         plot_style.number_axis(panel, x_label, end)
     plot_style.legend(figure, list(entries.values()), list(entries), note)
     return figure
+
+
+def _is_share(metric: str) -> bool:
+    """Whether a metric is drawn in percent."""
+    return "accuracy" in metric
 
 
 def _spelled(metric: str) -> str:

@@ -36,16 +36,57 @@ def draw(folder: Path, nodes: int, title: str) -> Iterator[tuple[str, Figure]]:
         File name.
     figure : Figure
     """
-    block = math.ceil(nodes / _CELLS)
-    if block > 1:
-        title += f" (a cell is {block} x {block} nodes)"
+    for name, figure in (
+        ("weights.png", weights(folder, nodes, title)),
+        ("reached.png", deliveries(folder, nodes, title)),
+    ):
+        if figure is not None:
+            yield name, figure
+
+
+def weights(folder: Path, nodes: int, title: str) -> Figure | None:
+    """The weights that nodes gave each other at the end; None where none were logged.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    nodes : int
+    title : str
+        Of the run; follows the title of the figure.
+    """
     graph = read(folder / "graph")
-    if graph and len(graph["node"]):
-        cells, own = last_weights(graph, nodes, block)
-        yield "weights.png", weight_heatmap(cells, own, block, title)
+    if not graph or not len(graph["node"]):
+        return None
+    block = _block(nodes)
+    return weight_heatmap(*last_weights(graph, nodes, block), block, _titled(title, block))
+
+
+def deliveries(folder: Path, nodes: int, title: str) -> Figure | None:
+    """Messages delivered by pair; None where the log of messages holds none.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    nodes : int
+    title : str
+        Of the run; follows the title of the figure.
+    """
+    block = _block(nodes)
     sent, delivered = message_counts(folder, nodes, block)
-    if sent.any():
-        yield "reached.png", delivery_heatmap(sent, delivered, block, title)
+    if not sent.any():
+        return None
+    return delivery_heatmap(sent, delivered, block, _titled(title, block))
+
+
+def _block(nodes: int) -> int:
+    """Nodes a cell."""
+    return math.ceil(nodes / _CELLS)
+
+
+def _titled(title: str, block: int) -> str:
+    return f"{title} (a cell is {block} x {block} nodes)" if block > 1 else title
 
 
 def last_weights(

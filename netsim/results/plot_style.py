@@ -1,11 +1,15 @@
 """The style of all figures: colours, fonts, axes, legends, and how files are written.
 
-Drawn with Matplotlib's objects and the Agg canvas, never through pyplot: no window, no global
-state, safe in worker processes. Colours are Okabe and Ito's, told apart by colour-blind readers;
-markers repeat the distinction for print in grey.
+Drawn with Matplotlib's objects and the Agg canvas, never through pyplot: no window, no figures
+that stay behind, safe in worker processes and threads. Colours are Okabe and Ito's, told apart by
+colour-blind readers; markers repeat the distinction for print in grey.
 """
 
+import io
 import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, FAINT, GRID, BLANK = "#222222", "#6b6b6b", "#e3e3e3", "#ececec"
 SEQUENTIAL = "Blues"
 """White is zero, so an empty pair looks empty."""
+SHOWN_DPI = 120
+"""Dots an inch of a figure in a notebook."""
 
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -54,14 +60,30 @@ _STYLE: Any = {
 }
 
 
-def style() -> Any:
+_drawing = threading.RLock()
+"""Held while Matplotlib has our style: its settings are those of the process."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
     """Context in which figures are built and saved."""
-    return rc_context(_STYLE)
+    with _drawing, rc_context(_STYLE):
+        yield
+
+
+class _Picture(Figure):
+    """A figure that a notebook shows by itself, whether or not pyplot has been imported."""
+
+    def _repr_png_(self) -> bytes:
+        drawn = io.BytesIO()
+        with style():
+            self.savefig(drawn, format="png", dpi=SHOWN_DPI)
+        return drawn.getvalue()
 
 
 def new_figure(width_in: float, height_in: float) -> Figure:
     """An empty figure, in inches, whose layout adapts to what is put into it."""
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    figure = _Picture(figsize=(width_in, height_in), layout="constrained")
     FigureCanvasAgg(figure)
     engine = figure.get_layout_engine()
     assert engine is not None
@@ -128,6 +150,13 @@ def accuracy_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}"))
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+
+
+def value_axis(axes: Axes, label: str) -> None:
+    """Plain numbers on a vertical axis around what is drawn."""
+    axes.set_ylabel(label)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.tick_params(axis="y", length=0)
 

@@ -1,6 +1,8 @@
 """What scenarios can name: the shipped kinds, a user's own, and those of installed packages."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -143,6 +145,23 @@ class Kinds(Mapping[str, ModuleType]):
         return {*self, *own, *_shipped_names()}
 
 
+_objects: ContextVar[tuple[tuple[type[Component], ...], Mapping[str, ModuleType]]] = ContextVar(
+    "objects", default=((), {})
+)
+
+
+@contextmanager
+def objects_in_force(
+    components: Iterable[type[Component]], algorithms: Mapping[str, ModuleType]
+) -> Iterator[None]:
+    """Let `kinds_of` find classes and modules that lie in no folder, in this thread, until left."""
+    token = _objects.set((tuple(components), algorithms))
+    try:
+        yield
+    finally:
+        _objects.reset(token)
+
+
 def kinds_of(folders: Iterable[Path] = ()) -> Kinds:
     """What scenarios can name where these folders hold components of the user's own.
 
@@ -160,7 +179,8 @@ def kinds_of(folders: Iterable[Path] = ()) -> Kinds:
     for folder in folders:
         component_files.add_folder(found, folder)
     found.raise_problems()
-    return Kinds(found.algorithms, found.components)
+    components, algorithms = _objects.get()
+    return Kinds(found.algorithms, found.components).plus(*components, **algorithms)
 
 
 def as_kinds(modules: Mapping[str, ModuleType]) -> Kinds:

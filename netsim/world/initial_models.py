@@ -9,6 +9,7 @@ from torch import Tensor
 from netsim.data.sets import Samples
 from netsim.errors import ScenarioError, one_line
 from netsim.learning.architecture import Architecture, build_architecture
+from netsim.learning.global_draws import ALONE
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 
@@ -18,7 +19,7 @@ def _require_room(scenario: Scenario, which: int, samples: Samples, dtype: torch
     kind = scenario.model[which]
     where = f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
     try:
-        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        with ALONE, torch.random.fork_rng(devices=[]), torch.device("meta"):
             module = kind.build(samples.input_shape, samples.num_classes)
     except ScenarioError:
         raise
@@ -85,7 +86,7 @@ def initial_models(
 
     def draw(which: int, *node: int) -> tuple[torch.nn.Module, Tensor]:
         seed = streams.key("initial model", which, *node)
-        with torch.random.fork_rng(devices=[]):
+        with ALONE, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
             module = kinds[which].build(samples.input_shape, samples.num_classes)
         on_cpu = Architecture("", module, torch.device("cpu"), dtype, samples.num_classes)

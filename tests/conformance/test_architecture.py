@@ -44,6 +44,7 @@ FLOORS = [
     {"engine"},
     {"testing"},
     {"console"},
+    {"python_api"},
     {"__main__"},
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""

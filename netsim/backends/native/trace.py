@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,30 @@ class _Entered(nn.Module):
 
     def forward(self, x: Tensor) -> Any:
         return self._entry(self.module, x)
+
+
+_tracing = threading.Lock()
+"""Held while a module is followed: meanwhile `fx` takes every call of a module in the process."""
+
+
+class _Tracer(fx.Tracer):
+    """Follows the modules that its own thread calls; those of others are called as ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = threading.get_ident()
+
+    def call_module(
+        self,
+        m: nn.Module,
+        forward: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """See the base class."""
+        if threading.get_ident() != self._thread:
+            return forward(*args, **kwargs)
+        return super().call_module(m, forward, args, kwargs)
 
 
 def trace(
@@ -70,7 +95,8 @@ def trace(
     module.train(training)
     try:
         root = _Entered(module, entry or _call)
-        followed = fx.Tracer().trace(root)
+        with _tracing:
+            followed = _Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(
             f"a forward pass that can't be followed ({type(module).__name__}: {error})"

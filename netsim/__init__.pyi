@@ -1,0 +1,20 @@
+"""The names of `netsim/__init__.py`, which are imported on first use, for type checkers."""
+
+from netsim import api as api
+from netsim import engine as engine
+from netsim import errors as errors
+from netsim import scenario as scenario
+from netsim import world as world
+from netsim.errors import NetsimError as NetsimError
+from netsim.errors import ScenarioError as ScenarioError
+from netsim.python_api.playing import RunWarning as RunWarning
+from netsim.python_api.playing import run as run
+from netsim.python_api.playing import sweep as sweep
+from netsim.python_api.runs import Run as Run
+from netsim.python_api.runs import Sweep as Sweep
+from netsim.python_api.scenario import Scenario as Scenario
+from netsim.python_api.scenario import load as load
+from netsim.recording.observers import EvaluationEvent as EvaluationEvent
+from netsim.recording.observers import MessageEvent as MessageEvent
+from netsim.recording.observers import WakeupEvent as WakeupEvent
+from netsim.results.paired import Comparison as Comparison

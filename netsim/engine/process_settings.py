@@ -1,0 +1,92 @@
+"""Settings of the whole process that runs need: theirs while any is played, as before afterwards.
+
+Several runs may be played at a time, each in a thread; the first one sets, the last one restores.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from netsim.errors import ScenarioError
+
+COLLECTED_EVERY = (20_000, 20, 100)
+"""The thresholds of Python's garbage collector during a run, for its three generations."""
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the process had set before the first of the runs."""
+
+    threads: int
+    tf32: tuple[bool, bool]
+    thresholds: tuple[int, int, int]
+
+
+_guard = threading.Lock()
+_under_way: list[bool] = []
+"""Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
+_before: list[_Before] = []
+"""One entry while runs are played."""
+
+
+@contextmanager
+def of_runs(tf32: bool) -> Iterator[None]:
+    """Set up PyTorch and Python for a run, in this thread and as far as they are the process'.
+
+    PyTorch computes in one thread: several of its own change bits, and where neighbours load the
+    cores they only spin. Python looks for cyclic garbage seldom: nearly all garbage of a run is
+    freed by reference counts. What exists before the run outlives it and need not be searched; what
+    is left of the run is freed at its end, before another one needs as much memory.
+
+    Parameters
+    ----------
+    tf32 : bool
+        Whether a GPU may round the factors of its products.
+
+    Raises
+    ------
+    ScenarioError
+        If a run of another thread goes on with another `tf32`.
+    """
+    with _guard:
+        if any(other != tf32 for other in _under_way):
+            raise ScenarioError(
+                f"[run] tf32 = {str(tf32).lower()}: a run of another thread plays with another "
+                "value, which holds for the whole process; play one after the other"
+            )
+        if not _under_way:
+            _before.append(_set(tf32))
+        _under_way.append(tf32)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        gc.collect()
+        with _guard:
+            _under_way.remove(tf32)
+            if not _under_way:
+                _restore(_before.pop())
+
+
+def _set(tf32: bool) -> _Before:
+    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = _Before(
+        torch.get_num_threads(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold()
+    )
+    cuda.allow_tf32 = cudnn.allow_tf32 = tf32
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_EVERY)
+    return before
+
+
+def _restore(before: _Before) -> None:
+    torch.set_num_threads(before.threads)
+    torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before.tf32
+    gc.set_threshold(*before.thresholds)
+    gc.unfreeze()

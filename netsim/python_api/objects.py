@@ -1,0 +1,277 @@
+"""Python objects in the tables of a scenario: each becomes a kind, and its name stands for it.
+
+So a scenario with objects is checked, played and written down as any other. Where they may stand:
+
+- `algorithm`: a module, or a class with `Params` and a static `processes(node, params)`;
+- `model`: an `nn.Module` class, a function that makes a module, or a module;
+- `data`: arrays `(x, y)`, a torch `Dataset`, or two of these, `(train, test)`;
+- `topology`: a networkx graph;
+- any `kind`: a class derived from the base class of its family (`netsim.channels.fading.Fading`).
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import create_model
+
+from netsim.errors import ScenarioError
+from netsim.registry import TAGS, Component, family_of, shipped_family, tag_of
+from netsim.scenario.algorithm_contract import contract_problems, with_own_params
+from netsim.scenario.draft import LISTS, KeyPath
+
+PREFIX = "netsim_objects_"
+"""How the modules are called that stand for algorithm classes."""
+
+BY_NAME = ("algorithm", "data", "model", "topology")
+"""Tables for which a text stands that is a kind's name, and objects of other sorts."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What a scenario's kinds are that came as objects.
+
+    Attributes
+    ----------
+    components : mapping of (str, str) to type of Component
+        By the package of their family and their name.
+    algorithms : mapping of str to module
+    """
+
+    components: Mapping[tuple[str, str], type[Component]] = field(default_factory=dict)
+    algorithms: Mapping[str, ModuleType] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.components or self.algorithms)
+
+    def or_those_of(self, later: "Objects") -> "Objects":
+        """These and later ones, which take the place of those of their names."""
+        return Objects(
+            {**self.components, **later.components}, {**self.algorithms, **later.algorithms}
+        )
+
+
+class Naming:
+    """Replaces objects by names, and remembers them.
+
+    Attributes
+    ----------
+    found : Objects
+        Those that were named so far.
+    """
+
+    def __init__(self) -> None:
+        self._components: dict[tuple[str, str], type[Component]] = {}
+        self._algorithms: dict[str, ModuleType] = {}
+        self._named: dict[
+            int, tuple[Any, str]
+        ] = {}  # keeps an object, so that its id stays its own
+
+    @property
+    def found(self) -> Objects:
+        return Objects(dict(self._components), dict(self._algorithms))
+
+    def plain(self, value: Any, path: KeyPath) -> Any:
+        """A value as a scenario file could state it.
+
+        Parameters
+        ----------
+        value : object
+            Of a key: a number, a table, a list, an object.
+        path : tuple of (str or int)
+            The key.
+
+        Returns
+        -------
+        object
+            Texts, numbers, switches, lists, and tables of these; a copy.
+
+        Raises
+        ------
+        ScenarioError
+            If an object can't be what stands there.
+        """
+        if isinstance(value, Component):
+            value = {tag_of_class(type(value)): type(value), **value.model_dump(exclude={*TAGS})}
+        elif inspect.isclass(value) and issubclass(value, Component):
+            value = {tag_of_class(value): value}
+        elif _is_entry(path) and not _is_table(value, path):
+            return {"kind": value if isinstance(value, str) else self._name(value, path)}
+        if isinstance(value, Mapping):
+            return {
+                key: self._name(inner, path)
+                if key in TAGS and not isinstance(inner, str | None)
+                else self.plain(inner, (*path, *str(key).split(".")))
+                for key, inner in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.plain(inner, (*path, i)) for i, inner in enumerate(value)]
+        if isinstance(value, np.generic | np.ndarray):
+            return value.tolist()
+        return str(value) if isinstance(value, Path) else value
+
+    def swept(self, over: Mapping[str, Any]) -> dict[str, Any]:
+        """Lists of values by key path, as `[sweep]` has them.
+
+        Raises
+        ------
+        ScenarioError
+            If an object can't be what stands there.
+        """
+        found = {}
+        for key, values in over.items():
+            dotted = dotted_key(key)
+            path = tuple(dotted.split("."))
+            found[dotted] = [self.plain(value, path) for value in values]
+        return found
+
+    def _name(self, thing: Any, path: KeyPath) -> str:
+        """The name that stands for an object at a key; what is given twice has one name."""
+        if id(thing) not in self._named:
+            self._named[id(thing)] = thing, self._added(thing, path)
+        return self._named[id(thing)][1]
+
+    def _added(self, thing: Any, path: KeyPath) -> str:
+        table = path[0] if _is_entry(path) else ""
+        if inspect.isclass(thing) and issubclass(thing, Component):
+            component = _with_kind(thing)
+        elif table == "algorithm":
+            return self._add_algorithm(thing)
+        elif table in BY_NAME:
+            component = _made(thing, str(table), self._free(_called(thing, str(table))))
+        else:
+            where = ".".join(map(str, path))
+            raise ScenarioError(
+                f"[{where}] kind = {thing!r}: is no kind; give a name, or a class derived from the "
+                "base class of its family"
+            )
+        package = family_of(component)
+        if package is None:
+            raise ScenarioError(
+                f"class {thing.__name__}: belongs to no family; derive it from the base class of "
+                "one, such as netsim.channels.fading.Fading"
+            )
+        name = str(component.model_fields[tag_of(package)].default)
+        if shipped_family(package, tag_of(package)).get(name) is not component:
+            self._components[package, name] = component
+        return name
+
+    def _free(self, name: str) -> str:
+        """The name, with a number behind it where another object has it already."""
+        taken = {known for _, known in self._components} | set(self._algorithms)
+        number = 2
+        free = name
+        while free in taken:
+            free, number = f"{name}-{number}", number + 1
+        return free
+
+    def _add_algorithm(self, thing: Any) -> str:
+        name = self._free(_called(thing, "algorithm"))
+        self._algorithms[name] = algorithm_module(thing, name)
+        return name
+
+
+def dotted_key(key: str) -> str:
+    """A key path as keyword arguments spell it: `radio__reachable` for `radio.reachable`."""
+    return key.replace("__", ".")
+
+
+def tag_of_class(component: type[Component]) -> str:
+    """The key that names a component's kind."""
+    package = family_of(component)
+    return "kind" if package is None else tag_of(package)
+
+
+def algorithm_module(thing: Any, name: str) -> ModuleType:
+    """A module with what an algorithm needs: the one given, or one that stands for a class.
+
+    Parameters
+    ----------
+    thing : module or class
+    name : str
+        Of the algorithm.
+
+    Raises
+    ------
+    ScenarioError
+        If it lacks `Params` or `processes`.
+    """
+    if not isinstance(thing, ModuleType) and not inspect.isclass(thing):
+        raise ScenarioError(
+            f"[algorithm] kind = {thing!r}: is no algorithm; give a name, a module, or a class "
+            "with Params and a static processes(node, params)"
+        )
+    module = _module_of(thing, name) if inspect.isclass(thing) else thing
+    where = f"algorithm {name}"
+    problems = contract_problems(where, module)
+    if problems:
+        raise ScenarioError("\n".join(problems))
+    return with_own_params(module)
+
+
+def _module_of(thing: type, name: str) -> ModuleType:
+    """The module that stands for an algorithm class, by which a run finds it; made once."""
+    full_name = f"{PREFIX}{id(thing):x}.{name}"
+    known = sys.modules.get(full_name)
+    if known is not None:
+        return known
+    module = ModuleType(full_name, thing.__doc__)
+    for key in ("Params", "processes"):
+        if hasattr(thing, key):
+            setattr(module, key, getattr(thing, key))
+    module.__dict__["given_as"] = thing  # keeps the class, so that its id stays its own
+    sys.modules[full_name] = module
+    return module
+
+
+def _is_entry(path: KeyPath) -> bool:
+    """Whether a key is a table of `BY_NAME`, or an entry of a list of them."""
+    return bool(path) and path[0] in BY_NAME and all(isinstance(key, int) for key in path[1:])
+
+
+def _is_table(value: Any, path: KeyPath) -> bool:
+    """Whether a value is what a file has there: a table, a list of them, or nothing."""
+    is_list = isinstance(value, list | tuple) and path in LISTS
+    return value is None or isinstance(value, Mapping) or is_list
+
+
+def _called(thing: Any, table: str) -> str:
+    """What an object may be called in files and tables."""
+    name = getattr(thing, "__name__", "")
+    if isinstance(thing, ModuleType):
+        return name.rpartition(".")[2]
+    if not name and table != "topology" and not isinstance(thing, list | tuple):
+        name = type(thing).__name__
+    fallback = {"data": "arrays", "topology": "graph"}.get(table, table)
+    return name if name.isidentifier() else fallback
+
+
+def _made(thing: Any, table: str, name: str) -> type[Component]:
+    """A kind of model, data set or topology that is an object."""
+    from netsim.python_api.own_data import data_kind  # here: torch, only for those who bring some
+    from netsim.python_api.own_graph import graph_kind
+    from netsim.python_api.own_models import model_kind
+
+    makers: dict[str, Callable[[Any, str], type[Component]]] = {
+        "model": model_kind,
+        "data": data_kind,
+        "topology": graph_kind,
+    }
+    return makers[table](thing, name)
+
+
+def _with_kind(component: type[Component]) -> type[Component]:
+    """A component class that states its kind; one that does not is called as its class."""
+    tag = tag_of_class(component)
+    if tag in inspect.get_annotations(component):  # a kind that is inherited is that of another
+        return component
+    name = component.__name__
+    kind: Any = {tag: (Literal[name], name)}
+    return create_model(
+        name, __base__=component, __module__=component.__module__, __doc__=component.__doc__, **kind
+    )

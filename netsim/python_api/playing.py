@@ -1,0 +1,216 @@
+"""Playing scenarios from Python: `netsim.run` and `netsim.sweep`."""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from netsim.console import commands, sweeping
+from netsim.engine import runner
+from netsim.errors import ScenarioError
+from netsim.python_api import progress as shown
+from netsim.python_api.objects import Naming
+from netsim.python_api.opening import opened_run, opened_sweep
+from netsim.python_api.runs import Run, Sweep
+from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
+from netsim.recording import folder_lock
+from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
+from netsim.scenario.sweep import Sweep as SweepTable
+
+SWEEP = "netsim.sweep"
+"""What errors call the keywords of `sweep`."""
+
+
+class RunWarning(UserWarning):
+    """Something to know before reading the numbers of a run; `run.warnings` has it, too."""
+
+
+def run(
+    scenario: Scenario | str | Path,
+    algorithms: Iterable[Any] | None = None,
+    *,
+    out: str | Path | None = None,
+    timing_only: bool = False,
+    check: bool = False,
+    progress: bool = False,
+    on_message: Callable[[MessageEvent], object] | None = None,
+    on_wakeup: Callable[[WakeupEvent], object] | None = None,
+    on_evaluation: Callable[[EvaluationEvent], object] | None = None,
+) -> Run:
+    """Play a scenario: its algorithms one after the other, in the same world, with the same draws.
+
+    Observers are called in this thread while the run goes on, and get copies: they can't change its
+    results. An exception that one raises ends the run. Ctrl-C, or the notebook's stop button, ends
+    it between two events; `netsim resume` goes on with it.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        A scenario, a file, or the name of a shipped one.
+    algorithms : iterable, optional
+        Those to play in place of the scenario's: names, tables such as
+        `{"kind": "fedavg", "name": "often", "local_steps": 20}`, modules and classes.
+    out : str or Path, optional
+        Folder of the results, which must be new or empty; None: the first free of `runs/NAME`,
+        `runs/NAME-2`, ...
+    timing_only : bool
+        Without tensor work: what is asked is in seconds, bits and losses.
+    check : bool
+        Check the invariants while the run goes on, too.
+    progress : bool
+        Show how it goes, in one line.
+    on_message : callable, optional
+        Called with a `MessageEvent` when a message has ended, once a receiver.
+    on_wakeup : callable, optional
+        Called with a `WakeupEvent` when a node wakes or skips a wake-up.
+    on_evaluation : callable, optional
+        Called with an `EvaluationEvent` when the nodes' models have been measured.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ScenarioError
+        If the input is bad; nothing was written.
+    NetsimError
+        If the run failed on its way; what was written stays readable.
+    """
+    chosen = as_scenario(scenario, algorithms)
+    draft, _, folders = parts(chosen)
+    if chosen.tables.sweep is not None:
+        raise ScenarioError(
+            f"{draft.path}: [sweep]: netsim.run plays one point; netsim.sweep(scenario) plays them "
+            "all, scenario.replace(sweep=None) takes the table away"
+        )
+    observers = Observers(on_message=on_message, on_wakeup=on_wakeup, on_evaluation=on_evaluation)
+    made: list[Path] = []
+
+    def make_folder() -> Path:
+        made.append(runner.claim(_path(out), chosen.tables.name))
+        return made[0]
+
+    try:
+        with kinds_for(chosen) as kinds, shown.line(progress) as watch:
+            _require(runner.machine_problems(chosen.tables, draft.path, kinds, timing_only), out)
+            played = runner.play(
+                chosen.tables,
+                make_folder,
+                draft.path,
+                timing_only,
+                watch,
+                components=folders,
+                check=check,
+                observers=observers,
+            )
+        commands.conclude(made[0], played, chosen.tables, figures=False, quiet=True)
+    finally:
+        for folder in made:
+            folder_lock.release(folder)
+    found = opened_run(made[0], played, chosen)
+    for warning in found.warnings:
+        warnings.warn(warning, RunWarning, stacklevel=2)
+    return found
+
+
+def sweep(
+    scenario: Scenario | str | Path,
+    over: Mapping[str, Iterable[Any]] | None = None,
+    *,
+    seeds: Iterable[int] | None = None,
+    algorithms: Iterable[Any] | None = None,
+    out: str | Path | None = None,
+    timing_only: bool = False,
+    progress: bool = False,
+    **table: Any,
+) -> Sweep:
+    """Play a scenario many times: at every point of a grid, with every seed.
+
+    Runs of one seed share their draws as far as their scenarios agree, so that points are compared
+    seed by seed. A folder that holds this very sweep is gone on with, unless it has objects.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+        A scenario, a file, or the name of a shipped one.
+    over : mapping of str to iterable, optional
+        By key path (`radio__reachable` or `radio.reachable`) the values to play.
+    seeds : iterable of int, optional
+        None: the scenario's own.
+    algorithms : iterable, optional
+        As of `run`.
+    out : str or Path, optional
+        As of `run`, or the folder of the same sweep.
+    timing_only : bool
+        Without tensor work.
+    progress : bool
+        Show a line for each run.
+    **table
+        Other keys of `[sweep]`: `jobs` (runs at a time; of a scenario with objects always 1),
+        `show`, `target`, `select`; `trials`, `draw`, `search` and `prune` of a search.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ScenarioError
+        If there is anything wrong with the input; nothing was written.
+    RunFailedError
+        If a run failed; the others' results are there.
+    """
+    chosen = _with_sweep(as_scenario(scenario, algorithms), {"over": over, "seeds": seeds, **table})
+    draft, objects, folders = parts(chosen)
+    if objects:  # what they were when a folder was begun is not known
+        _require([], out)
+    with kinds_for(chosen):
+        top = sweeping.play(
+            draft, chosen.tables, _path(out), folders, timing_only, quiet=not progress
+        )
+    return opened_sweep(top, chosen)
+
+
+def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
+    """The scenario with what is stated of `[sweep]` laid over its own.
+
+    Raises
+    ------
+    ScenarioError
+        If there is nothing to sweep, or objects would have to travel to other processes.
+    """
+    draft, objects, folders = parts(scenario)
+    own, naming = draft.copy(), Naming()
+    table = {key: value for key, value in stated.items() if value is not None}
+    for key in ("over", "draw"):
+        if key in table:
+            table[key] = naming.swept(table[key])
+    if "seeds" in table:
+        table["seeds"] = [int(seed) for seed in table["seeds"]]
+    objects = objects.or_those_of(naming.found)
+    if objects and table.setdefault("jobs", 1) != 1:
+        raise ScenarioError(
+            f"{SWEEP}: jobs = {table['jobs']}: objects can't travel to other processes; leave jobs "
+            "out, or put them into files of a folder and name it by components="
+        )
+    own.lay_over({"sweep": table}, SWEEP)
+    found = changed(own, objects, folders)
+    if found.tables.sweep is None or found.tables.sweep == SweepTable():
+        raise ScenarioError(
+            f"{draft.path}: has no [sweep] table; say what to vary: over={{...}}, seeds=range(5)"
+        )
+    return found
+
+
+def _require(problems: list[str], out: str | Path | None) -> None:
+    """Refuse what this machine or the folder can't do, before anything is written."""
+    taken = None if out is None else runner.out_problem(Path(out), "out")
+    if taken is not None:
+        problems = [taken, *problems]
+    if problems:
+        raise ScenarioError("\n".join(problems))
+
+
+def _path(out: str | Path | None) -> Path | None:
+    return None if out is None else Path(out)

@@ -1,0 +1,91 @@
+"""How runs are going, in one line that is written over: in a notebook, on a terminal."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from netsim.console.progress import words_of
+from netsim.engine.runner import Watch
+from netsim.scenario import AlgorithmEntry
+
+if TYPE_CHECKING:
+    from netsim.engine.simulation import Progress
+
+EVERY_S = 0.5
+"""Wall time between two writings of the line."""
+
+
+@contextmanager
+def line(shows: bool) -> Iterator[Watch | None]:
+    """What is told of the progress, or None if nothing is to be shown."""
+    if not shows:
+        yield None
+        return
+    write = _notebook_line() or _stderr_line()
+    told = _Told(write)
+    try:
+        yield told
+    finally:
+        told.end()
+
+
+class _Told:
+    """Writes the line now and then; algorithms that have ended stand before it."""
+
+    def __init__(self, write: Callable[[str, bool], None]) -> None:
+        self._write = write
+        self._ended: list[str] = []
+        self._last: tuple[str, Progress] | None = None
+        self._written_s = 0.0
+
+    def __call__(self, entry: AlgorithmEntry, step: "Progress") -> None:
+        if self._last is not None and self._last[0] != entry.name:
+            self._ended.append(_ending(*self._last))
+        self._last = entry.name, step
+        if time.monotonic() >= self._written_s + EVERY_S:
+            self._write(" | ".join([*self._ended, f"{entry.name}: {words_of(step)}"]), False)
+            self._written_s = time.monotonic()
+
+    def end(self) -> None:
+        """Write the line for the last time."""
+        if self._last is not None:
+            self._write(" | ".join([*self._ended, _ending(*self._last)]), True)
+
+
+def _ending(name: str, step: "Progress") -> str:
+    accuracy = "" if step.accuracy is None else f", accuracy {100 * step.accuracy:.1f} %"
+    return f"{name}: {step.virtual_s:,.4g} s in {step.wall_s:.1f} s{accuracy}"
+
+
+def _notebook_line() -> Callable[[str, bool], None] | None:
+    """What writes into the output of the cell that is being run; None outside of notebooks."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    display = import_module("IPython.display").display
+    shown: list[Any] = []
+
+    def write(text: str, last: bool) -> None:
+        told = {"text/plain": text}
+        if shown:
+            shown[0].update(told, raw=True)
+        else:
+            shown.append(display(told, raw=True, display_id=True))
+
+    return write
+
+
+def _stderr_line() -> Callable[[str, bool], None]:
+    width = 0
+
+    def write(text: str, last: bool) -> None:
+        nonlocal width
+        sys.stderr.write("\r" + text.ljust(width) + ("\n" if last else ""))
+        sys.stderr.flush()
+        width = len(text)
+
+    return write

@@ -1,0 +1,250 @@
+"""Runs and sweeps that have been played: tables, figures and comparisons of what is in a folder."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netsim.console.commands import warnings_of
+from netsim.python_api.plots import Plots, SweepPlots
+from netsim.python_api.scenario import Scenario, load
+from netsim.registry import did_you_mean
+from netsim.results import frames, paired
+from netsim.results.frames import PlayedRun
+from netsim.results.paired import Comparison
+from netsim.results.summary import load as summary_of
+from netsim.results.sweep_comparison import SweepDesign, compare_points, tidy_rows
+
+
+class Run:
+    """What has been recorded of one or several algorithms in one world.
+
+    Tables are pandas DataFrames, read from the folder when they are first asked for; their first
+    columns say of which `seed` and `algorithm` a row is. Times are virtual.
+
+    Attributes
+    ----------
+    folder : Path
+        Where all of it lies.
+    """
+
+    def __init__(
+        self, folder: Path, runs: Sequence[PlayedRun], scenario: Scenario | None = None
+    ) -> None:
+        self.folder = folder
+        self._runs = tuple(runs)
+        self._scenario = scenario
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The names of the algorithms, in the order of the scenario."""
+        return tuple(dict.fromkeys(str(run.labels["algorithm"]) for run in self._runs))
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as it was played, every value resolved.
+
+        Raises
+        ------
+        ScenarioError
+            If it names kinds that are not known here, as those of objects of another session.
+        """
+        if self._scenario is None:
+            self._scenario = load(self.folder / "scenario.toml")
+        return self._scenario
+
+    def __getitem__(self, algorithm: str) -> "Run":
+        """The runs of one algorithm."""
+        chosen = [run for run in self._runs if run.labels["algorithm"] == algorithm]
+        if not chosen:
+            raise KeyError(
+                f"no algorithm {algorithm}; there are {', '.join(self.algorithms)}"
+                + did_you_mean(algorithm, self.algorithms)
+            )
+        return self._of(chosen)
+
+    def _of(self, runs: Sequence[PlayedRun]) -> "Run":
+        return Run(self.folder, runs, self._scenario)
+
+    def __iter__(self) -> Iterator["Run"]:
+        """One by one, the runs of each algorithm."""
+        return (self[name] for name in self.algorithms)
+
+    def __len__(self) -> int:
+        return len(self.algorithms)
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """What was measured of each node's published model, in long form.
+
+        Columns `t_s` [s], `node`, `metric`, `stage`, `value` (shares in [0, 1]); and what the node
+        had spent by then: `steps`, `bits_transmitted` [bit], `energy_j` [J].
+        """
+        return self._table("metrics")
+
+    @property
+    def messages(self) -> pd.DataFrame:
+        """A row a message and receiver, when it has ended.
+
+        Columns `t_sent_s`, `t_done_s` [s], `src`, `dst`, `kind`, `bits` (payload), `attempts`,
+        `packets_lost`, `snr_db` [dB], `outcome`, `round`, `age_s` [s], `bits_transmitted`.
+        """
+        return self._table("messages")
+
+    @property
+    def wakeups(self) -> pd.DataFrame:
+        """A row a wake-up, skipped wake-up, switch or training job (`what`) of a node at `t_s`."""
+        return self._table("wakes")
+
+    @property
+    def traffic(self) -> pd.DataFrame:
+        """What all nodes had spent by each evaluation at `t_s`: `bits_transmitted`, `airtime_s`."""
+        return self._table("traffic")
+
+    @property
+    def graph(self) -> pd.DataFrame:
+        """The `weight` that a `node` gave a `peer` at `t_s` [s]; its own where they are equal."""
+        return self._table("graph")
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """A row a node: role, speed, samples, class counts, place [m], transmit power [dBm]."""
+        return self._nodes.copy(deep=False)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """A row an algorithm (of a sweep: a point, seed and algorithm), a column a measure.
+
+        The measures are those that `netsim compare` knows, such as `accuracy`, `delivered_share`
+        (shares in [0, 1]), `transmitted_megabytes` [MB], `delay_s` [s].
+        """
+        return self._summary.copy(deep=False)
+
+    @property
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """All of `summary.json` by algorithm; of a sweep by the folder of each run."""
+        several = len(self.algorithms) < len(self._runs)
+        return {
+            str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
+                summary_of(run.folder)
+            )
+            for run in self._runs
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before reading the numbers: assumptions of links, slow paths, divergence."""
+        found = [
+            warning
+            for run in self._runs
+            for warning in warnings_of(run.folder, names_assumptions=run is self._runs[0])
+        ]
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table of all runs; what a caller adds to it is not seen by the next one."""
+        if name not in self._tables:
+            self._tables[name] = frames.table(self._runs, name)
+        return self._tables[name].copy(deep=False)
+
+    @cached_property
+    def _nodes(self) -> pd.DataFrame:
+        return frames.nodes(self._runs)
+
+    @cached_property
+    def _summary(self) -> pd.DataFrame:
+        return frames.summary(self._runs)
+
+    # -- figures and comparisons -----------------------------------------------------------------
+
+    @property
+    def plot(self) -> Plots:
+        """Figures: `run.plot.accuracy()`, `.metric("loss")`, `.weights()`, `.deliveries()`, ..."""
+        return Plots(self._runs)
+
+    def compare(
+        self, other: "Run", metric: str = "accuracy", at_s: float | None = None
+    ) -> Comparison:
+        """The difference to another run, the same node of the same seed in both.
+
+        Algorithms are paired by their names; where each side has one, these two are.
+
+        Parameters
+        ----------
+        other : Run
+            Of the same nodes: another algorithm, or the same one in a scenario that differs.
+        metric : str
+            As the column `metric` of `metrics` has it.
+        at_s : float, optional
+            Virtual time [s]: the last evaluation of both at or before it; None: the last of both.
+
+        Returns
+        -------
+        Comparison
+            `by_algorithm` and `by_node` are DataFrames.
+
+        Raises
+        ------
+        ScenarioError
+            If there are no pairs, or the metric was not measured.
+        """
+        return paired.compare(self._runs, other._runs, metric, at_s)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        shown = self.summary
+        named = [name for name in SHOWN if name in shown]
+        return f"<p>{self.folder}</p>" + str(shown[named]._repr_html_())
+
+
+SHOWN = ("accuracy", "best", "delivered_share", "delay_s", "transmitted_megabytes", "wall_s")
+"""Measures that a notebook shows of a run."""
+
+
+class Sweep(Run):
+    """Runs of one scenario at several points and of several seeds.
+
+    The tables' first columns are the swept keys.
+
+    Attributes
+    ----------
+    design : SweepDesign
+        What is varied: points, seeds.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        runs: Sequence[PlayedRun],
+        design: SweepDesign,
+        scenario: Scenario | None = None,
+    ) -> None:
+        super().__init__(folder, runs, scenario)
+        self.design = design
+
+    def _of(self, runs: Sequence[PlayedRun]) -> "Sweep":
+        return Sweep(self.folder, runs, self.design, self._scenario)
+
+    @property
+    def points(self) -> pd.DataFrame:
+        """A row a point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
+
+        `diff` is that to the first point, paired by seed, with `diff_low` and `diff_high`.
+        """
+        found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
+        return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
+
+    @property
+    def plot(self) -> SweepPlots:
+        """Figures: those of runs, and `sweep.plot.sweep()`."""
+        return SweepPlots(self._runs, self.folder, self.design)

@@ -1,0 +1,190 @@
+"""Observers of a run: told of messages, wake-ups and evaluations at the moment they happen.
+
+They stand between whoever records an event and the recorder, and only where there are any: a run
+without them has the recorder itself. They are told what was recorded and can change none of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from netsim.recording.recorder import Recorder
+from netsim.units import to_s
+
+
+class MessageEvent(NamedTuple):
+    """A message to one receiver that has ended: a row of `messages/`.
+
+    Attributes
+    ----------
+    algorithm : str
+        Which algorithm of the scenario is being played.
+    t_sent_s, t_done_s : float
+        When it was sent, and when it was delivered or given up, in virtual time [s].
+    src, dst : int
+        Sender and receiver.
+    kind : str
+        The message class's name.
+    bits : int
+        Its payload [bit].
+    attempts, packets_lost : int
+        Packet transmissions in all; packets that never arrived.
+    snr_db : float or None
+        Mean over attempts [dB]; None where links have no SNR.
+    outcome : str
+        `delivered`, `partial`, or how it was lost; see `netsim.recording.schema.OUTCOMES`.
+    round : int
+        The sender's wake-up number.
+    age_s : float or None
+        From sending to arrival [s]; None if it did not arrive.
+    bits_transmitted : int
+        With headers and retransmissions [bit]; of a broadcast in one of its rows only.
+    """
+
+    algorithm: str
+    t_sent_s: float
+    t_done_s: float
+    src: int
+    dst: int
+    kind: str
+    bits: int
+    attempts: int
+    packets_lost: int
+    snr_db: float | None
+    outcome: str
+    round: int
+    age_s: float | None
+    bits_transmitted: int = 0
+
+
+class WakeupEvent(NamedTuple):
+    """A node has woken under the schedule, or skipped a wake-up because it was busy or off.
+
+    Attributes
+    ----------
+    algorithm : str
+    t_s : float
+        Virtual time [s].
+    node : int
+    round : int
+        Number of the wake-up.
+    outcome : str
+        `woke` or `skipped`.
+    """
+
+    algorithm: str
+    t_s: float
+    node: int
+    round: int
+    outcome: str
+
+
+class EvaluationEvent(NamedTuple):
+    """The models that nodes have published were measured.
+
+    Attributes
+    ----------
+    algorithm : str
+    t_s : float
+        Virtual time [s].
+    values : mapping of str to mapping
+        By metric, the value of each node by its id; of several stages the last.
+    """
+
+    algorithm: str
+    t_s: float
+    values: Mapping[str, Mapping[int, float]]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """By metric, the mean over nodes."""
+        return {metric: sum(of.values()) / len(of) for metric, of in self.values.items()}
+
+
+ValuesTold = Callable[[int, Mapping[str, Mapping[int, float]]], None]
+"""Told of an evaluation: virtual time [ns], values by metric and node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observers:
+    """Who is told of what; an exception that one raises ends the run.
+
+    Attributes
+    ----------
+    on_message, on_wakeup, on_evaluation : callable or None
+    """
+
+    on_message: Callable[[MessageEvent], object] | None = None
+    on_wakeup: Callable[[WakeupEvent], object] | None = None
+    on_evaluation: Callable[[EvaluationEvent], object] | None = None
+
+    def watch(self, recorder: Recorder, values_told: list[ValuesTold], algorithm: str) -> None:
+        """Tell of all that a recorder is told from now on.
+
+        Parameters
+        ----------
+        recorder : Recorder
+            Of one run.
+        values_told : list of callable
+            Whoever measures calls those in it.
+        algorithm : str
+            The name of what is played.
+        """
+        if self.on_message is not None:
+            _tell_of_messages(recorder, self.on_message, algorithm)
+        if self.on_wakeup is not None:
+            _tell_of_wakeups(recorder, self.on_wakeup, algorithm)
+        if self.on_evaluation is not None:
+            tell = self.on_evaluation
+
+            def evaluated(time_ns: int, values: Mapping[str, Mapping[int, float]]) -> None:
+                if values:  # some node has published a model
+                    found = {metric: dict(of_nodes) for metric, of_nodes in values.items()}
+                    tell(EvaluationEvent(algorithm, to_s(time_ns), found))
+
+            values_told.append(evaluated)
+
+
+def _tell_of_messages(
+    recorder: Recorder, tell: Callable[[MessageEvent], object], algorithm: str
+) -> None:
+    record_one, record_some = recorder.message, recorder.messages
+
+    def message(t_sent_ns: int, t_done_ns: int, src: int, dst: int, *rest: Any) -> None:
+        record_one(t_sent_ns, t_done_ns, src, dst, *rest)
+        tell(MessageEvent(algorithm, to_s(t_sent_ns), to_s(t_done_ns), src, dst, *rest))
+
+    def messages(
+        t_sent_ns: int,
+        t_done_ns: int,
+        src: int,
+        receivers: Sequence[int],
+        kind: str,
+        bits: int,
+        outcome: str,
+        round: int,
+        age_s: float | None,
+    ) -> None:
+        record_some(t_sent_ns, t_done_ns, src, receivers, kind, bits, outcome, round, age_s)
+        sent_s, done_s = to_s(t_sent_ns), to_s(t_done_ns)
+        for dst in receivers:
+            tell(
+                MessageEvent(
+                    algorithm, sent_s, done_s, src, dst, kind, bits,
+                    1, 0, None, outcome, round, age_s, bits,
+                )
+            )  # fmt: skip
+
+    recorder.message, recorder.messages = message, messages  # type: ignore[assignment]
+
+
+def _tell_of_wakeups(
+    recorder: Recorder, tell: Callable[[WakeupEvent], object], algorithm: str
+) -> None:
+    record = recorder.wake
+
+    def wake(t_ns: int, node: int, round: int, outcome: str) -> None:
+        record(t_ns, node, round, outcome)
+        tell(WakeupEvent(algorithm, to_s(t_ns), node, round, outcome))
+
+    recorder.wake = wake  # type: ignore[method-assign]

@@ -1,0 +1,177 @@
+"""The tables of run folders as pandas DataFrames, those of several runs below each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording.parquet_parts import part_files
+from netsim.recording.summary_fields import row
+from netsim.results.summary import load
+from netsim.traces.bounded_tables import BROKEN, read_parquet
+
+WHY_MISSING = {
+    "messages": "[run] log_messages is false, or the run has not ended",
+    "wakes": "[run] log_messages is false, or the run has not ended",
+    "traffic": "it was recorded before traffic was counted",
+}
+"""Why a run folder may lack a table."""
+
+
+@dataclass(frozen=True)
+class PlayedRun:
+    """One run of one algorithm.
+
+    Attributes
+    ----------
+    folder : Path
+        Holds its `summary.json`.
+    labels : mapping of str to (int, float or str)
+        What tells it from those beside it: swept keys, `seed`, `algorithm`; the first columns of
+        every table.
+    """
+
+    folder: Path
+    labels: Mapping[str, int | float | str]
+
+
+def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
+    """A table of some runs; words are categories, times in virtual seconds.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+    name : {"messages", "wakes", "metrics", "traffic", "graph"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs' labels, then the columns of `netsim.recording.schema`.
+
+    Raises
+    ------
+    ScenarioError
+        If a run has no such table, or it can't be read.
+    """
+    return _below_each_other([_labelled(run, _parts(run.folder, name)) for run in runs])
+
+
+def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+    """Who the nodes are: a row a node of each world.
+
+    Algorithms of one scenario have the same nodes, which stand there once.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs' labels but for `algorithm`, then the columns of `nodes.parquet`.
+
+    Raises
+    ------
+    ScenarioError
+        If a table can't be read.
+    """
+    worlds: dict[str, PlayedRun] = {}
+    for run in runs:
+        labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
+        worlds.setdefault(repr(labels), PlayedRun(run.folder, labels))
+    return _below_each_other(
+        [_labelled(world, _read(world.folder / "nodes.parquet")) for world in worlds.values()]
+    )
+
+
+def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+    """What runs are compared by: a row a run, a column a measure that any of them has.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the runs' labels, those that all runs share left out; columns are named and have
+        the units of `netsim.recording.summary_fields`, shares lie in [0, 1].
+
+    Raises
+    ------
+    ScenarioError
+        If a folder is not that of a finished run.
+    """
+    frame = pd.DataFrame([row(load(run.folder)) for run in runs]).dropna(axis="columns", how="all")
+    keys = [key for key in labels_of(runs) if key == "algorithm" or _differ(runs, key)]
+    columns = [[run.labels.get(key) for run in runs] for key in keys]
+    if len(keys) == 1:
+        frame.index = pd.Index(columns[0], name=keys[0])
+    else:
+        frame.index = pd.MultiIndex.from_arrays(columns, names=keys)
+    return frame
+
+
+def labels_of(runs: Sequence[PlayedRun]) -> list[str]:
+    """The names of all labels, in order."""
+    return list(dict.fromkeys(key for run in runs for key in run.labels))
+
+
+def _differ(runs: Sequence[PlayedRun], key: str) -> bool:
+    return len({repr(run.labels.get(key)) for run in runs}) > 1
+
+
+def _parts(folder: Path, name: str) -> pd.DataFrame:
+    paths = part_files(folder / name)
+    if not paths:
+        why = f": {WHY_MISSING[name]}" if name in WHY_MISSING else ""
+        raise ScenarioError(f"{folder}: has no table {name}{why}")
+    return _frame(folder / name, [_arrow(path) for path in paths])
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return _frame(path, [_arrow(path)])
+
+
+def _arrow(path: Path) -> Any:
+    try:
+        return read_parquet(path)
+    except (*BROKEN, TypeError) as problem:
+        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
+
+
+def _frame(path: Path, parts: Sequence[Any]) -> pd.DataFrame:
+    try:
+        return pa.concat_tables(parts).unify_dictionaries().to_pandas()
+    except (pa.ArrowException, TypeError, ValueError) as problem:
+        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
+
+
+def _labelled(run: PlayedRun, frame: pd.DataFrame) -> pd.DataFrame:
+    for place, (key, value) in enumerate(run.labels.items()):
+        if isinstance(value, str):
+            value = pd.Categorical.from_codes([0] * len(frame), [value])
+        frame.insert(place, key, value)
+    return frame
+
+
+def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of equal columns as one; words stay categories."""
+    if len(frames) == 1:
+        return frames[0]
+    words = {
+        name: list(dict.fromkeys(word for frame in frames for word in frame[name].cat.categories))
+        for name in frames[0].columns
+        if all(isinstance(frame.dtypes.get(name), pd.CategoricalDtype) for frame in frames)
+    }
+    return pd.concat(
+        [
+            frame.assign(**{n: frame[n].cat.set_categories(known) for n, known in words.items()})
+            for frame in frames
+        ],
+        ignore_index=True,
+    )

@@ -1,0 +1,261 @@
+"""Python objects where a scenario names a kind."""
+
+import sys
+import types
+from typing import Literal
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import Dataset, TensorDataset
+
+import netsim
+from netsim import api, world
+from netsim.channels.packet_error import PacketError
+from netsim.models.mlp import Mlp
+
+
+class Net(nn.Module):
+    def __init__(self, input_shape, num_classes, width=6):
+        super().__init__()
+        self.features = nn.Sequential(nn.Flatten(), nn.Linear(input_shape[-1] ** 2, width))
+        self.head = nn.Linear(width, num_classes)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+class Gossip:
+    """Average what arrives."""
+
+    class Params(api.Params):
+        local_steps: api.Count = 2
+
+    @staticmethod
+    @api.algorithm(knows_servers=False)
+    def processes(node, params):
+        return [on_wakeup(node, params)]
+
+
+def on_wakeup(node, params):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        theta = (yield node.train(theta, steps=params.local_steps)).theta
+        received = yield node.exchange(api.Model(theta))
+        thetas = [theta, *(r.msg.theta for r in received.values())]
+        theta = node.mix(thetas, [1 / len(thetas)] * len(thetas))
+        node.publish(theta, "mixed")
+
+
+class Flat(PacketError):  # noqa: N818 - no exception
+    """As many packets are lost everywhere."""
+
+    share: float = 0.25
+
+    def probability(self, snr, packet_bits, threshold):
+        return self.share
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 60
+
+    def __getitem__(self, i):
+        return torch.full((2,), float(i)), i % 3
+
+
+def test_a_model_class_is_built_for_the_data(small):
+    own = small.replace(model=Net)
+    built = world.build(own.tables)
+    assert own.model[0].kind == "Net"
+    assert built.architectures[0].num_parameters == 64 * 6 + 6 + 6 * 10 + 10
+
+
+def test_an_nn_sequential_has_its_last_layer_as_head(small):
+    own = small.replace(
+        model=lambda num_classes: nn.Sequential(nn.Flatten(), nn.Linear(64, num_classes))
+    )
+    architecture = world.build(own.tables).architectures[0]
+    assert own.model[0].kind == "model"
+    assert architecture.columns("head") == (0, 650)
+
+
+def test_a_module_is_where_all_nodes_start(small):
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    built = world.build(small.replace(model=module, training__common_initial=False).tables)
+    assert torch.equal(built.initial[3][:640], module[1].weight.detach().reshape(-1))
+
+
+def test_several_architectures_and_shipped_components_as_objects(small):
+    own = small.replace(model=[Net, Mlp(hidden=(3,)), {"kind": Net}])
+    assert [model.kind for model in own.model] == ["Net", "mlp", "Net"]
+    assert own.model[1].hidden == (3,)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda width: None, r"asks for width; it is given input_shape and num_classes"),
+        (lambda: nn.Linear(64, 10), "without submodules `features` and `head`"),
+        (3, "is no model"),
+    ],
+)
+def test_what_is_no_model_is_told(small, model, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        world.build(small.replace(model=model).tables)
+
+
+def test_arrays_are_a_data_set(small):
+    x, y = np.arange(200.0).reshape(100, 2), np.arange(100) % 4
+    own = small.replace(data={"kind": (x, y), "test_fraction": 0.2}, data__partition=None)
+    samples = world.build(own.tables).samples
+    assert (samples.num_classes, samples.input_shape) == (4, (2,))
+    assert (len(samples.train), len(samples.test)) == (80, 20)
+    assert np.bincount(samples.y[samples.test]).tolist() == [5] * 4
+    assert own.data.kind == "arrays"
+
+
+def test_training_and_test_samples_may_be_given_apart(small):
+    train = torch.arange(80.0).reshape(40, 2), torch.arange(40) % 2
+    test = TensorDataset(torch.zeros(10, 2), torch.zeros(10, dtype=torch.long))
+    own = small.replace(data=(train, test), data__partition=None)
+    samples = world.build(own.tables).samples
+    assert samples.train.tolist() == list(range(40))
+    assert samples.test.tolist() == list(range(40, 50))
+
+
+def test_a_torch_dataset_is_read_item_by_item(small):
+    own = small.replace(data=Squares(), data__partition=None)
+    samples = world.build(own.tables).samples
+    assert own.data.kind == "Squares"
+    assert samples.x[7].tolist() == [7.0, 7.0]
+    assert own.data.validation == 0.2  # keys of [data] outlive a change of kind
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ((np.zeros((4, 2)), np.zeros(5)), r"inputs have shape \(4, 2\), labels \(5,\)"),
+        ((np.zeros((4, 2)), np.array([0, 1, -1, 0])), "labels are not class numbers from 0 on"),
+        ((np.full((2, 2), np.nan), np.zeros(2)), "are not all finite numbers"),
+        (5, r"is a int; give \(inputs, labels\)"),
+    ],
+)
+def test_what_is_no_data_is_told(small, data, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(data=data)
+
+
+def test_a_graph_says_who_the_neighbours_are(small):
+    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "c"), ("d", "e"), ("b", "a")])
+    built = world.build(small.replace(topology=graph).tables)
+    assert built.neighbours == [(1,), (0, 2), (1,), (4,), (3,)]
+    numbered = nx.Graph([(4, 0), (0, 1), (1, 2), (2, 3)])
+    assert world.build(small.replace(topology=numbered).tables).neighbours[4] == (0,)
+    with pytest.raises(netsim.ScenarioError, match=r"the graph has 3 nodes, .* count to 3"):
+        world.build(small.replace(topology=nx.path_graph(3)).tables)
+
+
+def test_an_algorithm_class_is_played_beside_shipped_ones(small, tmp_path):
+    run = netsim.run(
+        small,
+        algorithms=[Gossip, {"kind": Gossip, "name": "long", "local_steps": 4}, "local"],
+        out=tmp_path / "run",
+    )
+    assert run.algorithms == ("Gossip", "long", "local")
+    steps = run.metrics.query("t_s == 20").groupby("algorithm", observed=True)["steps"].max()
+    assert steps["Gossip"] == 10
+    assert steps["long"] == 20
+    again = netsim.open(run.folder)
+    assert again.algorithms == run.algorithms
+    with pytest.raises(netsim.ScenarioError, match='kind = "Gossip": must be one of'):
+        _ = again.scenario
+
+
+def test_a_module_is_an_algorithm(small, tmp_path):
+    module = types.ModuleType("my_methods.averaging", "Average.")
+    module.__dict__.update(
+        Params=type("Params", (api.Params,), {"__module__": module.__name__}),
+        processes=Gossip.processes,
+        on_wakeup=on_wakeup,
+        local=2,
+    )
+    sys.modules[module.__name__] = module
+    try:
+        with pytest.raises(netsim.NetsimError, match="local_steps"):
+            netsim.run(small, [module], out=tmp_path / "run")
+    finally:
+        del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "said"),
+    [
+        (type("Empty", (), {}), "algorithm Empty: has no class Params"),
+        (3, "is no algorithm"),
+        ({"kind": Gossip, "local_step": 3}, 'did you mean "local_steps"'),
+        (type("fedavg", (Gossip,), {}), "there is an algorithm fedavg"),
+    ],
+)
+def test_what_is_no_algorithm_is_told(small, algorithm, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(algorithm=[algorithm])
+
+
+def test_a_component_class_stands_wherever_its_family_does(small):
+    radio = {"mean_snr_db": 10.0, "threshold_db": 0.0, "packet_error": {"kind": Flat, "share": 0.5}}
+    own = small.replace(link=None, radio=radio)
+    assert own.radio.packet_error.share == 0.5
+    assert own.radio.packet_error.kind == "Flat"
+    with pytest.raises(netsim.ScenarioError, match="must be a number"):
+        own.replace(radio__packet_error__share="many")
+
+
+def test_a_component_may_state_its_kind(small):
+    class Named(Flat):
+        kind: Literal["named"] = "named"
+
+    radio = {"mean_snr_db": 10.0, "threshold_db": 0.0, "packet_error": Named(share=0.1)}
+    own = small.replace(link=None, radio=radio)
+    assert (own.radio.packet_error.kind, own.radio.packet_error.share) == ("named", 0.1)
+
+
+def test_a_class_defined_again_takes_the_place_of_the_first(small):
+    for width in (3, 7):
+        small = small.replace(model=_factory(width))
+        assert small.model[0].kind == "factory"
+        weights = world.build(small.tables).architectures[0].num_parameters
+        assert weights == 64 * width + width + 10 * width + 10
+
+
+def _factory(width):
+    def factory(input_shape, num_classes):
+        return Net(input_shape, num_classes, width)
+
+    return factory
+
+
+def test_objects_are_swept_in_this_process(small, tmp_path):
+    swept = netsim.sweep(
+        small,
+        {"model": [Net, {"kind": "mlp", "hidden": [2]}]},
+        algorithms=[Gossip],
+        seeds=[0],
+        out=tmp_path / "swept",
+    )
+    assert len(swept.summary) == 2
+    with pytest.raises(netsim.ScenarioError, match="objects can't travel to other processes"):
+        netsim.sweep(small, {"model": [Net]}, seeds=[0], jobs=2)
+
+
+def test_runs_with_objects_are_told_of_in_their_folder(small, tmp_path):
+    own = small.replace(model=Net, topology=nx.cycle_graph(5))
+    run = netsim.run(own, [Gossip], out=tmp_path / "run")
+    text = (run.folder / "scenario.toml").read_text()
+    assert 'kind = "Gossip"' in text
+    assert 'kind = "Net"' in text
+    assert 'kind = "graph"' in text
+    assert run.summary["accuracy"].notna().all()

@@ -1,0 +1,192 @@
+"""What a run gives: tables, summaries, figures, comparisons, old folders."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import netsim
+from netsim.results.compare import table
+
+
+def test_tables_have_labels_first_and_all_rows(played):
+    metrics = played.metrics
+    assert list(metrics.columns[:4]) == ["seed", "algorithm", "t_s", "node"]
+    assert set(metrics["algorithm"]) == {"dpsgd", "local"}
+    assert isinstance(metrics["metric"].dtype, pd.CategoricalDtype)
+    folder = pd.read_parquet(played.folder / "dpsgd" / "metrics")
+    assert (metrics.query("algorithm == 'dpsgd'")["value"].to_numpy() == folder["value"]).all()
+    assert len(played.messages) == sum(s["messages"]["sent"] for s in played.summaries.values())
+    assert set(played.wakeups["what"]) >= {"woke", "job"}
+    assert list(played.traffic.columns[2:]) == ["t_s", "bits_transmitted", "airtime_s"]
+    graph = played.graph
+    assert graph.query("t_s == 20").groupby("node")["weight"].sum().to_numpy() == pytest.approx(1)
+    assert list(played.nodes["node"]) == [0, 1, 2, 3, 4]
+    assert "algorithm" not in played.nodes
+
+
+def test_what_is_added_to_a_table_is_not_seen_by_the_next(played):
+    mine = played.metrics
+    mine["mine"] = 1
+    assert "mine" not in played.metrics
+
+
+def test_summary_has_a_row_an_algorithm(played):
+    assert list(played.summary.index) == ["dpsgd", "local"]
+    mean = played.summaries["dpsgd"]["accuracy"]["mean"]
+    assert played.summary.loc["dpsgd", "accuracy"] == mean
+    assert math.isnan(played.summary.loc["local", "delivered_share"])
+    assert "<table" in played._repr_html_()
+
+
+def test_one_algorithm_of_a_run(played):
+    one = played["local"]
+    assert one.algorithms == ("local",)
+    assert set(one.metrics["algorithm"]) == {"local"}
+    assert [run.algorithms for run in played] == [("dpsgd",), ("local",)]
+    with pytest.raises(KeyError, match="no algorithm locals; there are dpsgd, local"):
+        played["locals"]
+
+
+def test_figures_are_drawn_and_show_themselves(played):
+    for figure in (
+        played.plot.accuracy(),
+        played.plot.accuracy(against="megabytes"),
+        played.plot.metric("loss", "accuracy_validation"),
+        played["local"].plot.metric("loss"),
+        played["dpsgd"].plot.weights(),
+        played["dpsgd"].plot.deliveries(),
+    ):
+        assert isinstance(figure, Figure)
+        assert figure._repr_png_().startswith(b"\x89PNG")
+    (panel,) = played.plot.metric("loss").axes
+    assert len(panel.lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda run: run.plot.weights(), r'choose one, as in run\["dpsgd"\]\.plot'),
+        (lambda run: run["local"].plot.weights(), "no weights have been logged"),
+        (lambda run: run["local"].plot.map(), "nodes have no places"),
+        (lambda run: run.plot.metric("los"), "has no los over time"),
+        (lambda run: run.plot.accuracy(against="tim"), 'did you mean "time"'),
+    ],
+)
+def test_a_figure_that_can_not_be_drawn_says_why(played, draw, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        draw(played)
+
+
+def test_compare_pairs_nodes(played):
+    found = played["dpsgd"].compare(played["local"])
+    rows = played.metrics.query("metric == 'accuracy' and t_s == 20")
+    values = {a: rows[rows["algorithm"] == a]["value"].to_numpy() for a in ("dpsgd", "local")}
+    assert found.by_node["diff"].to_numpy() == pytest.approx(values["dpsgd"] - values["local"])
+    line = found.by_algorithm.loc[("dpsgd", "local")]
+    assert line["diff"] == pytest.approx(np.mean(values["dpsgd"] - values["local"]))
+    assert line["better"] == np.mean(values["dpsgd"] > values["local"])
+    assert math.isnan(line["diff_low"])  # one seed has no interval
+    assert "<table" in found._repr_html_()
+
+
+def test_compare_at_a_time_and_of_a_loss(played):
+    found = played["dpsgd"].compare(played["local"], "loss", at_s=12.0)
+    assert set(found.by_node["t_s"]) == {10.0}
+    lower = found.by_node["value"] < found.by_node["other"]
+    assert found.by_algorithm["better"].item() == lower.mean()
+
+
+def test_compare_refuses_what_is_no_pair(played, small, tmp_path):
+    fewer = netsim.run(small.replace(nodes__count=4), out=tmp_path / "fewer", algorithms=["local"])
+    with pytest.raises(netsim.ScenarioError, match="only runs of the same nodes can be paired"):
+        played["local"].compare(fewer)
+    with pytest.raises(netsim.ScenarioError, match='did you mean "accuracy"'):
+        played.compare(played, "acuracy")
+    other = netsim.run(small.replace(seed=1), out=tmp_path / "seed", timing_only=True)
+    with pytest.raises(netsim.ScenarioError, match="no two runs have the same seed"):
+        played.compare(other)
+
+
+def test_a_folder_is_opened_again_as_it_was(played, small):
+    again = netsim.open(played.folder)
+    assert again.algorithms == played.algorithms
+    pd.testing.assert_frame_equal(again.metrics, played.metrics)
+    pd.testing.assert_frame_equal(again.summary, played.summary)
+    assert again.scenario.tables.nodes == small.tables.nodes
+    assert netsim.open(played.folder / "local").algorithms == ("local",)
+    with pytest.raises(netsim.ScenarioError, match="no finished run here"):
+        netsim.open(played.folder / "dpsgd" / "metrics")
+
+
+def test_the_command_line_reads_what_python_has_played(played):
+    assert (played.folder / "comparison.csv").is_file()
+    assert (played.folder / "checksums.json").is_file()
+    assert table([played.folder / name for name in played.algorithms])
+    assert not (played.folder / "figures").exists()
+
+
+def test_runs_go_to_the_first_free_folder(small, here):
+    folders = [netsim.run(small, ["local"]).folder for _ in range(2)]
+    assert [str(folder) for folder in folders] == ["runs/small", "runs/small-2"]
+    assert not list(here.rglob(".lock-*"))
+
+
+def test_bad_input_leaves_nothing_behind(small, here):
+    with pytest.raises(netsim.ScenarioError, match="cuda"):
+        netsim.run(small.replace(run__device="cuda:7"))
+    wide = small.replace(data__partition__train_samples=5000)
+    with pytest.raises(netsim.ScenarioError, match="take fewer nodes or samples"):
+        netsim.run(wide)
+    (here / "full").mkdir()
+    (here / "full" / "file").touch()
+    with pytest.raises(netsim.ScenarioError, match=r"^out full: is not empty"):
+        netsim.run(small, out="full")
+    assert not (here / "runs").exists()
+
+
+def test_what_to_know_is_warned_of(small, tmp_path):
+    apart = small.replace(topology={"kind": "erdos_renyi", "probability": 0.0})
+    with pytest.warns(netsim.RunWarning, match="the topology is not connected"):
+        run = netsim.run(apart, ["local"], out=tmp_path / "run")
+    assert any("not connected" in warning for warning in run.warnings)
+
+
+def test_progress_is_one_line(small, tmp_path, capsys):
+    netsim.run(small, ["local"], out=tmp_path / "quiet")
+    assert capsys.readouterr() == ("", "")
+    netsim.run(small, ["local"], out=tmp_path / "told", progress=True)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "local: 20 s in" in told.err.splitlines()[-1].rpartition("\r")[2]
+
+
+def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
+    folder = tmp_path / "swept"
+    swept = netsim.sweep(
+        small, {"training__learning_rate": [0.05, 0.2]}, seeds=range(2), algorithms=["local"],
+        out=folder, jobs=1, show=["accuracy"],
+    )  # fmt: skip
+    assert list(swept.metrics.columns[:3]) == ["training.learning_rate", "seed", "algorithm"]
+    assert len(swept.summary) == 4
+    assert swept.summary.index.names == ["training.learning_rate", "seed", "algorithm"]
+    assert len(swept.nodes) == 4 * 5
+    points = swept.points.query("metric == 'accuracy'")
+    means = swept.summary.groupby("training.learning_rate")["accuracy"].mean()
+    assert points["mean"].to_numpy() == pytest.approx(means.to_numpy())
+    assert isinstance(swept.plot.sweep(), Figure)
+    again = netsim.open(folder)
+    assert isinstance(again, netsim.Sweep)
+    pd.testing.assert_frame_equal(again.summary, swept.summary)
+    found = swept.compare(again).by_algorithm
+    assert list(found["seeds"]) == [2, 2]
+    assert (found["diff"] == 0).all()
+    with pytest.raises(netsim.ScenarioError, match="say what to vary"):
+        netsim.sweep(small)
+    with pytest.raises(netsim.ScenarioError, match=r"^netsim\.sweep: \[sweep\]: .seed. is not"):
+        netsim.sweep(small, {"seed": [1, 2]})
+    with pytest.raises(netsim.ScenarioError, match=r"netsim\.sweep\(scenario\) plays them"):
+        netsim.run(again.scenario)
