@@ -43,7 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rounds there, too")
     given = parser.parse_args(arguments)
     began_s, rounds, ends = time.monotonic(), [], Counter[str]()
-    print(f"{'round':>6}{'minutes':>9}{'runs':>7}{'MiB':>8}{'objects':>10}{'files':>7}{'threads':>9}")
+    print(
+        f"{'round':>6}{'minutes':>9}{'runs':>7}{'MiB':>8}{'objects':>10}{'files':>7}{'threads':>9}"
+    )
     while time.monotonic() - began_s < 60.0 * given.minutes or len(rounds) < LEAST_ROUNDS:
         for seed in range(given.scenarios):
             ends[played(seed)] += 1

@@ -64,7 +64,7 @@ def compared(
     ----------
     folder : Path
     target : float or None
-        Accuracy whose first crossing is told; None: the sweep's own.
+        Value of the main metric whose first crossing is told; None: the sweep's own.
     show : str or None
         Names of measures, separated by commas; None: the sweep's own.
     csv : Path or None
@@ -156,9 +156,12 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
     swept = design(top, scenario.sweep, scenario.seed)
     lines = sweep_comparison.compare_points(top, swept)
     write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
-    select = scenario.sweep.chosen_by
+    select = scenario.chosen_by
     names = [entry.name for entry in scenario.algorithm]
-    best = best_trials(swept.points, swept.seeds, names, select, top) if select else {}
+    best = {}
+    if select:
+        main = scenario.main_metric
+        best = best_trials(swept.points, swept.seeds, names, select, top, main)
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"

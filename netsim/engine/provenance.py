@@ -91,12 +91,14 @@ def backend_name(scheduler: Scheduler) -> str:
 def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
 
+    A task without one class a sample has no class counts.
+
     `step_s` is the mean virtual time of a local step without straggling.
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
     labels, rows = world.shards.y.cpu().numpy(), world.shards.rows
-    classes = range(world.samples.num_classes)
+    classes = range(world.samples.num_classes if world.shards.task.has_classes else 0)
     ids = range(len(rows))
     table: dict[str, list[Any]] = {
         "node": list(ids),
@@ -110,6 +112,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
         "parameters": [a.num_parameters for a in world.architectures],
     }
+    if not world.shards.task.has_classes:
+        del table["class_counts"]
     if world.positions_m is not None:
         table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
     if world.heights_m:

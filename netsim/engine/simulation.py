@@ -54,16 +54,20 @@ PROGRESS_EVERY = 4096
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come; `means`, by metric, are those of the last evaluation."""
+    """How far a run has come; `means`, by metric, are those of the last evaluation.
+
+    `score` is the mean of the task's main metric, which is called `metric`.
+    """
 
     virtual_s: float
     horizon_s: float
     events: int
     node_steps: int
-    accuracy: float | None
+    score: float | None
     wall_s: float
     means: Mapping[str, float] = field(default_factory=dict)
     evaluated_s: float = 0.0
+    metric: str = "accuracy"
 
 
 Watcher = Callable[[Progress], None]
@@ -123,7 +127,7 @@ class Simulation:
         self.past, self._interruption = past, interruption or Interruption()
         self.started_s = time.perf_counter()
         self.events = self.evaluations = 0
-        self.accuracy: float | None = None
+        self.score: float | None = None
         self.counts: Counter[str] = Counter()
         self.weights_due: list[LoggedWeights] = []
         self._algorithm = importlib.import_module(type(entry.params).__module__)
@@ -143,7 +147,7 @@ class Simulation:
         assert wakeups is not None
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
-            self.devices, wakeups, self.counts, self.weights_due,
+            self.devices, wakeups, self.counts, self.weights_due, algorithm_files.tasks(algorithm),
         )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
@@ -266,7 +270,7 @@ class Simulation:
             events=self.events,
             evaluations=self.evaluations,
             time_ns=self.clock.now,
-            accuracy=self.accuracy,
+            accuracy=self.score,
             wall_s=time.perf_counter() - self.started_s,
             evaluation_wall_s=self.evaluator.wall_s,
         )
@@ -276,7 +280,7 @@ class Simulation:
         device = self.world.shards.x.device
         past.go_on(self._moment(), self.learning.scheduler, self.recorder, device)
         then = past.checkpoint.moment
-        self.accuracy, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
+        self.score, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
         self.started_s -= then.wall_s
         if self._checkpointing is not None:
             self._checkpointing.go_on(past.checkpoint.numbers)
@@ -284,7 +288,7 @@ class Simulation:
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
-            self.accuracy = self.evaluator.run(time_ns)
+            self.score = self.evaluator.run(time_ns)
             if time_ns < to_ns(self.world.scenario.horizon_s):
                 self._tell()
         if self.world.scenario.metrics.weights:
@@ -301,10 +305,11 @@ class Simulation:
                     self.world.scenario.horizon_s,
                     self.events,
                     self.recorder.local_steps,
-                    self.accuracy,
+                    self.score,
                     time.perf_counter() - self.started_s,
                     self.evaluator.means,
                     to_s(self.evaluator.time_ns),
+                    self.world.scenario.task.main,
                 )
             )
 
@@ -359,6 +364,11 @@ class Simulation:
             "algorithm": self.entry.name,
             "seed": scenario.seed,
             "nodes": len(self.nodes),
+            "task": {
+                "kind": str(scenario.task.kind),  # type: ignore[attr-defined] # of every task
+                "metric": scenario.task.main,
+                "lower": sorted(scenario.task.lower),
+            },
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,

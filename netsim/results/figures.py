@@ -2,7 +2,8 @@
 
 `draw` makes, in the run folder's `figures/`:
 
-- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread;
+- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread; of a task
+  with another main metric, that metric and its name;
 - `weights.png`: the collaboration weights at the end, who listens to whom;
 - `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
 - `reached.png`: messages delivered, and delivered share of those sent, by pair;
@@ -21,6 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.results import graph_figure, heatmaps, node_map, plot_style
 from netsim.results import metrics as measured
@@ -40,6 +42,11 @@ class _Run:
     summary: dict[str, Any]
     metrics: Rows
 
+    @property
+    def main(self) -> MainMetric:
+        """What it is judged by."""
+        return MainMetric.of(self.summary)
+
     @staticmethod
     def of(folder: Path) -> "_Run":
         return _Run(folder, load(folder), read(folder / "metrics"))
@@ -57,9 +64,9 @@ class _Line:
 
 _Abscissa = Callable[[_Run, measured.Curve], NDArray[np.float64]]
 _ABSCISSAE: tuple[tuple[str, str, _Abscissa], ...] = (
-    ("accuracy_vs_time.png", _TIME, lambda run, over_time: over_time.t_s),
+    ("vs_time.png", _TIME, lambda run, over_time: over_time.t_s),
     (
-        "accuracy_vs_megabytes.png",
+        "vs_megabytes.png",
         _MEGABYTES,
         lambda run, over_time: measured.megabytes(run.folder, over_time.t_s),
     ),
@@ -92,7 +99,7 @@ def draw(folder: Path) -> list[Path]:
     """
     run = _Run.of(folder)
     made = []
-    wanted = _pictured(run.metrics)
+    wanted = _pictured(run)
     with plot_style.style():
         if wanted:
             for name, label, abscissa in _recorded([run]):
@@ -101,7 +108,8 @@ def draw(folder: Path) -> list[Path]:
                 )
                 if figure:
                     plot_style.heading(figure, _title(run.summary))
-                    made.append(plot_style.save(figure, folder / "figures" / name))
+                    path = folder / "figures" / f"{run.main.name}_{name}"
+                    made.append(plot_style.save(figure, path))
         for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), _title(run.summary)):
             made.append(plot_style.save(figure, folder / "figures" / name))
         for name, picture in (
@@ -129,7 +137,8 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     Returns
     -------
     list of Path
-        The pictures made; none if no run measured accuracy.
+        The pictures made; none if no run measured the main metric. Of runs that are judged by
+        different metrics there are none.
 
     Raises
     ------
@@ -137,7 +146,10 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
         If one is not a run folder.
     """
     runs = [_Run.of(folder) for folder in folders]
-    wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
+    judged_by = list(dict.fromkeys(run.main.name for run in runs))
+    wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run)))
+    if len(judged_by) > 1:
+        return []
     groups = _groups(runs)
     seeds = max((len(group) for group in groups.values()), default=0)
     made = []
@@ -161,13 +173,15 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
             figure = _panels(panels, wanted, label, f"{note} over {spread}")
             if figure:
                 plot_style.heading(figure, _title(runs[0].summary, algorithm=False))
-                made.append(plot_style.save(figure, parent / "figures" / name))
+                path = parent / "figures" / f"{judged_by[0]}_{name}"
+                made.append(plot_style.save(figure, path))
     return made
 
 
-def _pictured(metrics: Rows) -> list[str]:
-    """The accuracies drawn: where data is balanced, the personal one repeats another."""
-    return [m for m in measured.accuracies(metrics) if m != "accuracy_personal"]
+def _pictured(run: _Run) -> list[str]:
+    """The metrics drawn: where data is balanced, the personal accuracy repeats another."""
+    found = run.main.of_tests(measured.names(run.metrics))
+    return [m for m in found if m != "accuracy_personal"]
 
 
 def _title(summary: dict[str, Any], algorithm: bool = True) -> str:
@@ -189,7 +203,7 @@ def _groups(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
 
 
 def _single(run: _Run, metric: str, abscissa: _Abscissa) -> list[_Line]:
-    over_time = measured.curve(run.metrics, metric)
+    over_time = measured.curve(run.metrics, metric, run.main)
     x = abscissa(run, over_time)
     lines = [_Line("mean over nodes ± std", x, over_time.mean, over_time.std)]
     if over_time.nodes >= 10:
@@ -198,7 +212,7 @@ def _single(run: _Run, metric: str, abscissa: _Abscissa) -> list[_Line]:
 
 
 def _grouped(label: str, runs: Sequence[_Run], metric: str, abscissa: _Abscissa) -> _Line:
-    curves = [measured.curve(run.metrics, metric) for run in runs]
+    curves = [measured.curve(run.metrics, metric, run.main) for run in runs]
     xs = [abscissa(run, c) for run, c in zip(runs, curves, strict=True)]
     if len(curves) == 1:
         return _Line(label, xs[0], curves[0].mean, curves[0].std)
@@ -235,12 +249,16 @@ def _panels(
             entries.setdefault(line.label, panel.plot(line.x, line.y, **look_of)[0])
             drawn.append(line.y)
             if line.band is not None and len(lines) <= _BANDS:
-                low, high = line.y - line.band, np.minimum(line.y + line.band, 1.0)
+                top = 1.0 if is_share(metric) else np.inf
+                low, high = line.y - line.band, np.minimum(line.y + line.band, top)
                 panel.fill_between(
                     line.x, low, high, color=look_of["color"], alpha=0.14, linewidth=0
                 )
                 drawn += [low, high]
-        plot_style.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        if is_share(metric):
+            plot_style.share_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        else:
+            plot_style.value_axis(panel, _spelled(metric), np.concatenate(drawn))
         plot_style.number_axis(panel, x_label, end)
     plot_style.legend(figure, list(entries.values()), list(entries), note)
     return figure
