@@ -15,7 +15,7 @@ from netsim.recording.main_metric import is_share
 from netsim.scenario import AlgorithmEntry, Scenario
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress as Step
+    from netsim.engine.progress import Progress as Step
 
 PLAIN_EVERY_S = 10.0
 """Wall time between plain lines; log files stay readable."""

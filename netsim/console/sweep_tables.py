@@ -1,6 +1,7 @@
 """What has been played of a sweep, for `netsim compare` and for the tables at its end."""
 
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_definition import definition
 from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.main_metric import MainMetric
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.labels import shown
@@ -75,11 +77,14 @@ def compared(
     ScenarioError
     """
     from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.results.compare import require_possible, write_csv
+    from netsim.results.summary import load
 
     raw = definition(folder)
     table = _table_of(raw)
     if target is not None:
+        for done in islice(folder.glob("*/seed-*/*/summary.json"), 1):
+            require_possible(target, MainMetric.of(load(done.parent)))
         table["target"] = target
     if show is not None:
         table["show"] = measures_named(show)

@@ -10,6 +10,7 @@ from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.engine.versions import algorithm_files, versions
 from netsim.learning.scheduler import Scheduler
+from netsim.learning.tasks import Task
 from netsim.topology import component_sizes
 from netsim.world.builder import World
 
@@ -121,6 +122,12 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     if world.tx_power_dbm:
         table["tx_power_dbm"] = list(world.tx_power_dbm)
     return table
+
+
+def task_summary(task: Task) -> dict[str, Any]:
+    """What is learned, the metric by which, and of which metrics low values are better."""
+    kind = str(task.kind)  # type: ignore[attr-defined] # of every task
+    return {"kind": kind, "metric": task.main, "lower": sorted(task.lower)}
 
 
 def graph_summary(membership: Membership) -> dict[str, int]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -27,12 +25,14 @@ from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.past import Past
+from netsim.engine.progress import Progress, Watcher
 from netsim.engine.provenance import (
     backend_name,
     environment,
     graph_summary,
     made_with,
     node_table,
+    task_summary,
 )
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
@@ -50,27 +50,6 @@ from netsim.world.builder import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come; `means`, by metric, are those of the last evaluation.
-
-    `score` is the mean of the task's main metric, which is called `metric`.
-    """
-
-    virtual_s: float
-    horizon_s: float
-    events: int
-    node_steps: int
-    score: float | None
-    wall_s: float
-    means: Mapping[str, float] = field(default_factory=dict)
-    evaluated_s: float = 0.0
-    metric: str = "accuracy"
-
-
-Watcher = Callable[[Progress], None]
 
 
 class Simulation:
@@ -364,11 +343,7 @@ class Simulation:
             "algorithm": self.entry.name,
             "seed": scenario.seed,
             "nodes": len(self.nodes),
-            "task": {
-                "kind": str(scenario.task.kind),  # type: ignore[attr-defined] # of every task
-                "metric": scenario.task.main,
-                "lower": sorted(scenario.task.lower),
-            },
+            "task": task_summary(scenario.task),
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,

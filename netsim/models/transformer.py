@@ -112,7 +112,7 @@ class Block(nn.Module):
 
     def _by_head(self, x: Tensor) -> Tensor:
         """(B, T, width) to (B, heads, T, width / heads)."""
-        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class Adapters(nn.Module):
@@ -120,9 +120,11 @@ class Adapters(nn.Module):
 
     def __init__(self, width: int, rank: int) -> None:
         super().__init__()
-        self.of_query, self.of_value = (
-            nn.Sequential(nn.Linear(width, rank, bias=False), nn.Linear(rank, width, bias=False))
-            for _ in range(2)
-        )
-        for b in (self.of_query[1], self.of_value[1]):
-            nn.init.zeros_(b.weight)
+        self.of_query, self.of_value = _adapter(width, rank), _adapter(width, rank)
+
+
+def _adapter(width: int, rank: int) -> nn.Module:
+    """B A with B = 0: at first it adds nothing."""
+    a, b = nn.Linear(width, rank, bias=False), nn.Linear(rank, width, bias=False)
+    nn.init.zeros_(b.weight)
+    return nn.Sequential(a, b)

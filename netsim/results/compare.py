@@ -40,23 +40,21 @@ def time_to_target(folder: Path, target: float | None) -> Row:
         `time_to_target_s`; `megabytes_to_target` and `airtime_to_target_s`, what the whole network
         had transmitted by then; all None if it never did, the last two also where a run folder
         is too old to tell. `target_reached`: 1 or 0.
-
-    Raises
-    ------
-    ScenarioError
-        If the run's tables can't be read, or the metric can't have such a value.
     """
     if target is None:
         return {}
-    main = MainMetric.of(load(folder))
-    if is_share(main.name) and not 0 <= target <= 1:
-        raise ScenarioError(f"--target {target:g}: {main.name} is a share, from 0 to 1")
     try:
-        return _to_target(folder, target, main)
+        return _to_target(folder, target, MainMetric.of(load(folder)))
     except (LookupError, TypeError, ValueError) as problem:
         raise ScenarioError(
             f"{folder}: its metrics or traffic is no table of a run: {one_line(problem)}"
         ) from None
+
+
+def require_possible(target: float | None, main: MainMetric) -> None:
+    """Raise ScenarioError for a target that no value of a main metric reaches."""
+    if target is not None and is_share(main.name) and not 0 <= target <= 1:
+        raise ScenarioError(f"--target {target:g}: {main.name} is a share, from 0 to 1")
 
 
 def _to_target(folder: Path, target: float, main: MainMetric) -> Row:
@@ -103,9 +101,11 @@ def table(
     Raises
     ------
     ScenarioError
-        If a folder has no summary.
+        If a folder has no summary, or a target is no value of what runs are judged by.
     """
     summaries = [load(folder) for folder in folders]
+    for one in summaries:
+        require_possible(target, MainMetric.of(one))
     rows = [
         {
             "run": label,

@@ -16,7 +16,7 @@ from netsim.results import status
 from netsim.scenario import AlgorithmEntry, algorithm_files, check
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress
+    from netsim.engine.progress import Progress
 
 TOLD_EVERY_S = 5.0
 """Wall time between two words on how far a run has come."""

@@ -26,7 +26,7 @@ class Classification(Task):
         if not samples.has_classes:
             kind = "labelling" if np.issubdtype(samples.y.dtype, np.integer) else "regression"
             raise ScenarioError(
-                f'[task] kind = "{self.kind}": needs one class a sample, the data set '  # type: ignore[attr-defined]
+                f'[task] kind = "{self.kind}": needs one class a sample, the data set '
                 f'"{samples.name}" has none; write [task] kind = "{kind}", or take another data set'
             )
         classes = samples.num_classes
