@@ -266,4 +266,7 @@ def _panels(
 
 def _spelled(metric: str) -> str:
     known = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
-    return known.get(metric, metric.replace("_", " ").capitalize())
+    if metric in known or "accuracy" in metric:
+        return known.get(metric, metric.replace("_", " ").capitalize())
+    where = ", common samples" if metric.endswith("_common") else ""
+    return f"Test {metric.removesuffix('_common').replace('_', ' ')}{where}"

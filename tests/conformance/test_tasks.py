@@ -142,7 +142,7 @@ def test_one_node_learns_the_next_token_as_a_plain_loop_does():
 def test_backends_agree(task, schedule):
     found = {
         backend: play(from_dict(tables(task, schedule, run={"device": "cpu", "backend": backend})))
-        for backend in ("sequential", "stacked", "auto")
+        for backend in ("sequential", "stacked", "native")
     }
     expected = found["sequential"]
     main = expected.summary["task"]["metric"]
@@ -150,7 +150,7 @@ def test_backends_agree(task, schedule):
         expected.summary
     )
     assert not [name for name in expected.summary if "accuracy" in name and task == "regression"]
-    for backend in ("stacked", "auto"):
+    for backend in ("stacked", "native"):
         other = found[backend]
         assert other.summary["event_log_sha256"] == expected.summary["event_log_sha256"]
         assert other.summary["engine"]["one_by_one"] == {}

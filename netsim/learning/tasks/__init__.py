@@ -16,6 +16,9 @@ from torch import Tensor
 from netsim.data.sets import Samples
 from netsim.registry import Component
 
+LISTED_AS = "tasks"
+"""What `netsim list` calls this family."""
+
 
 class Examples(NamedTuple):
     """A data set as a task sees it.
