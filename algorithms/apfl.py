@@ -34,7 +34,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim import api
@@ -55,7 +54,7 @@ class Params(api.RoundParams):
         return self
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("any",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a mixture beside."""
     return api.round_processes(node, params, Apfl(node, params))
@@ -115,15 +114,15 @@ class Apfl(api.AveragedModel[Params]):
 def loss_of_both(model: Any, batch: Batch, learned: dict[str, Tensor], alpha: Tensor) -> Tensor:
     """F_i(w) + F_i(v_bar), whose gradients are those of Algorithm 1: w in v_bar is held fixed."""
     v_bar = alpha * learned["v"] + (1 - alpha) * api.parameters_of(model).detach()
-    personal = F.cross_entropy(api.call_at(model, v_bar, batch.x), batch.y)
-    return F.cross_entropy(model(batch.x), batch.y) + personal
+    personal = batch.loss(api.call_at(model, v_bar, batch.x))
+    return batch.loss(model(batch.x)) + personal
 
 
 def loss_of_mixture(model: Any, batch: Batch, learned: dict[str, Tensor], v: Tensor) -> Tensor:
     """F_i(v_bar), whose derivative by a is <v - w, grad F_i(v_bar)>."""
     alpha = learned["alpha"]
     v_bar = alpha * v + (1 - alpha) * api.parameters_of(model).detach()
-    return F.cross_entropy(api.call_at(model, v_bar, batch.x), batch.y)
+    return batch.loss(api.call_at(model, v_bar, batch.x))
 
 
 @api.loss(uniforms=api.CROP_FLIP_DRAWS)

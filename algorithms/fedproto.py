@@ -61,6 +61,7 @@ class Global(Prototypes):
     """C^j of all classes that any node holds."""
 
 
+@api.algorithm(tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which prototypes are averaged."""
     participant = FedProto(node, params)

@@ -30,7 +30,6 @@ stands in. A client without an answer goes on from its own model; the head is it
 from dataclasses import replace
 from typing import Any, Self
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim import api
@@ -56,7 +55,7 @@ class Params(api.RoundParams):
         return {"epochs": self.head_epochs or 1}
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("any",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which bases are averaged."""
     return api.round_processes(node, params, FedRep(node, params, "backbone"))
@@ -85,12 +84,12 @@ class FedRep(api.AveragedPart[Params]):
 
 def loss_of_head(model: Any, batch: Batch, learned: dict[str, Tensor], phi: Tensor) -> Tensor:
     """F_i(phi, h), phi as given."""
-    return F.cross_entropy(model.head(api.call_at(model.features, phi, batch.x)), batch.y)
+    return batch.loss(model.head(api.call_at(model.features, phi, batch.x)))
 
 
 def loss_of_base(model: Any, batch: Batch, learned: dict[str, Tensor], h: Tensor) -> Tensor:
     """F_i(phi, h), h as given."""
-    return F.cross_entropy(api.call_at(model.head, h, model.features(batch.x)), batch.y)
+    return batch.loss(api.call_at(model.head, h, model.features(batch.x)))
 
 
 @api.loss(uniforms=api.CROP_FLIP_DRAWS)

@@ -61,7 +61,7 @@ class Announced(api.Share):
     centres: Ref | None
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of means over those that a node is linked to."""
     participant = Participant(node, params)

@@ -76,7 +76,7 @@ class Params(api.StarParams, api.FallingRate):
         return self
 
 
-@api.algorithm(schedules=api.STAR_SCHEDULES, knows_servers=False)
+@api.algorithm(schedules=api.STAR_SCHEDULES, knows_servers=False, tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with Eqs. (1)-(4) as its rule."""
     return KdPdfl(node, params).processes()

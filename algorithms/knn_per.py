@@ -50,7 +50,7 @@ class Params(api.RoundParams):
     memory: api.Count = 5000
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a memory beside."""
     return api.round_processes(node, params, KnnPer(node, params))

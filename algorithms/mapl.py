@@ -112,7 +112,7 @@ class Prototypes(Message):
     backbone: Ref | None = None
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """The round; under `rounds` also what takes in messages that come late."""
     heads, prototypes = api.Inbox(node, Head, params), api.Inbox(node, Prototypes, params)

@@ -41,7 +41,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, Self
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim import api
@@ -71,7 +70,7 @@ class Params(api.RoundParams):
         return {**self.amount(), "loss": loss, "given": (self,)}
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("any",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with another local step."""
     return api.round_processes(node, params, PerFedAvg(node, params))
@@ -94,11 +93,11 @@ def meta_loss(model: Any, batch: Batch, learned: dict[str, Tensor], params: Para
     first, second, *third = parts(batch, 3 if params.variant == "hessian_free" else 2)
     start = theta if params.variant == "exact" else theta.detach()
     u = theta - a * api.gradient_at(model, start, first)
-    value = cross_entropy_at(model, u, second)
+    value = loss_at(model, u, second)
     if params.variant == "hessian_free":
         delta = params.delta or DELTA
         h = api.gradient_at(model, u.detach(), second)
-        ahead, behind = (cross_entropy_at(model, theta + d * h, third[0]) for d in (delta, -delta))
+        ahead, behind = (loss_at(model, theta + d * h, third[0]) for d in (delta, -delta))
         value = value - a / (2 * delta) * (ahead - behind)
     return value
 
@@ -119,6 +118,6 @@ def parts(batch: Batch, count: int) -> Iterator[Batch]:
         yield replace(batch, x=batch.x[some], y=batch.y[some])
 
 
-def cross_entropy_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
-    """Mean cross-entropy of a model with other parameters (P,)."""
-    return F.cross_entropy(api.call_at(model, row, batch.x), batch.y)
+def loss_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
+    """Mean loss of a model with other parameters (P,)."""
+    return batch.loss(api.call_at(model, row, batch.x))

@@ -107,7 +107,7 @@ class State:
     direction: Ref | None = None
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("any",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
     inbox = api.Inbox(node, api.Update, params)
@@ -337,8 +337,8 @@ def regularised_loss(
     strength: float,
     metric: Metric = "cosine",
 ) -> Tensor:
-    """H_i of Eq. (3): cross-entropy, and strength (-lam/2) times the alignment with theta-_i."""
-    value = F.cross_entropy(model(batch.x), batch.y)
+    """H_i of Eq. (3): the loss, and strength (-lam/2) times the alignment with theta-_i."""
+    value = batch.loss(model(batch.x))
     if direction is None:
         return value
     theta = torch.cat([parameter.reshape(-1) for parameter in model.parameters()])

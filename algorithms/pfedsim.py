@@ -52,7 +52,7 @@ class Params(api.RoundParams):
     general_rounds: api.Index
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, tasks=("classification",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds with one mean for all, later with one for each."""
     return api.personal_processes(node, params, Participant(node, params), answers)

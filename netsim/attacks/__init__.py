@@ -10,6 +10,7 @@ are dropped on arrival, as if lost; requests are still answered.
 """
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,14 @@ class Attack(Component):
         smaller one and adds to them.
     runs_algorithm : bool
         Whether malicious nodes use what they receive.
+
+    Attributes
+    ----------
+    needs_classes : bool
+        Whether it is on the classes of samples, which not every task has.
     """
+
+    needs_classes: ClassVar[bool] = False
 
     fraction: Fraction = 0.4
     runs_algorithm: bool = True

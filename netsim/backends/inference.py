@@ -34,7 +34,7 @@ class Inference(Protocol):
         """Outputs (W, n, L) of models on n samples each."""
 
     def losses(self, rows: Tensor, index: Tensor, share: Tensor) -> Tensor:
-        """Mean cross-entropy (W,) of models.
+        """Mean losses (W,) of models.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class Inference(Protocol):
         """
 
     def gradients(self, rows: Tensor, index: Tensor, share: Tensor) -> list[Tensor]:
-        """Gradients (D,) of models' mean cross-entropy, zero in the columns of buffers.
+        """Gradients (D,) of models' mean losses, zero in the columns of buffers.
 
         Parameters
         ----------

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from netsim.learning.divergence import Divergences
@@ -56,8 +55,8 @@ class Plain:
         return seeded(self.shards.x.device, mask_seed(self._streams, key))
 
 
-def cross_entropy(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
-    """The default loss: mean cross-entropy of the batch.
+def default_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
+    """The loss of the task: of a classification, mean cross-entropy of the batch.
 
     Parameters
     ----------
@@ -71,14 +70,14 @@ def cross_entropy(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) ->
     torch.Tensor
         ()
     """
-    return F.cross_entropy(model(batch.x), batch.y)
+    return batch.loss(model(batch.x))
 
 
 @torch.no_grad()
 def evaluate(model: nn.Module, x: Tensor) -> Tensor:
-    """Outputs (n, L) of a model in evaluation mode."""
-    logits: Tensor = model(x)
-    return logits
+    """Outputs (n, L) of a model in evaluation mode, those of all positions of a sample in a row."""
+    outputs: Tensor = model(x)
+    return outputs.flatten(1) if outputs.dim() > 2 else outputs
 
 
 def model_of(ref: Ref) -> nn.Module:

@@ -36,7 +36,7 @@ TimingOnly = Annotated[
 ]
 Target = Annotated[
     float | None,
-    typer.Option(min=0, max=1, metavar="ACCURACY", help="When was this accuracy first reached?"),
+    typer.Option(metavar="VALUE", help="When did the main metric (accuracy) first reach this?"),
 ]
 Show = Annotated[
     str | None,

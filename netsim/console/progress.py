@@ -11,10 +11,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from netsim.recording.main_metric import is_share
 from netsim.scenario import AlgorithmEntry, Scenario
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress as Step
+    from netsim.engine.progress import Progress as Step
 
 PLAIN_EVERY_S = 10.0
 """Wall time between plain lines; log files stay readable."""
@@ -127,15 +128,16 @@ class _Plain(_Watcher):
 
 
 def words_of(step: "Step") -> str:
-    """Virtual time, events and local steps a second, accuracy, wall time to go."""
+    """Virtual time, events and local steps a second, main metric, wall time to go."""
     wall_s = max(step.wall_s, 1e-9)
     parts = [
         f"{step.virtual_s:,.4g} of {step.horizon_s:,.12g} s",
         f"{short(step.events / wall_s)} events/s",
         f"{short(step.node_steps / wall_s)} steps/s",
     ]
-    if step.accuracy is not None:
-        parts.append(f"accuracy {100 * step.accuracy:.1f} %")
+    if step.score is not None:
+        shown = f"{100 * step.score:.1f} %" if is_share(step.metric) else f"{step.score:.4g}"
+        parts.append(f"{step.metric.replace('_', ' ')} {shown}")
     if 0 < step.virtual_s < step.horizon_s:
         parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} left")
     else:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_definition import definition
 from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.main_metric import MainMetric
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.labels import shown
@@ -65,7 +67,7 @@ def compared(
     ----------
     folder : Path
     target : float or None
-        Accuracy whose first crossing is told; None: the sweep's own.
+        Value of the main metric whose first crossing is told; None: the sweep's own.
     show : str or None
         Names of measures, separated by commas; None: the sweep's own.
     csv : Path or None
@@ -76,7 +78,8 @@ def compared(
     ScenarioError
     """
     from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.results.compare import require_possible, write_csv
+    from netsim.results.summary import load
 
     swept = design_of(folder, target, None if show is None else measures_named(show))
     lines = sweep_comparison.compare_points(folder, swept)
@@ -107,6 +110,8 @@ def design_of(folder: Path, target: float | None = None, show: Sequence[str] | N
     raw = definition(folder)
     table = _table_of(raw)
     if target is not None:
+        for done in islice(folder.glob("*/seed-*/*/summary.json"), 1):
+            require_possible(target, MainMetric.of(load(done.parent)))
         table["target"] = target
     if show is not None:
         table["show"] = show
@@ -179,9 +184,12 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
     swept = design(top, scenario.sweep, scenario.seed)
     lines = sweep_comparison.compare_points(top, swept)
     write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
-    select = scenario.sweep.chosen_by
+    select = scenario.chosen_by
     names = [entry.name for entry in scenario.algorithm]
-    best = best_trials(swept.points, swept.seeds, names, select, top) if select else {}
+    best = {}
+    if select:
+        main = scenario.main_metric
+        best = best_trials(swept.points, swept.seeds, names, select, top, main)
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"

@@ -201,7 +201,7 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
         machine can't run it.
     """
     run, nodes = world.scenario.run, Counter(world.architectures)
-    support = native_support(nodes, tuple(shards.x.shape[1:]))
+    support = native_support(nodes, tuple(shards.x.shape[1:]), shards.task)
     require(support, run.backend, run.routes)
     routes = choose(nodes, shards.batch_size, run.backend, run.routes, support.variants)
     if routes.all_sequential:

@@ -29,7 +29,8 @@ Identity = tuple[Hashable, ...]
 class Evaluator:
     """Measures every node, nodes that are off included.
 
-    Accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
+    Which metrics those are, the task says; see `netsim.engine.scores`. Of a classification,
+    accuracies are on the node's own test samples (`accuracy`), on test samples of all classes
     that all nodes share (`accuracy_all_classes`), and on validation samples of both sorts
     (`accuracy_validation`, `accuracy_all_classes_validation`); `loss` is the mean cross-entropy
     on its own test samples. `accuracy_personal` is pFedGraph's: on the common test samples, each
@@ -94,7 +95,7 @@ class Evaluator:
         self.values_told: list[Callable[[int, Mapping[str, Mapping[int, float]]], None]] = []
 
     def run(self, time_ns: int) -> float | None:
-        """Measure now; the mean accuracy over benign nodes, if any published a model."""
+        """Measure now; the mean of the main metric over benign nodes, if any published a model."""
         self._recorder.spent(time_ns)
         if not self._scheduler.computes:
             return None
@@ -106,7 +107,8 @@ class Evaluator:
             if self._shards.train_size(node.id)
             for publication in self._published(node)
         ]
-        accuracies = []
+        reached = []
+        main = self._shards.task.main
         values: dict[str, dict[int, float]] = defaultdict(dict)
         for (node, publication), found in zip(shown, self._measured(shown), strict=True):
             prefix = "malicious_" if node.id in self._malicious else ""
@@ -122,14 +124,14 @@ class Evaluator:
                     self._spent_j(node.id, time_ns),
                 )
                 values[prefix + metric][node.id] = value  # of several stages the last
-            if "accuracy" in found and not prefix:
-                accuracies.append(found["accuracy"])
+            if main in found and not prefix:
+                reached.append(found[main])
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
         for told in self.values_told:
             told(time_ns, values)
-        return sum(accuracies) / len(accuracies) if accuracies else None
+        return sum(reached) / len(reached) if reached else None
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
         """What evaluation has cost so far, in s and as a share of the run's time."""
@@ -156,13 +158,13 @@ class Evaluator:
             self._known[node.id, publication.stage] = identity, found
             measured.append(found)
         passes: dict[tuple[str, Identity, int], Pass] = {}
-        for metric, split in SPLITS:
+        for split in SPLITS:
             for node_id, publication, identity, found in due:
                 rows = self._shards.split_rows(node_id, split)
                 if len(rows):
-                    key = metric, identity, id(rows)
+                    key = split, identity, id(rows)
                     if key not in passes:
-                        passes[key] = Pass(metric, publication, rows)
+                        passes[key] = Pass(split, publication, rows)
                     passes[key].found.append((node_id, found))
         for some in _in_parts(list(passes.values())):
             self._scores.add(some, self._outputs(some))
@@ -189,8 +191,8 @@ class Evaluator:
         model = architecture.bind(publication.ref.tensor())
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         x = self._shards.x
-        logits: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
-        return logits.cpu()
+        outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+        return outputs.cpu()
 
     def log_weights(self) -> None:
         """Write the collaboration weights that have been computed since the last call."""

@@ -145,8 +145,8 @@ def exchange_interval_ns(schedule: Schedule) -> int | None:
 
 def _speeds(world: World, batch_size: int) -> tuple[Speed, tuple[float, ...]]:
     """The law of step times and each node's speed, for what it trains."""
-    shape = tuple(world.shards.x.shape[1:])
-    flops = lru_cache(lambda architecture: step_flops(architecture, shape, batch_size))
+    shape, kind = tuple(world.shards.x.shape[1:]), world.shards.x.dtype
+    flops = lru_cache(lambda architecture: step_flops(architecture, shape, batch_size, kind))
     return world.scenario.compute.for_models(
         world.speed_factor, lambda node: flops(world.architectures[node])
     )

@@ -26,6 +26,7 @@ from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
 from netsim.node.request_reply import RequestReply
 from netsim.node.submission import Submission
 from netsim.node.superposition import superposed
+from netsim.node.task_guard import TaskGuard
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
@@ -52,6 +53,8 @@ class NodeAssembly:
         Where nodes count what the summary shows.
     weights_due : list of LoggedWeights
         Where nodes put collaboration weights that are to be written.
+    tasks : tuple of str or None
+        Those that the algorithm says it learns; None: it does not say.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class NodeAssembly:
         wakeups: WakeupTimes | Barrier,
         counts: Counter[str],
         weights_due: list[LoggedWeights],
+        tasks: tuple[str, ...] | None = None,
     ) -> None:
         self._world, self._clock, self._recorder = world, clock, recorder
         self._learning, self._membership = learning, membership
@@ -75,6 +79,7 @@ class NodeAssembly:
         self._counts, self._weights_due = counts, weights_due
         self._deliveries: list[Delivery] = []
         self._mixing = MixingCheck(recorder.warnings)
+        self._guard = TaskGuard(learning.shards.task, tasks)
 
     def all_parts(self) -> list[NodeParts]:
         """The parts of all nodes."""
@@ -118,6 +123,7 @@ class NodeAssembly:
             shards,
             learning.optimizer,
             self._mixing,
+            self._guard,
         )
         values = ValueVerbs(i, clock, submission, scheduler, processor, shards, self._mixing)
 
@@ -181,7 +187,7 @@ class NodeAssembly:
             ),
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
-            evaluation=EvaluationVerbs(i, submission, shards),
+            evaluation=EvaluationVerbs(i, submission, shards, self._guard),
             publishing=PublishingVerbs(i, clock, self._weights_due, self._mixing),
             draws=Draws(i, world.streams),
         )

@@ -13,7 +13,8 @@ from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.past import Past
-from netsim.engine.simulation import Simulation, Watcher
+from netsim.engine.progress import Watcher
+from netsim.engine.simulation import Simulation
 from netsim.errors import ReplayError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers

@@ -10,6 +10,7 @@ from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.engine.versions import algorithm_files, component_files, versions
 from netsim.learning.scheduler import Scheduler
+from netsim.learning.tasks import Task
 from netsim.topology import component_sizes
 from netsim.world.builder import World
 
@@ -94,12 +95,14 @@ def backend_name(scheduler: Scheduler) -> str:
 def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     """Columns of `nodes.parquet`: shard sizes, class counts of the training samples, speed.
 
+    A task without one class a sample has no class counts.
+
     `step_s` is the mean virtual time of a local step without straggling.
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
     labels, rows = world.shards.y.cpu().numpy(), world.shards.rows
-    classes = range(world.samples.num_classes)
+    classes = range(world.samples.num_classes if world.shards.task.has_classes else 0)
     ids = range(len(rows))
     table: dict[str, list[Any]] = {
         "node": list(ids),
@@ -113,6 +116,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
         "parameters": [a.num_parameters for a in world.architectures],
     }
+    if not world.shards.task.has_classes:
+        del table["class_counts"]
     if world.positions_m is not None:
         table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
     if world.heights_m:
@@ -120,6 +125,12 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     if world.tx_power_dbm:
         table["tx_power_dbm"] = list(world.tx_power_dbm)
     return table
+
+
+def task_summary(task: Task) -> dict[str, Any]:
+    """What is learned, the metric by which, and of which metrics low values are better."""
+    kind = str(task.kind)  # type: ignore[attr-defined] # of every task
+    return {"kind": kind, "metric": task.main, "lower": sorted(task.lower)}
 
 
 def graph_summary(membership: Membership) -> dict[str, int]:

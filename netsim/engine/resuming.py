@@ -18,7 +18,7 @@ from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of
 from netsim.units import to_s
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Watcher
+    from netsim.engine.progress import Watcher
     from netsim.world.builder import World
 
 Tell = Callable[[str], object]

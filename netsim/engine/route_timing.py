@@ -12,7 +12,7 @@ from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.job_types.train import Train
 from netsim.backends.native.backend import Native
 from netsim.backends.native.support import native_support
-from netsim.backends.plain import cross_entropy
+from netsim.backends.plain import default_loss
 from netsim.backends.route import Purpose, Route, backends_for
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
@@ -60,7 +60,7 @@ class RouteTiming:
         self._architecture, self._nodes = architecture, list(nodes)
         self._shards, self._streams, self._optimizer = shards, streams, optimizer
         self._row = architecture.row()
-        support = native_support([architecture], tuple(shards.x.shape[1:]))
+        support = native_support([architecture], tuple(shards.x.shape[1:]), shards.task)
         self._library = support.library
         self.variant = support.variants.get(architecture)
 
@@ -110,7 +110,7 @@ class RouteTiming:
     def _prepared(self, purpose: Purpose, backend: Backend) -> Run:
         if purpose == "look":
             return self._looking(backend)
-        loss = cross_entropy if purpose == "loss" else None
+        loss = default_loss if purpose == "loss" else None
         return lambda: self._train(backend, loss)
 
     def _looking(self, backend: Backend) -> Run:

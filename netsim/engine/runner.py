@@ -17,7 +17,7 @@ from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
 from netsim.traces.files import spelt_out
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress, Watcher
+    from netsim.engine.progress import Progress, Watcher
     from netsim.recording.observers import Observers
     from netsim.world.builder import World
 

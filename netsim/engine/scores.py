@@ -1,4 +1,9 @@
-"""Accuracies and losses from the outputs of models, for many models at a time."""
+"""Metrics from the outputs of models, for many models at a time.
+
+Each is taken on four sets of samples and named after them. A classification has `accuracy` on all
+of them and `loss` on a node's own test samples; any other task has `loss` and the metrics of its
+own on all of them.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,20 +12,23 @@ from itertools import groupby
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Shards
 from netsim.node.publishing_verbs import Publication
 
-SPLITS = (
-    ("accuracy", "test"),
-    ("accuracy_all_classes", "common_test"),
-    ("accuracy_validation", "validation"),
-    ("accuracy_all_classes_validation", "common_validation"),
-)
-"""Metrics, each with the samples that it is taken on."""
+SPLITS = ("test", "common_test", "validation", "common_validation")
+"""Samples that metrics are taken on: a node's own, and those that all nodes share."""
+
+
+def suffix(split: str, has_classes: bool) -> str:
+    """What follows a metric's name: `accuracy_all_classes_validation`, `rmse_common`, ..."""
+    common = "_all_classes" if has_classes else "_common"
+    where = common if split.startswith("common") else ""
+    return where + ("_validation" if split.endswith("validation") else "")
+
 
 NODES_AT_ONCE = 256
 """Nodes whose samples are weighted at once; each takes a weight a sample."""
@@ -35,8 +43,8 @@ class Pass:
 
     Attributes
     ----------
-    metric : str
-        What the accuracy is called; see `SPLITS`.
+    split : str
+        Which samples these are; see `SPLITS`.
     publication : Publication
         The model.
     rows : (n,) int64
@@ -45,7 +53,7 @@ class Pass:
         Each of the nodes, with its metrics so far; `Scores.add` adds to them.
     """
 
-    metric: str
+    split: str
     publication: Publication
     rows: Rows
     found: list[tuple[int, Metrics]] = field(default_factory=list)
@@ -63,7 +71,7 @@ class Scores:
 
     def __init__(self, shards: Shards, num_classes: int) -> None:
         self._shards, self._num_classes = shards, num_classes
-        self._labels = shards.y.cpu()
+        self._task, self._targets = shards.task, shards.y.cpu()
         self._class_shares: dict[int, Tensor] = {}
 
     def add(self, passes: Sequence[Pass], outputs: Sequence[Tensor]) -> None:
@@ -72,33 +80,63 @@ class Scores:
         Parameters
         ----------
         passes : sequence of Pass
-            Those of one metric beside each other.
+            Those of one split beside each other.
         outputs : sequence of torch.Tensor
             (n, L) on the CPU, of each pass.
         """
         both = zip(passes, outputs, strict=True)
-        for metric, some in groupby(both, key=lambda one: one[0].metric):
-            self._add(metric, *zip(*some, strict=True))
+        for split, some in groupby(both, key=lambda one: one[0].split):
+            self._add(split, *zip(*some, strict=True))
 
-    def _add(self, metric: str, passes: Sequence[Pass], outputs: Sequence[Tensor]) -> None:
-        """Add one metric, and what goes with it."""
+    def _add(self, split: str, passes: Sequence[Pass], outputs: Sequence[Tensor]) -> None:
+        """Add what is measured on one split."""
+        task = self._task
+        end = suffix(split, task.has_classes)
         sizes = np.array([len(p.rows) for p in passes])
+        targets = self._targets[torch.from_numpy(np.concatenate([p.rows for p in passes]))]
+        hits = self._add_accuracies(f"accuracy{end}", passes, outputs, targets, sizes)
+        for one, given, wanted in zip(
+            passes, outputs, torch.split(targets, sizes.tolist()), strict=True
+        ):
+            more = {f"{name}{end}": v for name, v in task.metrics(given, wanted).items()}
+            if split == "test" or not task.has_classes:
+                more[f"loss{end}"] = float(task.loss(given, wanted))
+            for _, found in one.found:
+                found |= more
+        if split == "common_test" and hits is not None:  # on the same samples for all
+            self._add_personal(passes, targets[: sizes[0]], hits.view(len(passes), -1))
+
+    def _add_accuracies(
+        self,
+        name: str,
+        passes: Sequence[Pass],
+        outputs: Sequence[Tensor],
+        targets: Tensor,
+        sizes: NDArray[np.int64],
+    ) -> Tensor | None:
+        """Add accuracies where samples have classes; which of all samples are right, (n,).
+
+        Parameters
+        ----------
+        name : str
+        passes : sequence of Pass
+            W of them.
+        outputs : sequence of torch.Tensor
+            W of them.
+        targets : torch.Tensor
+            (n, ...) of all samples, pass after pass.
+        sizes : (W,) int64
+            Samples of each.
+        """
+        if not self._task.has_classes:
+            return None
+        hits = torch.cat([one.argmax(1) for one in outputs]) == targets
         starts = np.cumsum(sizes) - sizes
-        labels = self._labels[torch.from_numpy(np.concatenate([p.rows for p in passes]))]
-        hits = torch.cat([one.argmax(1) for one in outputs]) == labels
         shares = np.add.reduceat(hits.numpy(), starts, dtype=np.int64) / sizes
         for one, share in zip(passes, shares.tolist(), strict=True):
             for _, found in one.found:
-                found[metric] = share
-        if metric == "accuracy":
-            for one, logits, wanted in zip(
-                passes, outputs, torch.split(labels, sizes.tolist()), strict=True
-            ):
-                loss = float(F.cross_entropy(logits, wanted))
-                for _, found in one.found:
-                    found["loss"] = loss
-        if metric == "accuracy_all_classes":  # on the same samples for all
-            self._add_personal(passes, labels[: sizes[0]], hits.view(len(passes), -1))
+                found[name] = share
+        return hits
 
     def _add_personal(self, passes: Sequence[Pass], labels: Tensor, hits: Tensor) -> None:
         """Add accuracies that weigh each sample by its class's share at the node; hits: (W, n)."""
@@ -117,7 +155,7 @@ class Scores:
         if node not in self._class_shares:
             shards = self._shards
             own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
-            labels = self._labels[torch.from_numpy(own)]
+            labels = self._targets[torch.from_numpy(own)]
             counts = torch.bincount(labels, minlength=self._num_classes).double()
             self._class_shares[node] = counts / counts.sum()
         return self._class_shares[node]

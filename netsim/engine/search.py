@@ -24,7 +24,6 @@ from netsim.engine.trials import score
 from netsim.engine.workers.play_job import Evaluation
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
-from netsim.results.metrics import is_loss
 from netsim.results.summary import load
 from netsim.rng import Streams
 from netsim.scenario import Scenario
@@ -119,10 +118,10 @@ class Search:
         sweep = scenario.sweep
         assert sweep is not None
         assert sweep.trials is not None
-        assert sweep.chosen_by is not None
+        assert scenario.chosen_by is not None
         self._optuna = imported()
         self._draft, self._top, self._sweep = draft, top, sweep
-        self._trials, self._select = sweep.trials, sweep.chosen_by
+        self._trials, self._select = sweep.trials, scenario.chosen_by
         self._streams = Streams(scenario.seed)
         self._seeds = tuple(dict.fromkeys(job.seed for job in jobs))
         self._playing: dict[Path, _Trial] = {}
@@ -156,10 +155,11 @@ class Search:
         grid = [job.point.label] * bool(job.point.values)
         label = ",".join([*grid, *([name] if several else [])])
         pruners = self._optuna.pruners
+        prefers_lower = scenario.main_metric.prefers_lower(self._select)
         study = self._optuna.create_study(
             storage=storage,
             study_name=label or "search",
-            direction="minimize" if is_loss(self._select) else "maximize",
+            direction="minimize" if prefers_lower else "maximize",
             pruner=pruners.MedianPruner() if self._sweep.prunes else pruners.NopPruner(),
             load_if_exists=True,
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -27,12 +25,14 @@ from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.past import Past
+from netsim.engine.progress import Progress, Watcher
 from netsim.engine.provenance import (
     backend_name,
     environment,
     graph_summary,
     made_with,
     node_table,
+    task_summary,
 )
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
@@ -50,23 +50,6 @@ from netsim.world.builder import World
 
 PROGRESS_EVERY = 4096
 """Events between two looks at the wall clock."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come; `means`, by metric, are those of the last evaluation."""
-
-    virtual_s: float
-    horizon_s: float
-    events: int
-    node_steps: int
-    accuracy: float | None
-    wall_s: float
-    means: Mapping[str, float] = field(default_factory=dict)
-    evaluated_s: float = 0.0
-
-
-Watcher = Callable[[Progress], None]
 
 
 class Simulation:
@@ -123,7 +106,7 @@ class Simulation:
         self.past, self._interruption = past, interruption or Interruption()
         self.started_s = time.perf_counter()
         self.events = self.evaluations = 0
-        self.accuracy: float | None = None
+        self.score: float | None = None
         self.counts: Counter[str] = Counter()
         self.weights_due: list[LoggedWeights] = []
         self._algorithm = importlib.import_module(type(entry.params).__module__)
@@ -143,7 +126,7 @@ class Simulation:
         assert wakeups is not None
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
-            self.devices, wakeups, self.counts, self.weights_due,
+            self.devices, wakeups, self.counts, self.weights_due, algorithm_files.tasks(algorithm),
         )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
@@ -266,7 +249,7 @@ class Simulation:
             events=self.events,
             evaluations=self.evaluations,
             time_ns=self.clock.now,
-            accuracy=self.accuracy,
+            accuracy=self.score,
             wall_s=time.perf_counter() - self.started_s,
             evaluation_wall_s=self.evaluator.wall_s,
         )
@@ -276,7 +259,7 @@ class Simulation:
         device = self.world.shards.x.device
         past.go_on(self._moment(), self.learning.scheduler, self.recorder, device)
         then = past.checkpoint.moment
-        self.accuracy, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
+        self.score, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
         self.started_s -= then.wall_s
         if self._checkpointing is not None:
             self._checkpointing.go_on(past.checkpoint.numbers)
@@ -284,7 +267,7 @@ class Simulation:
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
-            self.accuracy = self.evaluator.run(time_ns)
+            self.score = self.evaluator.run(time_ns)
             if time_ns < to_ns(self.world.scenario.horizon_s):
                 self._tell()
         if self.world.scenario.metrics.weights:
@@ -301,10 +284,11 @@ class Simulation:
                     self.world.scenario.horizon_s,
                     self.events,
                     self.recorder.local_steps,
-                    self.accuracy,
+                    self.score,
                     time.perf_counter() - self.started_s,
                     self.evaluator.means,
                     to_s(self.evaluator.time_ns),
+                    self.world.scenario.task.main,
                 )
             )
 
@@ -359,6 +343,7 @@ class Simulation:
             "algorithm": self.entry.name,
             "seed": scenario.seed,
             "nodes": len(self.nodes),
+            "task": task_summary(scenario.task),
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,

@@ -179,7 +179,7 @@ class Random:
         Minibatches of each node, for training.
     """
 
-    path, validation = None, 0.0
+    path, validation, goes_by = None, 0.0, "nothing"
 
     def __init__(self, outline: Outline, batch_size: int, nodes: int, batches: int) -> None:
         self._outline, self._nodes, self._each = outline, nodes, batches * batch_size

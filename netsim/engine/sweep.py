@@ -175,7 +175,7 @@ def plan(
             f"{draft.path}: [sweep] show = {shown(learned[0])}: takes learning, so --timing-only "
             "does not tell"
         )
-    select = sweep.chosen_by
+    select = scenario.chosen_by
     if select and "validation" in select and scenario.data.validation == 0:
         problems.append(
             f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine import sweep_folder
+from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.whole_files import write_text
 from netsim.results.compare import csv_cell, write_csv
-from netsim.results.metrics import is_loss
 from netsim.results.summary import load
 
 
@@ -29,6 +29,7 @@ def best_trials(
     names: Sequence[str],
     select: str,
     out: Path,
+    main: MainMetric = ACCURACY,
 ) -> dict[str, dict[str, Any]]:
     """The best point of every algorithm; writes `trials.csv` and `best.json`.
 
@@ -43,6 +44,8 @@ def best_trials(
         The metric: the highest wins, of a loss the lowest.
     out : Path
         The sweep's folder.
+    main : MainMetric
+        Of the task: says of which metrics the lowest wins.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def best_trials(
     """
     rows: list[dict[str, Any]] = []
     best: dict[str, dict[str, Any]] = {}
-    sign = -1.0 if is_loss(select) else 1.0
+    sign = -1.0 if main.prefers_lower(select) else 1.0
     for label, values in points.items():
         for name in names:
             scores = _scores(out / label, seeds, name, select)

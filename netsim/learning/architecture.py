@@ -36,7 +36,7 @@ class Architecture:
     dtype : torch.dtype
         Device and precision of rows.
     num_outputs : int
-        Number of classes, L.
+        Numbers that it gives for a sample, L: classes, or numbers of all positions together.
     """
 
     def __init__(

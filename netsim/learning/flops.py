@@ -4,17 +4,21 @@ import copy
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from netsim.learning.architecture import Architecture
 
 
-def step_flops(architecture: Architecture, input_shape: Sequence[int], batch_size: int) -> float:
-    """Operations of one forward and backward pass of cross-entropy over a minibatch.
+def step_flops(
+    architecture: Architecture,
+    input_shape: Sequence[int],
+    batch_size: int,
+    kind: torch.dtype | None = None,
+) -> float:
+    """Operations of one forward and backward pass over a minibatch.
 
     Counted by PyTorch's counter, two a multiply-accumulate: matrix products and convolutions.
-    Element-wise work and the optimizer's own are left out, as is usual.
+    Element-wise work, the loss's included, and the optimizer's own are left out, as is usual.
 
     Parameters
     ----------
@@ -23,6 +27,8 @@ def step_flops(architecture: Architecture, input_shape: Sequence[int], batch_siz
         Shape of one sample.
     batch_size : int
         Samples in the minibatch.
+    kind : torch.dtype, optional
+        Type of the inputs; the parameters' unless it is given.
 
     Returns
     -------
@@ -30,8 +36,7 @@ def step_flops(architecture: Architecture, input_shape: Sequence[int], batch_siz
     """
     meta = torch.device("meta")
     module = copy.deepcopy(architecture.module).to(meta).train()
-    x = torch.empty((batch_size, *input_shape), dtype=architecture.dtype, device=meta)
-    y = torch.zeros(batch_size, dtype=torch.int64, device=meta)
+    x = torch.empty((batch_size, *input_shape), dtype=kind or architecture.dtype, device=meta)
     with FlopCounterMode(display=False) as counter:
-        torch.autograd.backward(F.cross_entropy(module(x), y))
+        torch.autograd.backward(module(x).sum())
     return float(counter.get_total_flops())

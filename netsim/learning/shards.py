@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.data.sets import Scale
+from netsim.errors import UnsuitableError
 from netsim.learning.jobs import BatchKey
 from netsim.learning.minibatches import Minibatches
+from netsim.learning.tasks import Task
+from netsim.learning.tasks.classification import Classification
 from netsim.learning.transfer import to_device
 from netsim.rng import Streams
+
+CLASSIFICATION = Classification()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +31,26 @@ class Batch:
     Attributes
     ----------
     x : torch.Tensor
-        (n, ...) inputs.
+        (n, ...) inputs; whole numbers (words, ids) are int64.
     y : torch.Tensor
-        (n,) labels, int64.
+        (n, ...) targets of the task: of a classification (n,) labels, int64.
     uniforms : torch.Tensor or None
         (n, k) draws in [0, 1) for a loss declared `@loss(uniforms=k)` (augmented views).
     scale : (means, deviations) or None
         Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
+    task : Task
+        What is learned.
     """
 
     x: Tensor
     y: Tensor
     uniforms: Tensor | None = None
     scale: Scale | None = None
+    task: Task = CLASSIFICATION
+
+    def loss(self, outputs: Tensor) -> Tensor:
+        """Mean loss of a model's outputs by the scenario's task, ()."""
+        return self.task.loss(outputs, self.y)
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class Shards:
     Parameters
     ----------
     x, y : torch.Tensor
-        (n, ...) inputs and (n,) labels of the whole data set, on the device.
+        (n, ...) inputs and (n, ...) targets of the whole data set, on the device.
     rows : sequence of NodeRows
         One per node; a server's are empty.
     common : mapping of str to numpy.ndarray
@@ -67,6 +79,8 @@ class Shards:
         Source of the order of samples and of the draws for augmentation.
     scale : (means, deviations) or None
         How pixels were normalised; see `Batch`.
+    task : Task
+        What is learned.
     """
 
     def __init__(
@@ -78,8 +92,10 @@ class Shards:
         batch_size: int,
         streams: Streams,
         scale: Scale | None = None,
+        task: Task = CLASSIFICATION,
     ) -> None:
         self.x, self.y = x, y
+        self.task = task
         self.rows = rows
         self.common = common
         self.batch_size = batch_size
@@ -89,7 +105,10 @@ class Shards:
 
     def in_batches_of(self, batch_size: int) -> "Shards":
         """The same samples in minibatches of another size."""
-        return Shards(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale)
+        return Shards(
+            *(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale),
+            self.task,
+        )
 
     def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
         """The same samples, with other labels for some nodes in training and validation.
@@ -117,14 +136,27 @@ class Shards:
         index = torch.from_numpy(copied).to(self.x.device)
         x = torch.cat([self.x, self.x[index]])
         y = torch.cat([self.y, torch.from_numpy(labels[copied]).to(self.y)])
-        return Shards(x, y, rows, self.common, self.batch_size, self._streams, self.scale)
+        return Shards(
+            x, y, rows, self.common, self.batch_size, self._streams, self.scale, self.task
+        )
 
     def train_size(self, node: int) -> int:
         """How many training samples the node has."""
         return len(self.rows[node].train)
 
     def classes(self, node: int) -> tuple[int, ...]:
-        """The labels that occur among the node's training samples, ascending."""
+        """The labels that occur among the node's training samples, ascending.
+
+        Raises
+        ------
+        UnsuitableError
+            If the task has no classes.
+        """
+        if not self.task.has_classes:
+            raise UnsuitableError(
+                "the algorithm asks for the classes of a node's samples, and [task] kind = "
+                f'"{self.task.kind}" has none; take a classification'  # type: ignore[attr-defined]
+            )
         labels = self.y[torch.from_numpy(self.rows[node].train).to(self.y.device)]
         return tuple(np.unique(labels.cpu().numpy()).tolist())
 
@@ -153,7 +185,9 @@ class Shards:
         sizes = [len(r) for r in rows]
         draws = [self.uniforms(k, n, uniforms) for k, n in zip(keys, sizes, strict=True)]
         xs, ys = torch.split(self.x[index], sizes), torch.split(self.y[index], sizes)
-        return [Batch(x, y, u, self.scale) for x, y, u in zip(xs, ys, draws, strict=True)]
+        return [
+            Batch(x, y, u, self.scale, self.task) for x, y, u in zip(xs, ys, draws, strict=True)
+        ]
 
     def uniforms(self, key: BatchKey, samples: int, count: int) -> Tensor | None:
         """The draws in [0, 1) of a minibatch, for a loss that augments its samples.
@@ -174,7 +208,13 @@ class Shards:
         if not count:
             return None
         draws = torch.from_numpy(self.draws(key, samples, count))
-        return draws.to(self.x, non_blocking=True)
+        return self.as_real(draws)
+
+    def as_real(self, draws: Tensor) -> Tensor:
+        """Draws on the device, in the precision of inputs; of whole ones, in single precision."""
+        if self.x.is_floating_point():
+            return draws.to(self.x, non_blocking=True)
+        return draws.to(self.x.device, torch.float32, non_blocking=True)
 
     def draws(self, key: BatchKey, samples: int, count: int) -> NDArray[np.float64]:
         """The same draws on the host, (samples, count).
@@ -199,4 +239,4 @@ class Shards:
     def split(self, node: int, name: str) -> Batch:
         """All samples of one of these splits."""
         index = to_device(self.split_rows(node, name), self.x.device)
-        return Batch(self.x[index], self.y[index], scale=self.scale)
+        return Batch(self.x[index], self.y[index], None, self.scale, self.task)

@@ -14,6 +14,7 @@ from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
 from netsim.node.submission import Submission, architecture_of, require_samples
+from netsim.node.task_guard import TaskGuard
 
 
 class EvaluationVerbs:
@@ -24,13 +25,19 @@ class EvaluationVerbs:
     node_id : int
     submission : Submission
     shards : Shards
+    guard : TaskGuard
+        Is asked where an algorithm looks at outputs or at samples itself.
     """
 
-    def __init__(self, node_id: int, submission: Submission, shards: Shards) -> None:
+    def __init__(
+        self, node_id: int, submission: Submission, shards: Shards, guard: TaskGuard
+    ) -> None:
         self._id, self._submission, self._shards = node_id, submission, shards
+        self._guard = guard
 
     def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
         """See `Node.outputs`."""
+        self._guard.require("outputs of models")
         n = len(self._shards.batch_rows(batch))
         classes = architecture_of(refs[0]).num_outputs
         shape = (len(refs), n, classes)
@@ -59,6 +66,7 @@ class EvaluationVerbs:
     ) -> Ref:
         """See `Node.measure`."""
         require_module_level(fn)
+        self._guard.require("measurements of its own")
         architecture_of(theta)
         require_samples(self._shards, self._id, split)
         inputs: list[Ref] = []

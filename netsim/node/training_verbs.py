@@ -17,6 +17,7 @@ from netsim.learning.shards import Shards
 from netsim.node.mixing_check import MixingCheck
 from netsim.node.processor import Processor
 from netsim.node.submission import Submission, architecture_of
+from netsim.node.task_guard import TaskGuard
 
 
 class Trained(NamedTuple):
@@ -53,6 +54,8 @@ class TrainingVerbs:
         The constants of the local optimiser; may be set anew.
     mixing : MixingCheck
         Is told of every model that training starts from.
+    guard : TaskGuard
+        Is asked about losses of the algorithm's own.
     """
 
     def __init__(
@@ -65,8 +68,9 @@ class TrainingVerbs:
         shards: Shards,
         optimizer: Optimizer,
         mixing: MixingCheck,
+        guard: TaskGuard,
     ) -> None:
-        self._mixing = mixing
+        self._mixing, self._guard = mixing, guard
         self._id, self._role, self._initial = node_id, role, initial
         self._submission, self._processor = submission, processor
         self._shards, self.optimizer = shards, optimizer
@@ -108,6 +112,7 @@ class TrainingVerbs:
         first = self._drawn(stream, 1 if same_batch else total)
         if loss is not None:
             require_module_level(loss)
+            self._guard.require("a loss of its own")
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         learned_too = dict(learn) if learn else {}

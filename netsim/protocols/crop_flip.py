@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.errors import UnsuitableError
 from netsim.learning.functions import loss
 from netsim.learning.shards import Batch
 
@@ -76,5 +77,15 @@ def augmented_cross_entropy(model: Any, batch: Batch, learned: dict[str, Tensor]
     -------
     torch.Tensor
         Scalar.
+
+    Raises
+    ------
+    UnsuitableError
+        If the task has no classes.
     """
+    if not batch.task.has_classes:
+        raise UnsuitableError(
+            "augment = true is for images with one class each, and [task] has another kind; leave "
+            "it out"
+        )
     return F.cross_entropy(model(crop_and_flip(batch)), batch.y)

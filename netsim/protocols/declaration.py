@@ -10,6 +10,9 @@ from netsim.registry import did_you_mean, family
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+ANY_TASK = "any"
+"""Among the tasks of an algorithm: it learns all of them."""
+
 
 @dataclass(frozen=True)
 class Declaration:
@@ -25,12 +28,16 @@ class Declaration:
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    tasks : tuple of str, optional
+        The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
+        `netsim.node.task_guard`.
     """
 
     schedules: tuple[str, ...] | None = None
     knows_servers: bool = True
     needs_values: bool = False
     mixes_to_one: bool = False
+    tasks: tuple[str, ...] | None = None
 
 
 def algorithm(
@@ -39,6 +46,7 @@ def algorithm(
     knows_servers: bool = True,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    tasks: Sequence[str] | None = None,
     **unknown: object,
 ) -> Callable[[F], F]:
     """Declare what an algorithm needs; written above its function `processes`.
@@ -53,6 +61,10 @@ def algorithm(
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    tasks : sequence of str, optional
+        The tasks that it learns, such as `("classification",)`; `("any",)`: all of them. A method
+        that trains by a loss of its own, or looks at outputs or classes, has to say it for tasks
+        other than classifications.
 
     Returns
     -------
@@ -78,6 +90,8 @@ def algorithm(
         )
     if isinstance(schedules, str):
         raise ProtocolError(f'@algorithm: schedules must be a tuple: ("{schedules}",)')
+    if isinstance(tasks, str):
+        raise ProtocolError(f'@algorithm: tasks must be a tuple: ("{tasks}",)')
     known = family("netsim.schedules", "schedule")
     for name in schedules or ():
         if name not in known:
@@ -93,7 +107,11 @@ def algorithm(
     for key, value in switches.items():
         if not isinstance(value, bool):
             raise ProtocolError(f"@algorithm: {key} must be True or False, not {value!r}")
-    declared = Declaration(None if schedules is None else tuple(schedules), **switches)
+    declared = Declaration(
+        None if schedules is None else tuple(schedules),
+        **switches,
+        tasks=None if tasks is None else tuple(tasks),
+    )
 
     def declare(processes: F) -> F:
         if not inspect.isfunction(processes) or processes.__name__ != "processes":

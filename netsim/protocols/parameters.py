@@ -7,7 +7,6 @@ the parameters that are trained (a mixture, a step ahead), or that holds a part 
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call, grad
 
@@ -39,14 +38,14 @@ def call_at(module: Any, row: Tensor, x: Tensor) -> Tensor:
     --------
     >>> def mixture_loss(model, batch, learned):
     ...     halfway = (parameters_of(model) + learned["v"]) / 2
-    ...     return F.cross_entropy(call_at(model, halfway, batch.x), batch.y)
+    ...     return batch.loss(call_at(model, halfway, batch.x))
     """
     found: Tensor = functional_call(module, _named(module, row), (x,))
     return found
 
 
 def gradient_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
-    """Gradient of the mean cross-entropy at other parameters than the model's own.
+    """Gradient of the task's mean loss at other parameters than the model's own.
 
     Parameters
     ----------
@@ -63,8 +62,7 @@ def gradient_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
     """
 
     def loss(row: Tensor, buffers: dict[str, Tensor]) -> Tensor:
-        logits = functional_call(model, _named(model, row) | buffers, (batch.x,))
-        return F.cross_entropy(logits, batch.y)
+        return batch.loss(functional_call(model, _named(model, row) | buffers, (batch.x,)))
 
     # As an argument, since a function that is differentiated may not change what it captures.
     gradient: Tensor = grad(loss)(row, {n: b.clone() for n, b in model.named_buffers()})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from netsim.recording.main_metric import MainMetric
 from netsim.registry import did_you_mean
 from netsim.units import BITS_PER_MEGABYTE
 
@@ -78,6 +79,16 @@ def _at(path: str, per: float = 1.0) -> Callable[[Summary], Any]:
     return found
 
 
+def _main(path: str, where: str = "") -> Callable[[Summary], Any]:
+    """The number at a path below the task's main metric; None where that is accuracy."""
+
+    def found(summary: Summary) -> Any:
+        name = MainMetric.of(summary).name
+        return None if name == "accuracy" else _at(f"{name}{where}.{path}")(summary)
+
+    return found
+
+
 def _share(part: str, whole: str) -> Callable[[Summary], Any]:
     """One number over another; None where the other is 0 or unknown."""
     of_part, of_whole = _at(part), _at(whole)
@@ -97,6 +108,7 @@ _OFFERED = "payload that senders asked for, once a receiver"
 _TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"
+_MAIN = "that of [task], where it is not accuracy"
 _SENT = "payload of messages that were begun, once a receiver: what older runs counted"
 
 
@@ -117,6 +129,16 @@ MEASURES: dict[str, Measure] = {
     "best_t_s": Measure("time of best", "s", _at("accuracy.best.t_s"), True),
     "best_on_validation": Measure(
         "best on validation", "%", _at("accuracy.best_on_validation"), True
+    ),
+    "main_metric": Measure("main metric", "", _main("mean"), True, _MAIN),
+    "main_metric_std_nodes": Measure("std_nodes", "", _main("std"), True),
+    "main_metric_worst_10pct": Measure("worst 10 %", "", _main("worst_10pct"), True),
+    "main_metric_common": Measure("on common samples", "", _main("mean", "_common"), True),
+    "main_metric_common_std_nodes": Measure("std_nodes", "", _main("std", "_common"), True),
+    "main_metric_best": Measure("best", "", _main("best.mean"), True),
+    "main_metric_best_t_s": Measure("time of best", "s", _main("best.t_s"), True),
+    "main_metric_best_on_validation": Measure(
+        "best on validation", "", _main("best_on_validation"), True
     ),
     "time_to_target_s": Measure("time to target", "s", _outside, True),
     "megabytes_to_target": Measure("transmitted to target", "MB", _outside, True, _TRANSMITTED),
@@ -157,6 +179,7 @@ MEASURES: dict[str, Measure] = {
 
 DEFAULT = (
     "accuracy",
+    "main_metric",
     "time_to_target_s",
     "delivered_share",
     "delay_s",
@@ -167,8 +190,14 @@ DEFAULT = (
 
 
 def row(summary: Summary) -> dict[str, Any]:
-    """All measures of one run, by name; shares in [0, 1], not in percent."""
-    return {name: measure.of(summary) for name, measure in MEASURES.items()}
+    """All measures of one run, by name; shares in [0, 1], not in percent.
+
+    Those of the main metric are among them where it is another one than accuracy.
+    """
+    found: dict[str, Any] = {name: measure.of(summary) for name, measure in MEASURES.items()}
+    if MainMetric.of(summary).name != "accuracy":
+        return found
+    return {name: value for name, value in found.items() if not name.startswith("main_metric")}
 
 
 def definitions(names: Iterable[str]) -> str:

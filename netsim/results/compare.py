@@ -6,13 +6,14 @@ seeds by `netsim.results.sweep_comparison`.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.parquet_parts import read
 from netsim.recording.summary_fields import row
 from netsim.recording.whole_files import write_text
@@ -24,14 +25,14 @@ from netsim.units import BITS_PER_MEGABYTE
 
 
 def time_to_target(folder: Path, target: float | None) -> Row:
-    """When a run's mean accuracy over nodes first reached a target, and what that had cost.
+    """When a run's main metric, its mean over nodes, first reached a target; what that had cost.
 
     Parameters
     ----------
     folder : Path
         A run folder.
     target : float or None
-        A share; None asks for nothing.
+        Of an accuracy a share; None asks for nothing.
 
     Returns
     -------
@@ -43,19 +44,26 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     if target is None:
         return {}
     try:
-        return _to_target(folder, target)
+        return _to_target(folder, target, MainMetric.of(load(folder)))
     except (LookupError, TypeError, ValueError) as problem:
         raise ScenarioError(
             f"{folder}: its metrics or traffic is no table of a run: {one_line(problem)}"
         ) from None
 
 
-def _to_target(folder: Path, target: float) -> Row:
+def require_possible(target: float | None, main: MainMetric) -> None:
+    """Raise ScenarioError for a target that no value of a main metric reaches."""
+    if target is not None and is_share(main.name) and not 0 <= target <= 1:
+        raise ScenarioError(f"--target {target:g}: {main.name} is a share, from 0 to 1")
+
+
+def _to_target(folder: Path, target: float, main: MainMetric) -> Row:
     rows = read(folder / "metrics")
-    if "accuracy" not in names(rows):
+    if main.name not in names(rows):
         return {}
-    measured = curve(rows, "accuracy")
-    over = np.flatnonzero(measured.mean >= target)
+    measured = curve(rows, main.name, main)
+    is_reached = measured.mean <= target if main.is_lower_better else measured.mean >= target
+    over = np.flatnonzero(is_reached)
     found: Row = {
         "time_to_target_s": None,
         "megabytes_to_target": None,
@@ -83,7 +91,7 @@ def table(
     csv_path : Path, optional
         Where to write the same, with more columns and full precision (`comparison.csv`).
     target : float, optional
-        Accuracy whose first crossing is told, see `reach`.
+        Value of the main metric whose first crossing is told, see `time_to_target`.
 
     Returns
     -------
@@ -93,14 +101,17 @@ def table(
     Raises
     ------
     ScenarioError
-        If a folder has no summary.
+        If a folder has no summary, or a target is no value of what runs are judged by.
     """
     summaries = [load(folder) for folder in folders]
+    for one in summaries:
+        require_possible(target, MainMetric.of(one))
     rows = [
         {
             "run": label,
             "algorithm": s.get("algorithm"),
             "seed": s.get("seed"),
+            **_main_metric(s),
             **row(s),
             **time_to_target(folder, target),
         }
@@ -111,6 +122,12 @@ def table(
     if csv_path is not None:
         write_csv(csv_path, rows)
     return comparison(rows)
+
+
+def _main_metric(summary: Mapping[str, Any]) -> Row:
+    """`metric`, the name of what a run is judged by, where it is not accuracy."""
+    name = MainMetric.of(summary).name
+    return {} if name == "accuracy" else {"metric": name}
 
 
 def csv_cell(value: Any) -> Any:

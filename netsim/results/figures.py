@@ -2,7 +2,8 @@
 
 `draw` makes, in the run folder's `figures/`:
 
-- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread;
+- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread; of a task
+  with another main metric, that metric and its name;
 - `weights.png`: the collaboration weights at the end, who listens to whom;
 - `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
 - `reached.png`: messages delivered, and delivered share of those sent, by pair;
@@ -21,6 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.results import graph_figure, heatmaps, node_map, plot_style
 from netsim.results import metrics as measured
@@ -39,6 +41,11 @@ class _Run:
     folder: Path
     summary: dict[str, Any]
     metrics: Rows
+
+    @property
+    def main(self) -> MainMetric:
+        """What it is judged by."""
+        return MainMetric.of(self.summary)
 
     @staticmethod
     def of(folder: Path) -> "_Run":
@@ -89,12 +96,12 @@ def draw(folder: Path) -> list[Path]:
     """
     run = _Run.of(folder)
     made = []
-    wanted = _pictured(run.metrics)
+    wanted = _pictured(run)
     with plot_style.style():
         for against in _recorded([run]) if wanted else ():
             drawn = _of_one(run, wanted, against)
             if drawn is not None:
-                made.append(plot_style.save(drawn, _path(folder, against)))
+                made.append(plot_style.save(drawn, _path(folder, run.main.name, against)))
         title = title_of(run.summary)
         for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), title):
             made.append(plot_style.save(figure, folder / "figures" / name))
@@ -123,7 +130,8 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     Returns
     -------
     list of Path
-        The pictures made; none if no run measured accuracy.
+        The pictures made; none if no run measured the main metric. Of runs that are judged by
+        different metrics there are none.
 
     Raises
     ------
@@ -131,13 +139,16 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
         If one is not a run folder.
     """
     runs = [_Run.of(folder) for folder in folders]
-    wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
+    judged_by = list(dict.fromkeys(run.main.name for run in runs))
+    if len(judged_by) > 1:
+        return []
+    wanted = list(dict.fromkeys(m for run in runs for m in _pictured(run)))
     made = []
     with plot_style.style():
         for against in _recorded(runs) if wanted else ():
             figure = _of_several(runs, wanted, against)
             if figure is not None:
-                made.append(plot_style.save(figure, _path(parent, against)))
+                made.append(plot_style.save(figure, _path(parent, judged_by[0], against)))
     return made
 
 
@@ -153,7 +164,7 @@ def curves(
     against : {"time", "megabytes"}
         Virtual time, or what all nodes have transmitted.
     metrics : sequence of str
-        Which; none: the accuracies on test samples.
+        Which; none: the main metrics on test samples.
 
     Returns
     -------
@@ -166,7 +177,7 @@ def curves(
         If one is not a run folder.
     """
     runs = [_Run.of(folder) for folder in folders]
-    found = list(dict.fromkeys(m for run in runs for m in _pictured(run.metrics)))
+    found = list(dict.fromkeys(m for run in runs for m in _pictured(run)))
     if metrics:
         there = {m for run in runs for m in measured.names(run.metrics)}
         found = [m for m in metrics if m in there]
@@ -209,13 +220,14 @@ def _of_several(runs: Sequence[_Run], wanted: Sequence[str], against: str) -> Fi
     return figure
 
 
-def _path(folder: Path, against: str) -> Path:
-    return folder / "figures" / f"accuracy_vs_{against}.png"
+def _path(folder: Path, metric: str, against: str) -> Path:
+    return folder / "figures" / f"{metric}_vs_{against}.png"
 
 
-def _pictured(metrics: Rows) -> list[str]:
-    """The accuracies drawn: where data is balanced, the personal one repeats another."""
-    return [m for m in measured.accuracies(metrics) if m != "accuracy_personal"]
+def _pictured(run: _Run) -> list[str]:
+    """The metrics drawn: where data is balanced, the personal accuracy repeats another."""
+    found = run.main.of_tests(measured.names(run.metrics))
+    return [m for m in found if m != "accuracy_personal"]
 
 
 def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
@@ -238,7 +250,7 @@ def _groups(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
 
 
 def _single(run: _Run, metric: str, abscissa: _Abscissa) -> list[_Line]:
-    over_time = measured.curve(run.metrics, metric)
+    over_time = measured.curve(run.metrics, metric, run.main)
     x = abscissa(run, over_time)
     lines = [_Line("mean over nodes ± std", x, over_time.mean, over_time.std)]
     if over_time.nodes >= 10:
@@ -247,7 +259,7 @@ def _single(run: _Run, metric: str, abscissa: _Abscissa) -> list[_Line]:
 
 
 def _grouped(label: str, runs: Sequence[_Run], metric: str, abscissa: _Abscissa) -> _Line:
-    curves = [measured.curve(run.metrics, metric) for run in runs]
+    curves = [measured.curve(run.metrics, metric, run.main) for run in runs]
     xs = [abscissa(run, c) for run, c in zip(runs, curves, strict=True)]
     if len(curves) == 1:
         return _Line(label, xs[0], curves[0].mean, curves[0].std)
@@ -284,27 +296,24 @@ def _panels(
             entries.setdefault(line.label, panel.plot(line.x, line.y, **look_of)[0])
             drawn.append(line.y)
             if line.band is not None and len(lines) <= _BANDS:
-                low, high = line.y - line.band, line.y + line.band
-                if _is_share(metric):
-                    high = np.minimum(high, 1.0)
+                top = 1.0 if is_share(metric) else np.inf
+                low, high = line.y - line.band, np.minimum(line.y + line.band, top)
                 panel.fill_between(
                     line.x, low, high, color=look_of["color"], alpha=0.14, linewidth=0
                 )
                 drawn += [low, high]
-        if _is_share(metric):
-            plot_style.accuracy_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
+        if is_share(metric):
+            plot_style.share_axis(panel, f"{_spelled(metric)} [%]", np.concatenate(drawn))
         else:
-            plot_style.value_axis(panel, _spelled(metric))
+            plot_style.value_axis(panel, _spelled(metric), np.concatenate(drawn))
         plot_style.number_axis(panel, x_label, end)
     plot_style.legend(figure, list(entries.values()), list(entries), note)
     return figure
 
 
-def _is_share(metric: str) -> bool:
-    """Whether a metric is drawn in percent."""
-    return "accuracy" in metric
-
-
 def _spelled(metric: str) -> str:
     known = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
-    return known.get(metric, metric.replace("_", " ").capitalize())
+    if metric in known or "accuracy" in metric:
+        return known.get(metric, metric.replace("_", " ").capitalize())
+    where = ", common samples" if metric.endswith("_common") else ""
+    return f"Test {metric.removesuffix('_common').replace('_', ' ')}{where}"

@@ -65,7 +65,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
     rows : dict of str to numpy.ndarray
         Columns `node peer weight`, in the order in which they were logged.
     nodes : dict of str to numpy.ndarray
-        `nodes.parquet`: `class_counts` and `malicious` are used if they are there.
+        `nodes.parquet`: `class_counts`, `train_samples` and `malicious` are used if they are there.
     """
     n = len(nodes["node"])
     none = np.zeros(n, dtype=np.bool_)
@@ -73,6 +73,8 @@ def build(rows: Rows, nodes: Rows) -> Graph:
     if "class_counts" in nodes:
         classes = np.stack(list(nodes["class_counts"])) > 0
         holds_data = np.any(classes, axis=1)
+    elif "train_samples" in nodes:
+        holds_data = nodes["train_samples"] > 0
     if "malicious" in nodes:
         malicious = nodes["malicious"].astype(np.bool_)
     last = last_logged(rows, n)

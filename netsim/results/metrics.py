@@ -12,23 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.parquet_parts import Rows, part_files, read
 from netsim.units import BITS_PER_MEGABYTE
 
 Ties = Literal["first", "last"]
 
-VALIDATION = "accuracy_validation"
-"""The metric by which a node picks its best model."""
-
 
 def names(metrics: Rows) -> list[str]:
     """The metrics recorded, in order of first appearance."""
     return list(dict.fromkeys(metrics["metric"].tolist())) if metrics else []
-
-
-def accuracies(metrics: Rows) -> list[str]:
-    """The test accuracies among them."""
-    return [m for m in names(metrics) if m.startswith("accuracy") and not m.endswith("_validation")]
 
 
 def per_node_rows(metrics: Rows, metric: str) -> Rows:
@@ -66,8 +59,16 @@ class Curve:
     nodes: int
 
 
-def curve(metrics: Rows, metric: str) -> Curve:
-    """A metric's headline rows as curves over time."""
+def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
+    """A metric's headline rows as curves over time.
+
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+    metric : str
+    main : MainMetric
+        Of the run: says whether low values of the metric are the worst.
+    """
     rows = per_node_rows(metrics, metric)
     t_s, starts = np.unique(rows["t_s"], return_index=True)
     groups = np.split(rows["value"], starts[1:])
@@ -79,16 +80,11 @@ def curve(metrics: Rows, metric: str) -> Curve:
         t_s=t_s,
         mean=np.array([group.mean() for group in groups]),
         std=np.array([group.std() for group in groups]),
-        worst=np.array([mean_of_worst(group, 0.1, is_loss(metric)) for group in groups]),
+        worst=np.array([mean_of_worst(group, 0.1, main.prefers_lower(metric)) for group in groups]),
         steps=total("steps"),
         energy_j=total("energy_j"),
         nodes=len(groups[-1]),
     )
-
-
-def is_loss(metric: str) -> bool:
-    """Whether lower is better."""
-    return "loss" in metric or "error" in metric
 
 
 def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = False) -> float:
@@ -108,19 +104,33 @@ def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = Fal
     return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
 
 
-def node_statistics(values: NDArray[np.float64], metric: str) -> dict[str, float]:
-    """Statistics over nodes."""
+def node_statistics(
+    values: NDArray[np.float64], metric: str, main: MainMetric = ACCURACY
+) -> dict[str, float]:
+    """Statistics over nodes.
+
+    Parameters
+    ----------
+    values : (N,) array
+        One a node.
+    metric : str
+    main : MainMetric
+        Of the run: says which values are the worst.
+    """
+    is_low_better = main.prefers_lower(metric)
     return {
         "mean": float(values.mean()),
         "std": float(values.std()),
         "variance": float(values.var()),
-        "worst_10pct": mean_of_worst(values, 0.1, is_loss(metric)),
-        "worst_20pct": mean_of_worst(values, 0.2, is_loss(metric)),
+        "worst_10pct": mean_of_worst(values, 0.1, is_low_better),
+        "worst_20pct": mean_of_worst(values, 0.2, is_low_better),
     }
 
 
-def best_on_validation(metrics: Rows, metric: str, ties: Ties = "first") -> float | None:
-    """Mean over nodes of the metric where the node's own validation accuracy was highest.
+def best_on_validation(
+    metrics: Rows, metric: str, ties: Ties = "first", main: MainMetric = ACCURACY
+) -> float | None:
+    """Mean over nodes of the metric where the main one was best on the node's own validation.
 
     Parameters
     ----------
@@ -128,13 +138,15 @@ def best_on_validation(metrics: Rows, metric: str, ties: Ties = "first") -> floa
     metric : str
     ties : {"first", "last"}
         Which of equals counts: pFedGraph takes the first, DPFL the last.
+    main : MainMetric
+        Of the run: of a classification the node's own validation accuracy.
 
     Returns
     -------
     float or None
         Per node, over all times and stages. None where no node has both.
     """
-    if VALIDATION not in names(metrics):
+    if main.validation not in names(metrics):
         return None
 
     def by_key(name: str) -> dict[tuple[Any, ...], float]:
@@ -144,10 +156,10 @@ def best_on_validation(metrics: Rows, metric: str, ties: Ties = "first") -> floa
         )
         return dict(zip(zip(t_s, node, stage, strict=True), value, strict=True))
 
-    tested = by_key(metric)
+    tested, sign = by_key(metric), -1.0 if main.is_lower_better else 1.0
     best: dict[int, tuple[float, float]] = {}
-    for key, validated in by_key(VALIDATION).items():
-        node = key[1]
+    for key, value in by_key(main.validation).items():
+        node, validated = key[1], sign * value
         reached = best.get(node, (-math.inf, 0.0))[0]
         better = validated > reached or (ties == "last" and validated == reached)
         if key in tested and better:
@@ -155,7 +167,9 @@ def best_on_validation(metrics: Rows, metric: str, ties: Ties = "first") -> floa
     return float(np.mean([test for _, test in best.values()])) if best else None
 
 
-def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str, Any]:
+def summary_block(
+    metrics: Rows, metric: str, ties: Ties = "first", main: MainMetric = ACCURACY
+) -> dict[str, Any]:
     """Everything that `summary.json` says about one metric.
 
     Parameters
@@ -164,22 +178,24 @@ def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str,
     metric : str
     ties : {"first", "last"}
         As `best_on_validation` takes it.
+    main : MainMetric
+        Of the run.
 
     Returns
     -------
     dict
         Statistics over nodes at the last evaluation (`mean std variance worst_10pct worst_20pct
-        nodes`), `best_on_validation` for test accuracies, `best` and `last` {t_s mean std}: the
-        evaluation with the best mean over nodes, and the last one. `stages` {stage: statistics}
-        if several stages were measured at that time.
+        nodes`), `best_on_validation` for the main metric on test samples, `best` and `last`
+        {t_s mean std}: the evaluation with the best mean over nodes, and the last one. `stages`
+        {stage: statistics} if several stages were measured at that time.
     """
     rows = per_node_rows(metrics, metric)
-    over_time = curve(metrics, metric)
+    over_time = curve(metrics, metric, main)
     now = over_time.t_s[-1]
-    found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric)
+    found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric, main)
     found["nodes"] = over_time.nodes
-    if metric in accuracies(metrics):
-        found["best_on_validation"] = best_on_validation(metrics, metric, ties)
+    if metric in main.of_tests(names(metrics)):
+        found["best_on_validation"] = best_on_validation(metrics, metric, ties, main)
 
     def at(i: int) -> dict[str, float]:
         means = (over_time.t_s, over_time.mean, over_time.std)
@@ -187,7 +203,7 @@ def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str,
 
     # a diverged run has NaN losses; the best is then among the others
     means = np.where(
-        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not is_loss(metric)]
+        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not main.prefers_lower(metric)]
     )
     found["best"] = at(int(np.argmin(means)))
     found["last"] = at(-1)
@@ -196,7 +212,7 @@ def summary_block(metrics: Rows, metric: str, ties: Ties = "first") -> dict[str,
     if chosen.sum() > over_time.nodes:
         stages = metrics["stage"][chosen]
         found["stages"] = {
-            stage: node_statistics(metrics["value"][chosen][stages == stage], metric)
+            stage: node_statistics(metrics["value"][chosen][stages == stage], metric, main)
             for stage in dict.fromkeys(stages.tolist())
         }
     return found

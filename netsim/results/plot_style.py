@@ -26,6 +26,8 @@ from netsim.recording.whole_files import write_whole
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK, FAINT, GRID, BLANK = "#222222", "#6b6b6b", "#e3e3e3", "#ececec"
+DECADES = 100.0
+"""Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""
 SEQUENTIAL = "Blues"
 """White is zero, so an empty pair looks empty."""
 SHOWN_DPI = 120
@@ -134,7 +136,7 @@ def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
     box.get_title().set(color=FAINT, fontsize=8)
 
 
-def accuracy_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
+def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
 
     Parameters
@@ -154,11 +156,29 @@ def accuracy_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def value_axis(axes: Axes, label: str) -> None:
-    """Plain numbers on a vertical axis around what is drawn."""
+def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
+    """Plain numbers on a vertical axis around what is drawn; logarithmic over decades.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    drawn : array
+        All that is drawn; what is not finite is left out.
+    """
     axes.set_ylabel(label)
+    drawn = drawn[np.isfinite(drawn)]
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.tick_params(axis="y", length=0)
+    if not len(drawn):
+        return
+    low, high = float(drawn.min()), float(drawn.max())
+    if low > 0 and high > DECADES * low:
+        axes.set_yscale("log")
+        return
+    margin = 0.06 * (high - low) or 0.01 * max(abs(high), 1e-12)
+    axes.set_ylim(max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
 
 
 def number_axis(axes: Axes, label: str, end: float) -> None:

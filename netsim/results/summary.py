@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows, read
 from netsim.recording.summary_fields import row
 from netsim.recording.whole_files import write_text
@@ -21,7 +22,7 @@ from netsim.traces.files import is_file
 _MOST_BYTES = 1 << 26
 _MOST = 1e300
 """No number that runs are compared by is greater."""
-_FIRST = ("name", "algorithm", "seed", "nodes", "virtual_s", "wall_s")
+_FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
 
 def summarise(
@@ -42,12 +43,15 @@ def summarise(
     Returns
     -------
     dict
-        `name algorithm seed nodes virtual_s wall_s`, one block per metric
+        `name algorithm seed nodes task virtual_s wall_s`, one block per metric
         (see `metrics.summary_block`), then the rest of `extra`. Ready for JSON: numbers that are
         not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
-    found |= {name: measured.summary_block(metrics, name, ties) for name in measured.names(metrics)}
+    main = MainMetric.of(extra)
+    found |= {
+        name: measured.summary_block(metrics, name, ties, main) for name in measured.names(metrics)
+    }
     found |= extra
     return {name: json_value(value) for name, value in found.items()}
 

@@ -38,7 +38,7 @@ class SweepDesign:
         compared with the first.
     seeds : tuple of int
     target : float or None
-        Accuracy whose first crossing is told.
+        Value of the main metric whose first crossing is told.
     show : tuple of str
         Names of measures for table and figure; none: `summary_fields.DEFAULT`.
     """
@@ -154,7 +154,7 @@ def _runs(folder: Path, seeds: Sequence[int], target: float | None) -> dict[str,
 def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Estimate]:
     cells = {}
     for name in MEASURES:
-        said = {seed: row[name] for seed, row in runs.items() if row[name] is not None}
+        said = {seed: row[name] for seed, row in runs.items() if row.get(name) is not None}
         if not said:
             continue
         values = list(said.values())
@@ -163,7 +163,7 @@ def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str
         pairs = [
             value - first[seed][name]
             for seed, value in said.items()
-            if first is not None and seed in first and first[seed][name] is not None
+            if first is not None and seed in first and first[seed].get(name) is not None
         ]
         diff, diff_half_width = mean_and_half_width(pairs) if pairs else (None, None)
         cells[name] = Estimate(mean, half, len(values), std_seeds, diff, diff_half_width)

@@ -207,7 +207,7 @@ def _vertical(panel: Axes, name: str, lines: Sequence[PointResult]) -> None:
             low, high = 100 * low, 100 * min(high, 1.0 + 0.02 * (1.0 - low))
         panel.set_ylim(low, high)
         panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_style.tick_text(y)))
-    unit = f" [{measure.unit}]" if measure.unit != "#" else ""
+    unit = f" [{measure.unit}]" if measure.unit not in ("#", "") else ""
     panel.set_ylabel(measure.title.capitalize() + unit)
     panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
     panel.tick_params(axis="y", length=0)

@@ -42,6 +42,9 @@ _SHOWN = {
     "accuracy": "_std_nodes",
     "accuracy_all_classes": "_std_nodes",
     "best": "",
+    "main_metric": "_std_nodes",
+    "main_metric_common": "_std_nodes",
+    "main_metric_best": "",
     "time_to_target_s": "",
     "megabytes_to_target": "",
     "airtime_to_target_s": "",
@@ -59,25 +62,35 @@ _SHOWN = {
 
 _OPTIONAL = (
     "accuracy_all_classes",
+    "main_metric",
+    "main_metric_common",
+    "main_metric_best",
     "time_to_target_s",
     "megabytes_to_target",
     "airtime_to_target_s",
     "sent_megabytes",
 )
+_ACCURACIES = ("accuracy", "best")
 _REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]
 
 
 def comparison(rows: Sequence[Row]) -> "WrappedTable":
     """Runs side by side: `run` and the measures, one row a run."""
     columns, names_shown = [], []
+    main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
+    by_accuracy = any("metric" not in r for r in rows)
     for name, spread in _SHOWN.items():
-        if name in _OPTIONAL and all(r.get(name) is None for r in rows):
+        is_left_out = name in _OPTIONAL or (name in _ACCURACIES and not by_accuracy)
+        if is_left_out and all(r.get(name) is None for r in rows):
             continue
         cells = [
             _spelled(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
         ]
-        columns.append(Column(title(name), cells, name not in _REACHED))
-        names_shown.append(name)
+        titled, is_named = title(name), name == "main_metric" and len(main) == 1
+        if is_named:
+            titled = f"{next(iter(main)).replace('_', ' ')}\n"
+        columns.append(Column(titled, cells, name not in _REACHED))
+        names_shown += [] if is_named else [name]
     names = {"run": [str(r["run"]) for r in rows]}
     notes = ["± is the standard deviation over nodes", definitions(names_shown)]
     uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from netsim.protocols.declaration import declaration_of
+from netsim.protocols.declaration import ANY_TASK, declaration_of
 from netsim.scenario.kinds import Kinds, kinds_of
 
 
@@ -21,6 +22,23 @@ def algorithms(folder: Path | None = None) -> Kinds:
 def schedules(module: ModuleType) -> tuple[str, ...] | None:
     """The schedules an algorithm runs under; None: all of them."""
     return declaration_of(module.processes).schedules
+
+
+def tasks(module: ModuleType) -> tuple[str, ...] | None:
+    """The tasks that an algorithm says it learns; None: it does not say."""
+    return declaration_of(module.processes).tasks
+
+
+def learns(module: ModuleType, task: type[Any]) -> bool:
+    """Whether an algorithm learns a task, as far as it says so.
+
+    One that learns classifications learns every task whose samples have classes.
+    """
+    known = tasks(module)
+    if known is None or ANY_TASK in known:
+        return True
+    kind = task.model_fields["kind"].default
+    return kind in known or ("classification" in known and task.has_classes)
 
 
 def needs_values(module: ModuleType) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
-from netsim.registry import family, in_force
+from netsim.recording.main_metric import is_share
+from netsim.registry import Component, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
@@ -198,6 +199,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     problems += _across_tables(draft, raw, kinds)
     if checked is not None:
         problems += workload_problems(checked, draft)
+        problems += _target_problems(checked, draft)
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
@@ -309,6 +311,21 @@ def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:
     return {**raw, **{key: raw[key][0] for key in single}}
 
 
+def _target_problems(scenario: Scenario, draft: Draft) -> list[str]:
+    """A sweep's target that its main metric can't have."""
+    target, name = None if scenario.sweep is None else scenario.sweep.target, scenario.task.main
+    if target is None or not is_share(name) or 0 <= target <= 1:
+        return []
+    return [line(draft, ("sweep", "target"), f"{name} is a share, from 0 to 1")]
+
+
+def _task(raw: Mapping[str, Any]) -> type[Component] | None:
+    """What is learned; None where the file does not say it rightly."""
+    table = raw.get("task", {"kind": "classification"})
+    kind = table.get("kind") if isinstance(table, dict) else None
+    return family("netsim.learning.tasks").get(kind) if isinstance(kind, str) else None
+
+
 def _across_tables(
     draft: Draft, raw: dict[str, Any], modules: Mapping[str, ModuleType]
 ) -> list[str]:
@@ -345,6 +362,16 @@ def _across_tables(
                 "have this name; give one another with the key name"
             )
         names.append(name)
+        learned = _task(raw)
+        if learned is not None and not algorithm_files.learns(modules[kind], learned):
+            problems.append(
+                line(
+                    draft,
+                    ("task", "kind"),
+                    f'algorithm "{kind}" does not learn this task; it learns '
+                    f"{', '.join(algorithm_files.tasks(modules[kind]) or ())}",
+                )
+            )
         runs_under = algorithm_files.schedules(modules[kind])
         known = isinstance(schedule, str) and schedule in family("netsim.schedules", "schedule")
         if runs_under is not None and known and schedule not in runs_under:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from netsim.recording import summary_fields
-from netsim.registry import Count, Finite, Fraction, Index, Table
+from netsim.registry import Count, Finite, Index, Table
 
 MOST_RUNS = 10_000
 """Of a sweep: each is a folder."""
@@ -42,11 +42,13 @@ class Sweep(Table):
     """Many runs of one scenario: a grid (`over`), a search (`trials` of `draw`), seeds.
 
     Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
-    the best trial of an algorithm is chosen, `accuracy_validation` if none is named, or, where one
+    the best trial of an algorithm is chosen, if none is named the task's main metric on validation
+    samples (`accuracy_validation`), or, where one
     is, the best point of a grid. `search` says how Optuna chooses the values of a trial: `optuna`
     by those that did well so far, `random` without regard to them; with `prune` it ends a trial
     that is worse than half of those before it were by then. `show` names the numbers that table
-    and figure show; `target` is an accuracy of which they tell when it was first reached.
+    and figure show; `target` is a value of the main metric (an accuracy) of which they tell when it
+    was first reached.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
@@ -58,7 +60,7 @@ class Sweep(Table):
     select: str | None = None
     jobs: Annotated[int, Field(ge=1, le=1024)] | None = None
     show: tuple[str, ...] = ()
-    target: Fraction | None = None
+    target: Finite | None = None
 
     @field_validator("show")
     @classmethod
@@ -103,11 +105,6 @@ class Sweep(Table):
         if towards and self.target is None:
             raise ValueError(f"show has {towards[0]}: needs target, an accuracy such as 0.8")
         return self
-
-    @property
-    def chosen_by(self) -> str | None:
-        """The metric that chooses the best point; None: there is nothing to choose."""
-        return self.select or ("accuracy_validation" if self.trials else None)
 
     @property
     def prunes(self) -> bool:

@@ -21,9 +21,11 @@ from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.devices.energy import Energy
 from netsim.devices.speed import Speed
+from netsim.learning.tasks import Task
 from netsim.links.radio.table import Radio
 from netsim.links.wired.wire import Wire
 from netsim.models import ModelKind
+from netsim.recording.main_metric import MainMetric
 from netsim.registry import (
     Count,
     Duration,
@@ -165,6 +167,7 @@ if TYPE_CHECKING:
     ModelChoice = ModelKind
     SpeedChoice = Speed
     AttackChoice = Attack
+    TaskChoice = Task
 else:
     _partition = (
         choice("netsim.data.partitions"),
@@ -187,6 +190,7 @@ else:
     ModelChoice = choice("netsim.models")
     SpeedChoice = choice("netsim.devices.speed")
     AttackChoice = choice("netsim.attacks")
+    TaskChoice = choice("netsim.learning.tasks")
 
 
 class Paper(Table):
@@ -211,6 +215,8 @@ class Scenario(Table):
         One architecture for all nodes, or several (mixed).
     data : DataSet
         The data set itself (`data.load(folder)`), with `path`, `partition` and `validation`.
+    task : Task
+        What is learned: loss and metrics.
     later : tuple of (float, Scenario)
         What holds after each of the `changes`, and from when on [s].
     """
@@ -227,6 +233,7 @@ class Scenario(Table):
     link: Wire | None = None
     exchange: ScheduleChoice
     data: Data
+    task: TaskChoice = _default("classification")
     model: Annotated[tuple[ModelChoice, ...], Field(min_length=1)]
     training: Training = Training()
     compute: SpeedChoice = _default("fixed")
@@ -262,6 +269,18 @@ class Scenario(Table):
     def training_of(self, entry: AlgorithmEntry) -> Training:
         """[training] with what one algorithm has of its own."""
         return self.training.model_copy(update=entry.training.model_dump(exclude_none=True))
+
+    @property
+    def main_metric(self) -> MainMetric:
+        """The metric that runs are judged by."""
+        return MainMetric(self.task.main, self.task.lower)
+
+    @property
+    def chosen_by(self) -> str | None:
+        """The metric that chooses a sweep's best point; None: there is nothing to choose."""
+        if self.sweep is None:
+            return None
+        return self.sweep.select or (self.main_metric.validation if self.sweep.trials else None)
 
     def stages_of(self, entry: AlgorithmEntry) -> tuple[str, ...]:
         """The stages of one algorithm to measure; none: what each node published last."""

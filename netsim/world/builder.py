@@ -146,8 +146,9 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     samples = scenario.data.load(folder)
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
-    shards = local_data(scenario, samples, roles, malicious, streams, device, dtype)
-    architectures, initial = initial_models(scenario, samples, streams, device, dtype)
+    examples = scenario.task.examples(samples)
+    shards = local_data(scenario, samples, examples, roles, malicious, streams, device, dtype)
+    architectures, initial = initial_models(scenario, examples, streams, device, dtype)
 
     # what their devices can do, and when they are on
     speed_factor = scenario.compute.relative(scenario.per_node("speed"), streams, folder)

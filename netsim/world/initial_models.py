@@ -6,26 +6,43 @@ import os
 import torch
 from torch import Tensor
 
-from netsim.data.sets import Samples
 from netsim.errors import ScenarioError, one_line
 from netsim.learning.architecture import Architecture, build_architecture
 from netsim.learning.global_draws import ALONE
+from netsim.learning.tasks import Examples
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 
 
-def _require_room(scenario: Scenario, which: int, samples: Samples, dtype: torch.dtype) -> None:
-    """Build a model without its values; raise ScenarioError if there is no memory for those."""
+def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: torch.dtype) -> None:
+    """Build a model without its values; raise ScenarioError if there is no memory for those.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    which : int
+        Number of the model.
+    examples : Examples
+        What it is built for.
+    dtype : torch.dtype
+        Of its parameters.
+
+    Raises
+    ------
+    ScenarioError
+        Also if it can't be built, or gives something else than the task needs.
+    """
     kind = scenario.model[which]
     where = f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
     try:
         with ALONE, torch.random.fork_rng(devices=[]), torch.device("meta"):
-            module = kind.build(samples.input_shape, samples.num_classes)
+            module = kind.build(examples.input_shape, examples.num_outputs)
     except ScenarioError:
         raise
     except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
         first = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
+    _require_outputs(where, module.to(dtype), examples)
     parameters = sum(p.numel() for p in module.parameters())
     users = len(range(which, scenario.nodes.count, len(scenario.model)))
     copies = 1 if scenario.training.common_initial else users
@@ -35,6 +52,38 @@ def _require_room(scenario: Scenario, which: int, samples: Samples, dtype: torch
         raise ScenarioError(
             f"{where}: has {parameters:,} parameters, {size / 2**30:,.3g} GiB{times}, and this "
             f"machine has {there / 2**30:,.3g} GiB of memory; choose smaller layers"
+        )
+
+
+def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) -> None:
+    """Raise ScenarioError if a model without values gives something else than the task needs.
+
+    Parameters
+    ----------
+    where : str
+        What the message begins with.
+    module : torch.nn.Module
+        On the device `meta`.
+    examples : Examples
+    """
+    given = torch.from_numpy(examples.x[:2])
+    is_whole = not given.is_floating_point()
+    if is_whole and not any(isinstance(m, torch.nn.Embedding) for m in module.modules()):
+        raise ScenarioError(
+            f"{where}: takes no whole numbers, which the inputs are; take a model that begins with "
+            'torch.nn.Embedding, such as "transformer"'
+        )
+    kind = given.dtype if is_whole else next(module.parameters()).dtype
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            outputs = module.eval()(torch.empty(given.shape, dtype=kind, device="meta"))
+    except Exception:  # a pass that reads values can't be tried without any
+        return
+    shape = tuple(outputs.shape[1:])
+    if shape != examples.output_shape:
+        raise ScenarioError(
+            f"{where}: gives {shape} for a sample, and the task needs {examples.output_shape}; "
+            "take another model"
         )
 
 
@@ -48,7 +97,7 @@ def _memory_bytes() -> float:
 
 def initial_models(
     scenario: Scenario,
-    samples: Samples,
+    examples: Examples,
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
@@ -58,8 +107,8 @@ def initial_models(
     Parameters
     ----------
     scenario : Scenario
-    samples : Samples
-        Their shape and number of classes are those of a model's inputs and outputs.
+    examples : Examples
+        What models are built for.
     streams : Streams
     device, dtype
         Of the parameters.
@@ -75,12 +124,14 @@ def initial_models(
     Raises
     ------
     ScenarioError
-        If a model can't be built for these samples, or does not fit into memory.
+        If a model can't be built for these samples, gives something else than the task needs, or
+        does not fit into memory.
     """
     kinds = scenario.model
     for which in range(len(kinds)):
-        _require_room(scenario, which, samples, dtype)
+        _require_room(scenario, which, examples, dtype)
     layouts: list[Architecture] = []
+    num_outputs = math.prod(examples.output_shape)
     common: list[Tensor] = []
     rows: list[Tensor] = []
 
@@ -88,15 +139,13 @@ def initial_models(
         seed = streams.key("initial model", which, *node)
         with ALONE, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
-            module = kinds[which].build(samples.input_shape, samples.num_classes)
-        on_cpu = Architecture("", module, torch.device("cpu"), dtype, samples.num_classes)
+            module = kinds[which].build(examples.input_shape, examples.num_outputs)
+        on_cpu = Architecture("", module, torch.device("cpu"), dtype, num_outputs)
         return module, on_cpu.row()
 
     for which, kind in enumerate(kinds):
         module, row = draw(which)
-        layouts.append(
-            build_architecture(type(kind).__name__, module, device, dtype, samples.num_classes)
-        )
+        layouts.append(build_architecture(type(kind).__name__, module, device, dtype, num_outputs))
         common.append(row.to(device))
     for node in range(scenario.nodes.count):
         which = node % len(kinds)

@@ -1,12 +1,17 @@
 """What each node learns from: the partition of the data set, validation samples, wrong labels."""
 
+from typing import Any
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from netsim.data.sets import Samples
 from netsim.data.validation import cut_validation
 from netsim.errors import ScenarioError
 from netsim.learning.shards import NodeRows, Shards
+from netsim.learning.tasks import Examples
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
@@ -42,6 +47,7 @@ def malicious_nodes(scenario: Scenario, roles: tuple[str, ...], streams: Streams
 def local_data(
     scenario: Scenario,
     samples: Samples,
+    examples: Examples,
     roles: tuple[str, ...],
     malicious: frozenset[int],
     streams: Streams,
@@ -54,7 +60,9 @@ def local_data(
     ----------
     scenario : Scenario
     samples : Samples
-        The data set.
+        The data set: rows, and what partitions go by.
+    examples : Examples
+        What the task makes of it: inputs and targets.
     roles : tuple of str
         By node; servers hold no data.
     malicious : frozenset of int
@@ -62,18 +70,20 @@ def local_data(
     streams : Streams
     device : torch.device
     dtype : torch.dtype
-        Of the inputs.
+        Of inputs and targets that are no whole numbers.
 
     Raises
     ------
     ScenarioError
-        If every node is a server, or the data set has too few samples for the partition.
+        If every node is a server, the data set has too few samples for the partition, or not what
+        partition or attack go by.
     """
     learners = _learners(roles)
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
+    classes = _classes(scenario, samples)
     parts = scenario.data.partition.split(
-        samples.y,
+        classes,
         samples.train,
         samples.test,
         samples.num_classes,
@@ -95,15 +105,50 @@ def local_data(
         "common_test": limited(samples.test, "common test"),
         "common_validation": limited(held_out, "common validation"),
     }
-    x = torch.from_numpy(samples.x).to(device=device, dtype=dtype)
-    y = torch.from_numpy(samples.y).to(device)
+    x, y = (_on_device(values, device, dtype) for values in (examples.x, examples.y))
     batch_size = scenario.training.batch_size
-    shards = Shards(x, y, rows, common, batch_size, streams, samples.scale)
+    shards = Shards(x, y, rows, common, batch_size, streams, samples.scale, scenario.task)
     if scenario.attack is not None:
         labels = scenario.attack.relabelled(samples.y, samples.num_classes)
         if labels is not samples.y:
             return shards.relabelled(malicious, labels)
     return shards
+
+
+def _classes(scenario: Scenario, samples: Samples) -> NDArray[np.int64]:
+    """What partition and attack go by, (n,); 0 everywhere if there are no classes to go by.
+
+    Raises
+    ------
+    ScenarioError
+        If they need some.
+    """
+    partition, attack, task = scenario.data.partition, scenario.attack, scenario.task
+    if attack is not None and attack.needs_classes and not task.has_classes:
+        raise ScenarioError(
+            f'[attack] kind = "{_kind(attack)}": is on the classes of samples, which '
+            f'[task] kind = "{_kind(task)}" does not learn; take another attack'
+        )
+    if samples.has_classes:
+        return samples.y
+    by = partition.goes_by
+    if by == "classes" or (by == "groups" and samples.groups is None):
+        grouped = ' or "by_group"' if samples.groups is not None else ""
+        raise ScenarioError(
+            f'[data.partition] kind = "{_kind(partition)}": goes by {by} of samples, the data set '
+            f'"{samples.name}" has none; write kind = "iid"{grouped}'
+        )
+    return np.zeros(len(samples.y), dtype=np.int64)
+
+
+def _kind(component: object) -> str:
+    return str(getattr(component, "kind", type(component).__name__))
+
+
+def _on_device(values: NDArray[Any], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Whole numbers as they are, all others in the run's precision."""
+    found = torch.from_numpy(values)
+    return found.to(device=device, dtype=dtype) if found.is_floating_point() else found.to(device)
 
 
 def _learners(roles: tuple[str, ...]) -> list[int]:

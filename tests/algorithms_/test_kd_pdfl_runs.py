@@ -308,4 +308,4 @@ def test_a_run_measures_what_its_last_models_score(play, tmp_path):
         with torch.no_grad():
             guesses = model.eval()(x).argmax(1).numpy()
         scores.append((guesses == samples.y[rows.test]).mean())
-    assert run.accuracy == pytest.approx(np.mean(scores), abs=1e-12)
+    assert run.score == pytest.approx(np.mean(scores), abs=1e-12)

@@ -149,7 +149,7 @@ def test_over_fading_links_it_learns_under_every_schedule(play, kind, schedule, 
     training = {"training": {"learning_rate": 0.1}}
     algorithm = {"kind": kind, **SETTING, "absent": absent, "max_age_s": 300.0}
     run = play(algorithm, **(WORLD | fading | training))
-    assert run.accuracy > 0.2
+    assert run.score > 0.2
 
 
 def test_an_update_is_added_once_where_clocks_differ(play, mixed):

@@ -8,7 +8,7 @@ from netsim.engine import sweep
 from netsim.engine.sweep import points
 from netsim.engine.trials import score
 from netsim.errors import ScenarioError
-from netsim.scenario import Sweep, algorithm_files, check
+from netsim.scenario import Sweep, algorithm_files, check, from_dict
 from netsim.scenario.draft import Draft
 
 
@@ -49,7 +49,7 @@ def test_keys_of_the_same_last_name_are_labelled_in_full():
 def test_a_search_ends_bad_trials_early_unless_told():
     draw = {"trials": 2, "draw": {"r": {"low": 1, "high": 2}}}
     assert Sweep.model_validate(draw).prunes
-    assert Sweep.model_validate(draw).chosen_by == "accuracy_validation"
+    assert from_dict({**SMALL, "sweep": draw}).chosen_by == "accuracy_validation"
     assert not Sweep.model_validate({**draw, "search": "random"}).prunes
     assert not Sweep.model_validate({**draw, "prune": False}).prunes
 

@@ -12,7 +12,10 @@ from netsim.models.mlp import Mlp
 from netsim.models.text_cnn import TextCnn
 from netsim.registry import family
 
-FAMILY = family("netsim.models")
+TOKEN_MODELS = {"transformer"}
+"""Models of sequences of whole numbers; `test_transformer.py` has their tests."""
+
+FAMILY = {k: v for k, v in family("netsim.models").items() if k not in TOKEN_MODELS}
 MNIST, CIFAR = (1, 28, 28), (3, 32, 32)
 
 

@@ -1,11 +1,10 @@
-"""Mean cross-entropy of a model over one split of a node's samples."""
+"""Mean loss of a model over one split of a node's samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.backends.inference import over_splits
@@ -35,7 +34,7 @@ class Loss:
 def _run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
     """The loss of one model."""
     batch = plain.shards.split(job.work.node, job.work.split)
-    return [F.cross_entropy(evaluate(model_of(job.inputs[0]), batch.x), batch.y)]
+    return [batch.loss(evaluate(model_of(job.inputs[0]), batch.x))]
 
 
 register(

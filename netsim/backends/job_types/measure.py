@@ -77,7 +77,7 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
         shards = resources.shards
         each = [shards.split_rows(job.work.node, job.work.split) for job in some]
         index = to_device(np.stack(each), shards.x.device)
-        samples = Batch(shards.x[index], shards.y[index], scale=shards.scale)
+        samples = Batch(shards.x[index], shards.y[index], None, shards.scale, shards.task)
         inputs = [
             torch.stack([job.inputs[i].tensor() for job in some])
             for i in range(len(some[0].inputs))

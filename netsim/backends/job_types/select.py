@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.backends.inference import Inference, InferenceResources
@@ -57,7 +56,7 @@ def _run_one(job: Job[Select], plain: Plain) -> Sequence[Tensor]:
     assert architecture is not None
 
     def loss(row: Tensor) -> float:
-        return float(F.cross_entropy(evaluate(architecture.bind(row), batch.x), batch.y))
+        return float(batch.loss(evaluate(architecture.bind(row), batch.x)))
 
     return greedy(models, work.sizes, work.coins, work.budget, loss, state)
 

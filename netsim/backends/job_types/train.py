@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, cross_entropy
+from netsim.backends.plain import Plain, default_loss
 from netsim.backends.stacked.activations import activations_per_sample
 from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
@@ -30,7 +30,7 @@ class Train(NamedTuple):
         A minibatch per step.
     optimizer : Optimizer
     loss : callable or None
-        loss(model, batch, learned, *given); None is the mean cross-entropy.
+        loss(model, batch, learned, *given); None is that of the task.
     given : tuple
         The loss's further arguments, with `Slot(i)` in place of the i-th Ref among them.
     num_given : int
@@ -96,7 +96,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
-    loss_of = work.loss or cross_entropy
+    loss_of = work.loss or default_loss
     keys = list(work.batches.keys())
     batches = plain.shards.batches(keys, uniforms_of(work.loss))
     for key, batch in zip(keys, batches, strict=True):

@@ -173,7 +173,7 @@ class CrossEntropyOf:
     ) -> None:
         if work.loss is None or work.learn:
             raise OtherLossError
-        self._architecture, self._scale = architecture, scale
+        self._architecture, self._scale, self._task = architecture, scale, example.task
         self._structure = work.given
         self._called = ModelFunction(architecture.module, work.loss)
         architecture.module.train(True)
@@ -259,7 +259,7 @@ class CrossEntropyOf:
         self, x: Tensor, y: Tensor, has_draws: bool, rest: Sequence[Tensor]
     ) -> tuple[Batch, Sequence[Tensor]]:
         draws, values = (rest[0], rest[1:]) if has_draws else (None, rest)
-        return Batch(x, y, draws, self._scale), values
+        return Batch(x, y, draws, self._scale, self._task), values
 
     @contextmanager
     def _followed(self, batch: Batch) -> Iterator[Followed]:

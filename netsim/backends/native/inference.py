@@ -10,6 +10,7 @@ from torch import Tensor
 
 from netsim.backends.native.data import Data, Numbers, Rows
 from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.losses import loss_of
 from netsim.backends.parameter_store import ParameterStore, padded
 from netsim.learning.minibatches import Rows as Samples
 from netsim.learning.refs import Ref
@@ -34,7 +35,7 @@ class NativeInference:
 
     def __init__(self, kernel: Kernel, shards: Shards, store: ParameterStore) -> None:
         self._kernel, self._shards, self._store = kernel, shards, store
-        self._data = Data(shards.x, shards.y)
+        self._data, self._loss = Data(shards.x, shards.y), loss_of(shards.task)
 
     def models_at_once(self, samples: int) -> int:
         """As many as `MODELS_AT_ONCE`, whatever the samples: the kernel keeps nothing of them."""
@@ -64,7 +65,7 @@ class NativeInference:
         return self._kernel.outputs(self._data, Rows(rows), np.stack(samples))
 
     def losses(self, rows: Tensor, index: Tensor, share: Tensor) -> Tensor:
-        """Mean cross-entropy (W,) of models.
+        """Mean losses (W,) of models.
 
         Parameters
         ----------
@@ -73,11 +74,13 @@ class NativeInference:
         index, share : torch.Tensor
             (W, n) as `padded_splits` gives them.
         """
-        found = self._kernel.losses(self._data, Rows(rows), index.numpy(), _sizes(share))
+        found = self._kernel.losses(
+            self._data, Rows(rows), index.numpy(), _sizes(share), loss=self._loss
+        )
         return torch.from_numpy(found).to(rows.dtype)
 
     def gradients(self, rows: Tensor, index: Tensor, share: Tensor) -> list[Tensor]:
-        """Gradients (D,) of models' mean cross-entropy, zero in the columns of buffers.
+        """Gradients (D,) of models' mean losses, zero in the columns of buffers.
 
         Parameters
         ----------
@@ -87,7 +90,9 @@ class NativeInference:
             (W, n) as `padded_splits` gives them.
         """
         found = self.empty_rows(len(rows))
-        self._kernel.gradients(self._data, Rows(rows), Rows(found), index.numpy(), _sizes(share))
+        self._kernel.gradients(
+            self._data, Rows(rows), Rows(found), index.numpy(), _sizes(share), loss=self._loss
+        )
         return list(found[:, : self._kernel.num_values].unbind())
 
     def predictions(self, asked: Sequence[tuple[Ref, Samples]]) -> list[Tensor]:

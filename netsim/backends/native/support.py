@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library, LibraryMissingError, load
+from netsim.backends.native.losses import LOSSES
 from netsim.backends.native.trace import trace
 from netsim.backends.route import Route
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
+from netsim.learning.tasks import Task
 
 
 class Support(NamedTuple):
@@ -30,7 +32,9 @@ class Support(NamedTuple):
     reasons: dict[str, str]
 
 
-def native_support(architectures: Iterable[Architecture], input_shape: tuple[int, ...]) -> Support:
+def native_support(
+    architectures: Iterable[Architecture], input_shape: tuple[int, ...], task: Task
+) -> Support:
     """What the native kernel can do for some models.
 
     Parameters
@@ -38,6 +42,8 @@ def native_support(architectures: Iterable[Architecture], input_shape: tuple[int
     architectures : iterable of Architecture
     input_shape : tuple of int
         Of one sample.
+    task : Task
+        What is learned.
     """
     try:
         library = load()
@@ -46,6 +52,9 @@ def native_support(architectures: Iterable[Architecture], input_shape: tuple[int
     best = library.variant().name
     variants: dict[Architecture, str] = {}
     reasons: dict[str, str] = {}
+    if task.kernel_loss not in LOSSES:
+        kind = type(task).__name__
+        return Support(library, {}, {f"the task {kind}": "the kernel does not know its loss"})
     for architecture in architectures:
         if architecture.device.type != "cpu":
             reasons["the native kernel"] = "it runs on CPUs alone"

@@ -1,4 +1,4 @@
-"""Local training by the native kernel: cross-entropy of samples as they are, or as a loss says."""
+"""Local training by the native kernel: on samples as they are, or as a loss changes them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from netsim.backends.memory_pool import allocate
 from netsim.backends.native.data import Data, Numbers, Rows, Steps, Sums
 from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.losses import loss_of
 from netsim.backends.native.portions import Portions
 from netsim.backends.parameter_store import ParameterStore, Slab, padded
 from netsim.backends.stacked import mixing
@@ -52,7 +53,7 @@ class NativeTraining:
     ) -> None:
         self._kernel, self._shards, self._store = kernel, shards, store
         self._divergences, self._portions = divergences, portions
-        self._data = Data(shards.x, shards.y)
+        self._data, self._loss = Data(shards.x, shards.y), loss_of(shards.task)
         self._starts: Tensor | None = None
 
     def run(
@@ -113,6 +114,7 @@ class NativeTraining:
                 steps,
                 how.optimizer,
                 rates,
+                loss=self._loss,
                 states=states,
                 states_out=states_out,
                 anchors=anchors,
@@ -174,6 +176,7 @@ class NativeTraining:
                 portion.steps,
                 c,
                 how.rates[active],
+                loss=self._loss,
                 states=None if states is None else _some(states, active),
                 states_out=after,
                 anchors=None if how.anchors is None else _some(how.anchors, active),

@@ -52,7 +52,7 @@ def measure(
     given : tuple
         Its further arguments, with `Slot(i)` in place of the i-th tensor among them.
     samples : Batch
-        x (W, n, ...) and y (W, n).
+        x (W, n, ...) and y (W, n, ...).
     inputs : sequence of torch.Tensor
         (W, D) models, then (W, ...) for each `Slot`.
 
@@ -66,10 +66,10 @@ def measure(
     rows = F.pad(models, (0, padded(length) - length))[:, :length]  # each at an aligned address
     architecture.module.train(False)
     called = ModelFunction(architecture.module, function)
-    scale = samples.scale
+    scale, task = samples.scale, samples.task
 
     def one(row: Tensor, x: Tensor, y: Tensor, *values: Tensor) -> Any:
-        batch = Batch(x, y, scale=scale)
+        batch = Batch(x, y, None, scale, task)
         return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
     result: Tensor = over_lanes(function, one, rows, samples.x, samples.y, *values)

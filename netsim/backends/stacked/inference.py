@@ -11,7 +11,6 @@ from torch import Tensor
 from netsim.backends.parameter_store import ParameterStore, padded
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.backends.stacked.stacked_module import StackedModule
-from netsim.backends.stacked.workspace import cross_entropy_gradient
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
@@ -106,7 +105,7 @@ class StackedInference:
             self._module.lanes.mask = self._module.lanes.counts = None
             x = self._shards.x.index_select(0, samples.reshape(-1))
             y = self._module.outputs(x)
-            yield lanes, y.view(len(some), samples.shape[1], -1)[:width]
+            yield lanes, y.reshape(len(some), samples.shape[1], -1)[:width]
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models on samples that are padded to one size.
@@ -143,7 +142,7 @@ class StackedInference:
         return torch.cat([y for _, y in self._logits(rows, index)])
 
     def losses(self, rows: Tensor, index: Tensor, share: Tensor) -> Tensor:
-        """Mean cross-entropy (W,) of models.
+        """Mean losses (W,) of models.
 
         Parameters
         ----------
@@ -154,15 +153,15 @@ class StackedInference:
         """
         found = []
         for lanes, y in self._logits(rows, index):
-            labels = self._shards.y[index[lanes]].unsqueeze(-1)
-            loss = -torch.log_softmax(y, dim=-1).gather(-1, labels).squeeze(-1)
-            weight = share[lanes]
+            targets = self._shards.y[index[lanes]]
+            loss = self._shards.task.losses(y.flatten(0, 1), targets.flatten(0, 1))
+            loss, weight = loss.view(y.shape[:2]), share[lanes]
             # The loss of a diverged model is nan on padding, too, and 0 * nan is nan.
             found.append(torch.where(weight > 0, loss * weight, 0.0).sum(1))
         return torch.cat(found)
 
     def gradients(self, rows: Tensor, index: Tensor, share: Tensor) -> list[Tensor]:
-        """Gradients (D,) of models' mean cross-entropy, zero in the columns of buffers.
+        """Gradients (D,) of models' mean losses, zero in the columns of buffers.
 
         Parameters
         ----------
@@ -171,7 +170,7 @@ class StackedInference:
         index, share : torch.Tensor
             (W, n) as `padded_splits` gives them.
         """
-        a, lanes = self._module.architecture, self._module.lanes
+        a, lanes, task = self._module.architecture, self._module.lanes, self._shards.task
         chunk = self.models_at_once(index.shape[1])
         results: list[Tensor] = []
         for start in range(0, len(rows), chunk):
@@ -184,11 +183,11 @@ class StackedInference:
             self._module.bind(some[:, : a.num_values], a.parameters_in(gradient))
             lanes.mask, lanes.counts, lanes.decay = None, None, 0.0
             each = samples.view(-1)
-            labels, weight = self._shards.y[each].unsqueeze(1), weights.view(-1, 1)
+            targets, weight = self._shards.y[each], weights.view(-1, 1)
             # The lambda is called before the loop goes on.
             self._module.differentiate(
                 self._shards.x.index_select(0, each),
-                lambda z, y=labels, w=weight: cross_entropy_gradient(z, y, w),  # type: ignore[misc]
+                lambda z, y=targets, w=weight: task.gradient(z, y, w),  # type: ignore[misc]
             )
             gradient = gradient[:, : a.num_values]
             gradient[:, a.num_parameters :] = 0.0

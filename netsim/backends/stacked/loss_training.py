@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from netsim.backends.parameter_store import ParameterStore, padded
-from netsim.backends.plain import cross_entropy
+from netsim.backends.plain import default_loss
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.lanes import LEAST_LANES
@@ -184,7 +184,7 @@ class LossTraining:
     def _batch(
         self, works: Sequence[LossSteps], lanes: Rows, step: int, where: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The minibatches of some lanes: inputs, labels, and draws if the loss asks for them.
+        """The minibatches of some lanes: inputs, targets, and draws if the loss asks for them.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class LossTraining:
         if count:
             keys = [works[i].batches.key(step) for i in lanes]
             draws = np.stack([shards.draws(k, where.shape[1], count) for k in keys])
-            uniforms = torch.from_numpy(draws).to(shards.x, non_blocking=True)
+            uniforms = shards.as_real(torch.from_numpy(draws))
         return shards.x[where], shards.y[where], uniforms
 
     def _gradients(self, work: LossSteps, shapes: Sequence[tuple[int, ...]]) -> Callable[..., Any]:
@@ -212,7 +212,8 @@ class LossTraining:
         shapes : sequence of tuple of int
             Of the values that are learned beside the model.
         """
-        a, loss_of, scale = self._architecture, work.loss or cross_entropy, self._shards.scale
+        a, loss_of = self._architecture, work.loss or default_loss
+        scale, task = self._shards.scale, self._shards.task
         a.module.train(True)
         called = ModelFunction(a.module, loss_of)
         names, structure = work.learn, work.given
@@ -239,7 +240,7 @@ class LossTraining:
             # Copies: torch drops what batch normalisation writes to a running statistic that is a
             # view of a row.
             tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
-            batch = Batch(x, y, uniforms, scale)
+            batch = Batch(x, y, uniforms, scale, task)
             value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
             return value, [tensors[n] for n in buffer_names]
 

@@ -159,39 +159,15 @@ class Workspace:
         )
         index, weight = self.index[:width].view(-1), self.weight[:width].view(-1, 1)
         mask, counts = (self.mask[:width], self.counts[:width]) if is_ragged else (None, None)
-        x, y = self.shards.x, self.shards.y
+        x, y, task = self.shards.x, self.shards.y, self.shards.task
 
         def step() -> None:
             module.bind(rows, sinks, training=True)
             lanes.mask, lanes.counts, lanes.decay = mask, counts, decay
-            labels = y.index_select(0, index).unsqueeze(1)
+            targets = y.index_select(0, index)
             module.differentiate(
-                x.index_select(0, index), lambda z: cross_entropy_gradient(z, labels, weight)
+                x.index_select(0, index), lambda z: task.gradient(z, targets, weight)
             )
             update.step()
 
         return step
-
-
-def cross_entropy_gradient(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    """Gradient of weighted cross-entropy by the logits: softmax minus one at the label.
-
-    Parameters
-    ----------
-    logits : torch.Tensor
-        (n, L)
-    labels : torch.Tensor
-        (n, 1) int64
-    weight : torch.Tensor
-        (n, 1) of each sample.
-
-    Returns
-    -------
-    torch.Tensor
-        (n, L)
-    """
-    # torch.softmax takes five times as long for few classes.
-    powers = (logits - logits.amax(dim=1, keepdim=True)).exp_()
-    powers.div_(powers.sum(dim=1, keepdim=True))
-    ones = powers.new_full((1, 1), -1.0).expand_as(labels)
-    return powers.scatter_add_(1, labels, ones).mul_(weight)

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,16 @@ class Shard:
 
 
 class Partition(Component):
-    """Base of the partitions. Draws come from the scenario's streams only."""
+    """Base of the partitions. Draws come from the scenario's streams only.
+
+    Attributes
+    ----------
+    goes_by : {"classes", "groups", "nothing"}
+        What of the samples decides who has them; a data set may lack it. A partition by groups
+        takes classes for them where there are none.
+    """
+
+    goes_by: ClassVar[Literal["classes", "groups", "nothing"]] = "classes"
 
     def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
         """Training and test rows of the mean node, validation rows included; for estimates."""
@@ -50,7 +60,8 @@ class Partition(Component):
         Parameters
         ----------
         labels : (n,) int64
-            Class of every row of the data set.
+            Class of every row of the data set; 0 where it has none, for partitions that do
+            without.
         train, test : int64 arrays
             The rows that may be given out, disjoint.
         num_classes : int

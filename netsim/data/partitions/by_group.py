@@ -3,7 +3,7 @@
 Groups come with the data set; one that has none has its classes for groups.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class ByGroup(Partition):
 
     kind: Literal["by_group"] = "by_group"
     assign: Literal["largest", "all"] = "largest"
+
+    goes_by: ClassVar[Literal["groups"]] = "groups"
 
     def split(
         self,

@@ -3,7 +3,7 @@
 pFedGraph's homogeneous setting (Ye et al., ICML 2023: a permutation, `numpy.array_split`).
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class Iid(Partition):
     kind: Literal["iid"] = "iid"
     train_samples: Count | None = None
     test_samples: Count | None = None
+
+    goes_by: ClassVar[Literal["nothing"]] = "nothing"
 
     def expected(self, outline: Outline, nodes: int) -> tuple[float, float]:
         """See the base class."""

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,15 @@ class Samples:
 
     Attributes
     ----------
-    x : (n, *input_shape) float32
-        Normalised inputs; images as (C, H, W).
+    x : (n, *input_shape) float32 or int64
+        Normalised inputs; images as (C, H, W); numbers of words and the like as whole numbers.
     y : (n,) int64
-        Class numbers, 0 to `num_classes` - 1.
+        Class numbers, 0 to `num_classes` - 1; (n, *positions) where each position has one. Of a set
+        without classes (n,) or (n, K) floating-point numbers, which a regression predicts.
     train, test : int64 arrays
         Row numbers; no row is in both.
     num_classes : int
+        1 without classes.
     class_names : tuple of str
     name : str
         The data set's `kind`.
@@ -39,10 +41,12 @@ class Samples:
         Of images.
     groups : (n,) int64 or None
         Natural group of each row (its writer, its user), where the set has such.
+    input_limit : int or None
+        Inputs are whole numbers below it (words, ids); None: any numbers, or not known.
     """
 
-    x: NDArray[np.float32]
-    y: NDArray[np.int64]
+    x: NDArray[Any]
+    y: NDArray[Any]
     train: NDArray[np.int64]
     test: NDArray[np.int64]
     num_classes: int
@@ -51,6 +55,12 @@ class Samples:
     notes: str
     scale: Scale | None = None
     groups: NDArray[np.int64] | None = None
+    input_limit: int | None = None
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether each sample has one class."""
+        return self.y.ndim == 1 and np.issubdtype(self.y.dtype, np.integer)
 
     @property
     def input_shape(self) -> tuple[int, ...]:

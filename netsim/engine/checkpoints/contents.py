@@ -53,7 +53,7 @@ class Moment(Table):
         How many there had been.
     time_ns : int
     accuracy : float or None
-        At the last evaluation.
+        The task's main metric at the last evaluation.
     wall_s, evaluation_wall_s : float
         What the run, and evaluations in it, had taken.
     """

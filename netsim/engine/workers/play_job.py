@@ -16,7 +16,7 @@ from netsim.scenario import AlgorithmEntry, check
 from netsim.scenario.kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress
+    from netsim.engine.progress import Progress
 
 TOLD_EVERY_S = 5.0
 """Wall time between two words on how far a run has come."""

@@ -19,7 +19,10 @@ COUNTS = (4, 2, 3)
 SMALL = {"hidden": 9, "latent": 6, "projection": 7, "backbone": {"kind": "mlp", "hidden": [6]}}
 """Values of parameters, where a model has them, that make it small."""
 
-SHAPES = ((3, 32, 32), (3, 84, 84), (1, 8, 8))
+TOKENS = (6,)
+"""The shape of inputs that are whole numbers."""
+
+SHAPES = ((3, 32, 32), (3, 84, 84), (1, 8, 8), TOKENS)
 
 
 def small(kind):
@@ -59,6 +62,8 @@ def architecture_of(module):
 
 def inputs(shape, samples=WIDTH * SAMPLES):
     draws = torch.Generator().manual_seed(7)
+    if shape == TOKENS:
+        return torch.randint(0, CLASSES, (samples, *shape), generator=draws)
     return torch.randn(samples, *shape, generator=draws, dtype=torch.float64)
 
 
@@ -73,6 +78,11 @@ def rows_of(architecture, width=WIDTH):
 def agree(a, b, most):
     scale = b.abs().max().clamp(min=1.0)
     torch.testing.assert_close(a / scale, b / scale, rtol=0, atol=most)
+
+
+def over_positions(weights, y):
+    """Weights (n, L) of all positions of outputs (n, ..., L)."""
+    return weights.view(len(y), *[1] * (y.dim() - 2), -1).expand_as(y)
 
 
 def assert_lanes_are_models(form, x, training, counts=None, most=1e-11):
@@ -95,17 +105,17 @@ def assert_lanes_are_models(form, x, training, counts=None, most=1e-11):
 
     def gradient_of(y):
         seen.append(y.clone())
-        return weights.view(-1, CLASSES).clone()
+        return over_positions(weights.view(-1, CLASSES), y).clone()
 
     form.differentiate(x, gradient_of)
-    y = seen[0].view(WIDTH, SAMPLES, CLASSES)
+    y = seen[0].view(WIDTH, SAMPLES, *seen[0].shape[1:])
     for i in range(WIDTH):
         n = SAMPLES if counts is None else counts[i]
         gradient = torch.full_like(sinks[i], 0.125)  # half of what was there
         model = architecture.bind(alone[i], gradient, training)
         with seeded(CPU, i):
             expected = model(x[i * SAMPLES : i * SAMPLES + n])
-        expected.backward(weights[i, :n])
+        expected.backward(over_positions(weights[i, :n], expected))
         agree(y[i, :n], expected.detach(), most)
         agree(sinks[i], gradient, most)
         agree(rows[i], alone[i], most)

@@ -1,0 +1,67 @@
+"""The metric that a run is judged by, and which of its metrics are better the lower they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SHARES = ("accuracy", "iou")
+"""Metrics with such a word in their name are shares, shown in percent."""
+
+
+@dataclass(frozen=True)
+class MainMetric:
+    """What a run's summary says of its task.
+
+    Attributes
+    ----------
+    name : str
+        The metric that runs are compared by.
+    lower : frozenset of str
+        The metrics of which a lower value is better, by their names on a node's own test samples.
+    """
+
+    name: str = "accuracy"
+    lower: frozenset[str] = frozenset({"loss"})
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> MainMetric:
+        """That of a run; accuracy where its summary is older than tasks."""
+        task = summary.get("task")
+        if not isinstance(task, Mapping) or not isinstance(task.get("metric"), str):
+            return cls()
+        lower = task.get("lower")
+        return cls(task["metric"], frozenset(map(str, lower if isinstance(lower, list) else ())))
+
+    @property
+    def validation(self) -> str:
+        """The same on a node's own validation samples."""
+        return f"{self.name}_validation"
+
+    @property
+    def is_lower_better(self) -> bool:
+        """Whether lower values of it are better."""
+        return self.prefers_lower(self.name)
+
+    def prefers_lower(self, metric: str) -> bool:
+        """Whether lower values of a metric are better, on whatever samples it was taken."""
+        name = metric.removeprefix("malicious_")
+        return (
+            "loss" in name
+            or "error" in name
+            or any(name == known or name.startswith(f"{known}_") for known in self.lower)
+        )
+
+    def of_tests(self, metrics: Iterable[str]) -> list[str]:
+        """Those of some metrics that are this one on test samples."""
+        return [m for m in metrics if m.startswith(self.name) and not m.endswith("_validation")]
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a share, from 0 to 1."""
+    return any(word in metric for word in SHARES)
+
+
+ACCURACY = MainMetric()
+"""That of a classification."""
