@@ -136,13 +136,19 @@ def words_of(step: "Step") -> str:
         f"{short(step.node_steps / wall_s)} steps/s",
     ]
     if step.score is not None:
-        shown = f"{100 * step.score:.1f} %" if is_share(step.metric) else f"{step.score:.4g}"
-        parts.append(f"{step.metric.replace('_', ' ')} {shown}")
+        parts.append(score_of(step))
     if 0 < step.virtual_s < step.horizon_s:
         parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} left")
     else:
         parts.append(f"in {duration(step.wall_s)}")
     return " · ".join(parts)
+
+
+def score_of(step: "Step") -> str:
+    """The main metric of a run that has been evaluated, with its name."""
+    assert step.score is not None
+    shown = f"{100 * step.score:.1f} %" if is_share(step.metric) else f"{step.score:.4g}"
+    return f"{step.metric.replace('_', ' ')} {shown}"
 
 
 def short(number: float) -> str:

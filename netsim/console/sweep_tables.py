@@ -78,8 +78,7 @@ def compared(
     ScenarioError
     """
     from netsim.results import sweep_comparison
-    from netsim.results.compare import require_possible, write_csv
-    from netsim.results.summary import load
+    from netsim.results.compare import write_csv
 
     swept = design_of(folder, target, None if show is None else measures_named(show))
     lines = sweep_comparison.compare_points(folder, swept)
@@ -95,7 +94,7 @@ def design_of(folder: Path, target: float | None = None, show: Sequence[str] | N
     ----------
     folder : Path
     target : float or None
-        Accuracy whose first crossing is told; None: the sweep's own.
+        Value of the main metric whose first crossing is told; None: the sweep's own.
     show : sequence of str or None
         Names of measures; None: the sweep's own.
 
@@ -107,6 +106,9 @@ def design_of(folder: Path, target: float | None = None, show: Sequence[str] | N
     ------
     ScenarioError
     """
+    from netsim.results.compare import require_possible
+    from netsim.results.summary import load
+
     raw = definition(folder)
     table = _table_of(raw)
     if target is not None:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from netsim.console.progress import words_of
+from netsim.console.progress import score_of, words_of
 from netsim.engine.runner import Watch
 from netsim.scenario import AlgorithmEntry
 
 if TYPE_CHECKING:
-    from netsim.engine.simulation import Progress
+    from netsim.engine.progress import Progress
 
 EVERY_S = 0.5
 """Wall time between two writings of the line."""
@@ -56,8 +56,8 @@ class _Told:
 
 
 def _ending(name: str, step: "Progress") -> str:
-    accuracy = "" if step.accuracy is None else f", accuracy {100 * step.accuracy:.1f} %"
-    return f"{name}: {step.virtual_s:,.4g} s in {step.wall_s:.1f} s{accuracy}"
+    score = "" if step.score is None else f", {score_of(step)}"
+    return f"{name}: {step.virtual_s:,.4g} s in {step.wall_s:.1f} s{score}"
 
 
 def _notebook_line() -> Callable[[str, bool], None] | None:

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from netsim.errors import ScenarioError
+from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows, read
 from netsim.registry import did_you_mean
 from netsim.results.frames import PlayedRun, labels_of
-from netsim.results.metrics import is_loss, names, per_node_rows
+from netsim.results.metrics import names, per_node_rows
+from netsim.results.summary import load
 from netsim.results.sweep_comparison import mean_and_half_width
 
 
@@ -85,7 +87,8 @@ def compare(
     by_node = pd.concat(
         [_paired(run, other, metric, at_s) for run, other in pairs], ignore_index=True
     )
-    return Comparison(metric, by_node, _by_algorithm(by_node, is_loss(metric)))
+    judged = MainMetric.of(load(runs[0].folder))
+    return Comparison(metric, by_node, _by_algorithm(by_node, judged.prefers_lower(metric)))
 
 
 def _keys(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> list[str]:
