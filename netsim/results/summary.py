@@ -43,11 +43,13 @@ def summarise(
     -------
     dict
         `name algorithm seed nodes virtual_s wall_s`, one block per metric
-        (see `metrics.summary_block`), then the rest of `extra`. Ready for JSON: numbers that are
-        not finite are None.
+        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`. Ready
+        for JSON: numbers that are not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
     found |= {name: measured.summary_block(metrics, name, ties) for name in measured.names(metrics)}
+    if recorded := measured.recorded(metrics):
+        found["recorded"] = recorded
     found |= extra
     return {name: json_value(value) for name, value in found.items()}
 
