@@ -24,9 +24,14 @@ class Place(NamedTuple):
     code: CodeType
     line: int
 
+    @property
+    def name(self) -> str:
+        """`FILE:LINE`."""
+        return f"{Path(self.code.co_filename).name}:{self.line}"
+
     def __str__(self) -> str:
-        """` (FILE:LINE)`, to stand in a message."""
-        return f" ({Path(self.code.co_filename).name}:{self.line})"
+        """` (FILE:LINE)`, to stand behind what a message says."""
+        return f" ({self.name})"
 
 
 def is_ours(frame: FrameType) -> bool:

@@ -326,9 +326,10 @@ class Scheduler:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
                 raise error from None
+            asked = "" if job.place is None else f"; asked for at {job.place.name}"
             raise ComputeError(
-                f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed"
-                f"{job.place or ''}: {type(error).__name__}: {error}"
+                f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed: "
+                f"{type(error).__name__}: {error}{asked}"
             ) from error
 
     def _refuse_draws(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:

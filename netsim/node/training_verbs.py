@@ -98,8 +98,9 @@ class TrainingVerbs:
         """See `Node.train`."""
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
-        if (same_batch or batch is not None) and steps is None:
-            raise ProtocolError("train: same_batch and batch are for steps")
+        if steps is None and (same_batch or batch is not None):
+            given_key = "same_batch" if same_batch else "batch"
+            raise ProtocolError(f"train: {given_key} is for steps")
         if self._train_size == 0:
             remedy = "; this algorithm works between peers: leave out nodes of role server"
             raise ProtocolError(

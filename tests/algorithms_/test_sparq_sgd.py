@@ -21,15 +21,13 @@ from .transcription import (
 )
 
 ALGORITHM = {"kind": "sparq_sgd", "local_steps": 3, "gamma": 0.6, "threshold": 20.0}
-TOP_K = {"kind": "top_k", "fraction": 0.1}
+FOUR_BITS = {"kind": "uniform", "bits": 4}
 WORLDS = {"peers": WORLD, "ring": RING, "uneven": UNEVEN, "stacked": STACKED}
 
 
-def top_k(x):
-    kept = torch.zeros_like(x)
-    where = sorted(range(len(x)), key=lambda i: (-abs(float(x[i])), i))[: round(0.1 * len(x))]
-    kept[where] = x[where]
-    return kept
+def four_bits(x):
+    step = (x.max() - x.min()) / 15
+    return x.min() + step * torch.round((x - x.min()) / step)
 
 
 def transcribed(run, compress, threshold, growth=0.0, rounds=ROUNDS):
@@ -56,18 +54,17 @@ def transcribed(run, compress, threshold, growth=0.0, rounds=ROUNDS):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("compression", [None, TOP_K])
+@pytest.mark.parametrize("compression", [None, FOUR_BITS])
 def test_algorithm_1(play, tmp_path, world, compression):
     algorithm = ALGORITHM | ({} if compression is None else {"compression": compression})
     run = play(algorithm, tmp_path, **WORLDS[world])
-    compress = top_k if compression else lambda x: x
+    compress = four_bits if compression else lambda x: x
     expected, senders = transcribed(run, compress, 20.0)
     assert difference(shown(run, "mixed"), expected) < 1e-12
     log = pd.read_parquet(tmp_path / "messages")
     assert [set(log[log["round"] == t + 1].src) for t in range(ROUNDS)] == senders
     size = len(expected[0])
-    k = round(0.1 * size)
-    each = k * (32 + (size - 1).bit_length()) if compression else 32 * size
+    each = 4 * size + 2 * 32 if compression else 32 * size
     assert set(log.bits) == {each + 64}
 
 
