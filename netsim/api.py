@@ -21,6 +21,8 @@ take part, whether its course depends on computed values.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
 - `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
   (`ConstantRate` for a default).
+- `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
+  that `node.train` takes).
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
   `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling`
@@ -70,6 +72,7 @@ from netsim.learning import project_to_simplex
 from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
@@ -107,6 +110,7 @@ from netsim.protocols.local_training import (
 from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
+from netsim.protocols.privacy import PrivacyParams, PrivateTraining
 from netsim.protocols.rounds import (
     PaceParams,
     Participant,
@@ -190,6 +194,9 @@ __all__ = [
     "Participant",
     "PlainTraining",
     "Positive",
+    "Privacy",
+    "PrivacyParams",
+    "PrivateTraining",
     "Process",
     "ProtocolError",
     "Received",

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from netsim import engine, world
 from netsim.scenario import from_dict
@@ -16,7 +17,7 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
 
 
-PARTS, COMPRESSED, READING = blocks("python")
+PARTS, COMPRESSED, READING, PRIVATE = blocks("python")
 TABLES = {
     "horizon_s": 4.0,
     "nodes": {"count": 3},
@@ -53,6 +54,15 @@ def test_a_compressed_change_is_sent(tmp_path):
     (entry,) = tomllib.loads(text)["algorithm"]
     _, run = play(COMPRESSED, tmp_path, compression=entry["compression"])
     assert set(pd.read_parquet(run / "messages").bits) == {3 * (32 + 9)}
+
+
+def test_epsilon_grows(tmp_path):
+    pytest.importorskip("opacus", reason="the extra `privacy` is not installed")
+    summary, run = play(PRIVATE, tmp_path)
+    metrics = pd.read_parquet(run / "metrics")
+    epsilon = metrics[(metrics.metric == "epsilon") & (metrics.node == 0)].value
+    assert epsilon.is_monotonic_increasing
+    assert summary["recorded"]["epsilon"]["min"] > 0
 
 
 def test_every_kind_is_in_the_tables():

@@ -17,6 +17,7 @@ import simpy
 
 from netsim.clock import Clock
 from netsim.learning.jobs import BatchKey
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
 from netsim.messaging.message import Message, Received
@@ -66,6 +67,8 @@ class Node:
         The paper's T_ex under `star`; None under other schedules.
     train_size : int
         How many training samples it has.
+    batch_size : int
+        How many samples a minibatch has.
     learning_rate : float
         The scenario's learning rate, for algorithms that let it decay.
     """
@@ -84,7 +87,7 @@ class Node:
         self.neighbours = parts.neighbourhood.neighbours
         self.servers = parts.neighbourhood.servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
-        self.train_size = shards.train_size(parts.id)
+        self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
         self.learning_rate = learning_rate
         self._clock, self._shards = clock, shards
         self._hold, self._superposed = parts.hold, parts.superposed
@@ -553,6 +556,7 @@ class Node:
         same_batch: bool = False,
         batch: BatchKey | None = None,
         part: str | None = None,
+        privacy: Privacy | None = None,
     ) -> simpy.Event:
         """Train a model on the node's own data.
 
@@ -586,6 +590,11 @@ class Node:
             The rest stays as it is to the last bit, whatever the optimiser, running statistics
             of its layers included. `optimizer` and `anchor` are of the part, and `clip_norm` looks
             at it alone. A step takes as much virtual time as one of the whole model.
+        privacy : Privacy
+            Train by DP-SGD: every sample's gradient is clipped, noise is added, and a step takes
+            each sample with equal probability, as many as a minibatch has on average. For the
+            model alone, without `learn`, `anchor`, `batch` and `part`. `api.PrivateTraining` counts
+            what it costs.
 
         Returns
         -------
@@ -607,7 +616,7 @@ class Node:
         """
         return self._training.train(
             theta, steps, epochs, loss, given, learn, anchor, optimizer, learning_rate, stream,
-            same_batch, batch, part,
+            same_batch, batch, part, privacy,
         )  # fmt: skip
 
     def batch(self, stream: str = "probe") -> BatchKey:

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from netsim.backends.job_types.private_train import PrivateTrain
 from netsim.backends.job_types.train import Train
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.calling_place import calling_line, calling_place
-from netsim.learning.functions import require_module_level, to_slots
+from netsim.learning.functions import require_module_level, to_slots, uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
 from netsim.node.mixing_check import MixingCheck
@@ -94,6 +96,7 @@ class TrainingVerbs:
         same_batch: bool = False,
         batch: BatchKey | None = None,
         part: str | None = None,
+        privacy: Privacy | None = None,
     ) -> simpy.Event:
         """See `Node.train`."""
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
@@ -122,6 +125,13 @@ class TrainingVerbs:
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         learned_too = dict(learn) if learn else {}
+        if privacy is not None:
+            self._require_private(architecture, loss, learned_too or anchor or batch or part)
+            private = PrivateTrain(
+                *(batches, constants, loss, slotted, len(held_fixed), optimizer is not None),
+                learning_rate,
+                privacy,
+            )
         work = Train(
             batches,
             constants,
@@ -157,9 +167,25 @@ class TrainingVerbs:
                 )
         shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
         place = None if loss is None else calling_place()
-        new, *learned, state = self._submission.submit(work, inputs, shapes, [architecture], place)
+        what = work if privacy is None else private
+        new, *learned, state = self._submission.submit(what, inputs, shapes, [architecture], place)
         result = Trained(new, dict(zip(learned_too, learned, strict=True)), state)
         return self._processor.train(total, result)
+
+    @staticmethod
+    def _require_private(
+        architecture: Architecture, loss: Callable[..., Any] | None, others: object
+    ) -> None:
+        """Refuse what has no gradient of a single sample, or is not there for private training."""
+        problem = None
+        if architecture.normalises_batches or architecture.is_random:
+            problem = f"model {architecture.name} normalises batches or drops units at random"
+        elif uniforms_of(loss):
+            problem = "the loss asks for draws"
+        elif others:
+            problem = "learn, anchor, batch and part are not for it"
+        if problem is not None:
+            raise ProtocolError(f"train: private training takes gradients of samples: {problem}")
 
     @staticmethod
     def _size(architecture: Architecture, part: str) -> int:
