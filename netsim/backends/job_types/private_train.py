@@ -157,7 +157,7 @@ def _gradients(
         found: Tensor = functional_call(called, tensors_of(architecture, row), (batch, {}, *given))
         return found
 
-    by_sample: Callable[..., Tensor] = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
+    by_sample: Any = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
 
     def found(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         if not len(x):
