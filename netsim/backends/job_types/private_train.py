@@ -123,7 +123,18 @@ def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarr
 
 
 def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
-    """Independent N(0, 1) draws of a step, (length,)."""
+    """Independent N(0, 1) draws of a step.
+
+    Parameters
+    ----------
+    streams : Streams
+    key : BatchKey
+    length : int
+
+    Returns
+    -------
+    (length,) float64
+    """
     generator = streams.generator(f"private noise/{key.stream}", key.node, key.counter)
     found: np.ndarray = generator.standard_normal(length)
     return found
@@ -132,7 +143,8 @@ def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
 def clipped_sum(gradients: Tensor, largest: float) -> Tensor:
     """The sum (P,) of gradients (n, P), each scaled down to the largest norm."""
     norms = torch.linalg.vector_norm(gradients, dim=1, keepdim=True)
-    return (gradients * (largest / (norms + CLIP_EPSILON)).clamp(max=1.0)).sum(0)
+    total: Tensor = (gradients * (largest / (norms + CLIP_EPSILON)).clamp(max=1.0)).sum(0)
+    return total
 
 
 def _gradients(
