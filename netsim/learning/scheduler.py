@@ -18,7 +18,7 @@ from weakref import ref as weak
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
-from netsim.learning.calling_place import Place
+from netsim.learning.calling_place import Place, line_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import drawing_job, torch_state
 from netsim.learning.jobs import Job, JobFailedError, Work
@@ -326,7 +326,7 @@ class Scheduler:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
                 raise error from None
-            asked = "" if job.place is None else f"; asked for at {job.place.name}"
+            asked = "" if job.place is None else f"; asked for at {line_of(job.place)}"
             raise ComputeError(
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed: "
                 f"{type(error).__name__}: {error}{asked}"

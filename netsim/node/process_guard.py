@@ -13,7 +13,7 @@ import simpy
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError, UnsuitableError
-from netsim.learning.calling_place import is_ours, place_of
+from netsim.learning.calling_place import is_ours, line_of, place_of
 from netsim.node.mistakes import hint, no_process, no_processes, yielded
 from netsim.units import to_s
 
@@ -140,6 +140,6 @@ def waits_at(process: simpy.Process) -> str:
     found = ""
     while generator is not None and (frame := getattr(generator, "gi_frame", None)) is not None:
         if not is_ours(frame):
-            found = str(place_of(frame))
+            found = f" ({line_of(place_of(frame))})"
         generator = generator.gi_yieldfrom
     return found

@@ -12,7 +12,7 @@ from netsim.backends.job_types.train import Train
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import calling_line, calling_place
+from netsim.learning.calling_place import calling_line, verb_place
 from netsim.learning.functions import require_module_level, to_slots, uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.privacy import Privacy
@@ -166,7 +166,7 @@ class TrainingVerbs:
                     f"that is trained; it has shape {anchor[0].shape}{calling_line()}"
                 )
         shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
-        place = None if loss is None else calling_place()
+        place = None if loss is None else verb_place()
         what = work if privacy is None else private
         new, *learned, state = self._submission.submit(what, inputs, shapes, [architecture], place)
         result = Trained(new, dict(zip(learned_too, learned, strict=True)), state)

@@ -12,7 +12,7 @@ from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.select import Select
 from netsim.clock import Clock, then
 from netsim.errors import ProtocolError
-from netsim.learning.calling_place import calling_line, calling_place
+from netsim.learning.calling_place import calling_line, verb_place
 from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
 from netsim.learning.refs import Ref
@@ -122,7 +122,7 @@ class ValueVerbs:
         models = [s.architecture if isinstance(s, Ref) else None for s in examples]
         if duration_s:
             self._processor.occupy(duration_s)
-        work, place = Apply(fn, slotted), calling_place()
+        work, place = Apply(fn, slotted), verb_place()
         outputs = self._submission.submit(work, tuple(inputs), each, models, place)
         return tuple(outputs) if several else outputs[0]
 
