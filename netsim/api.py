@@ -14,8 +14,15 @@ take part, whether its course depends on computed values.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
 - Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send;
-  `OverTheAir` is a row that a radio adds to those of others (`node.superposed`).
+  `OverTheAir` is a row that a radio adds to those of others (`node.superposed`). `Encoded` is a
+  value with its size on the air; `Compression` is a type for Params, whose `compress(node, value)`
+  gives one (`NoCompression` for a default), `Compressor` its base; `ErrorFeedback` sends later what
+  a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
+- `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
+  (`ConstantRate` for a default).
+- `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
+  that `node.train` takes).
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
   `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling`
@@ -56,6 +63,8 @@ A whole algorithm, gossip averaging over lossy links:
             node.publish(theta, "mixed")
 """
 
+from typing import TYPE_CHECKING
+
 from pydantic import model_validator
 
 from netsim.errors import ProtocolError, UnsuitableError
@@ -63,9 +72,11 @@ from netsim.learning import project_to_simplex
 from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
+from netsim.messaging.encoded import Encoded
 from netsim.messaging.message import Message, Received
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.node.live_model import Held
@@ -75,6 +86,8 @@ from netsim.node.wakeups import Condition
 from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
 from netsim.protocols.averaging import AveragedModel, AveragedPart, trained_share, weighted_mean
 from netsim.protocols.collaborators import CollaboratorParams, Collaborators, UpdatesToMix
+from netsim.protocols.compression import Compressor
+from netsim.protocols.compression.none import NoCompression
 from netsim.protocols.contrastive import (
     prototype_loss,
     supervised_contrastive_loss,
@@ -84,7 +97,10 @@ from netsim.protocols.crop_flip import CROP_FLIP_DRAWS, augmented_cross_entropy,
 from netsim.protocols.declaration import algorithm
 from netsim.protocols.downloads import DownloadParams, Downloads
 from netsim.protocols.edges import Edges, mixing_shares
+from netsim.protocols.error_feedback import ErrorFeedback
 from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
+from netsim.protocols.learning_rates import Rate
+from netsim.protocols.learning_rates.constant import ConstantRate
 from netsim.protocols.local_training import (
     FallingRate,
     LocalTraining,
@@ -94,6 +110,7 @@ from netsim.protocols.local_training import (
 from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
+from netsim.protocols.privacy import PrivacyParams, PrivateTraining
 from netsim.protocols.rounds import (
     PaceParams,
     Participant,
@@ -102,6 +119,7 @@ from netsim.protocols.rounds import (
     takes_rounds,
 )
 from netsim.protocols.sampling import Sampling, SamplingParams
+from netsim.protocols.secure_aggregation import answered, masked
 from netsim.protocols.star import (
     STAR_SCHEDULES,
     Heard,
@@ -111,10 +129,26 @@ from netsim.protocols.star import (
     trains_in,
 )
 from netsim.protocols.subscriptions import SubscriptionParams, Subscriptions
-from netsim.registry import Count, FilePath, Finite, Fraction, Index, NonNegative, Positive
+from netsim.registry import (
+    Count,
+    FilePath,
+    Finite,
+    Fraction,
+    Index,
+    NonNegative,
+    Positive,
+    choice,
+)
 from netsim.registry import Table as Params
 from netsim.schedules import Wake
 from netsim.traces.arrays import saved_arrays
+
+if TYPE_CHECKING:
+    Compression = Compressor
+    LearningRate = Rate
+else:
+    Compression = choice("netsim.protocols.compression")
+    LearningRate = choice("netsim.protocols.learning_rates")
 
 __all__ = [
     "CROP_FLIP_DRAWS",
@@ -128,11 +162,16 @@ __all__ = [
     "BatchKey",
     "CollaboratorParams",
     "Collaborators",
+    "Compression",
+    "Compressor",
     "Condition",
+    "ConstantRate",
     "Count",
     "DownloadParams",
     "Downloads",
     "Edges",
+    "Encoded",
+    "ErrorFeedback",
     "FallingRate",
     "FilePath",
     "Finite",
@@ -141,10 +180,12 @@ __all__ = [
     "Held",
     "Inbox",
     "Index",
+    "LearningRate",
     "LocalTraining",
     "Mean",
     "Message",
     "Model",
+    "NoCompression",
     "Node",
     "NonNegative",
     "OverTheAir",
@@ -153,6 +194,9 @@ __all__ = [
     "Participant",
     "PlainTraining",
     "Positive",
+    "Privacy",
+    "PrivacyParams",
+    "PrivateTraining",
     "Process",
     "ProtocolError",
     "Received",
@@ -173,6 +217,7 @@ __all__ = [
     "Wake",
     "adam_step",
     "algorithm",
+    "answered",
     "augmented_cross_entropy",
     "batched",
     "batched_greedy_collaborators",
@@ -182,6 +227,7 @@ __all__ = [
     "gradient_at",
     "greedy_collaborators",
     "loss",
+    "masked",
     "missing_part",
     "mixing_shares",
     "model_validator",

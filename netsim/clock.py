@@ -13,6 +13,8 @@ from typing import Any
 import simpy
 from simpy.events import EventPriority
 
+from netsim.errors import ProtocolError
+
 BEFORE = EventPriority(-1)
 FIRST = EventPriority(0)
 NORMAL = EventPriority(1)
@@ -36,6 +38,12 @@ class Event(simpy.Event):
         self.env = env
         self.callbacks = []
         self.what, self.listener = what, listener
+
+    def __bool__(self) -> bool:
+        raise ProtocolError(
+            "an event is neither true nor false; did you forget yield? Its value comes by yield: "
+            'if (yield node.send(...)) == "delivered"'
+        )
 
 
 class _Due(Event):

@@ -25,7 +25,8 @@ class Plain:
     shards : Shards
         The samples of all nodes.
     streams : Streams
-        Seeds the masks of random layers, one draw per (node, stream, minibatch).
+        Seeds the masks of random layers, one draw per (node, stream, minibatch); also for job types
+        that draw.
 
     Attributes
     ----------
@@ -34,9 +35,8 @@ class Plain:
     """
 
     def __init__(self, shards: Shards, streams: Streams) -> None:
-        self.shards = shards
+        self.shards, self.streams = shards, streams
         self.divergences = Divergences()
-        self._streams = streams
         self._scratch: dict[int, Tensor] = {}
 
     def scratch(self, length: int, like: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ class Plain:
         """Seed random layers for a minibatch; nothing to do for a model without any."""
         if not is_random:
             return nullcontext()
-        return seeded(self.shards.x.device, mask_seed(self._streams, key))
+        return seeded(self.shards.x.device, mask_seed(self.streams, key))
 
 
 def default_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:

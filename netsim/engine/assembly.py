@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from netsim.backends.dispatch import Routes, choose
+from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.native.backend import Native
 from netsim.backends.native.cores import cores
@@ -46,6 +47,8 @@ class Learning:
         The constants of the local optimiser.
     initial : list of Cell
         Each node's initial model.
+    parameter_bits : int
+        Size of a real number in a message.
     """
 
     shards: Shards
@@ -53,6 +56,7 @@ class Learning:
     routes: Routes
     optimizer: Optimizer
     initial: list[Cell]
+    parameter_bits: int
 
     @property
     def timing_only(self) -> bool:
@@ -94,8 +98,9 @@ def open_recorder(
     """
     scenario = world.scenario
     recorder = Recorder(folder, log_messages=scenario.run.log_messages, is_replay=is_replay)
+    parameter_bits = scenario.training_of(entry).parameter_bits
     recorder.traffic.model_bits = np.array(
-        [a.num_parameters * scenario.training.parameter_bits for a in world.architectures]
+        [a.num_parameters * parameter_bits for a in world.architectures]
     )
     max_age_s = getattr(entry.params, "max_age_s", None)
     if max_age_s is not None:
@@ -134,8 +139,10 @@ def open_learning(
     shards = world.shards.in_batches_of(training.batch_size)
     backend, routes = open_backend(world, shards)
     limits = Limits.of(world.scenario.nodes.count)
-    scheduler = Scheduler(None if timing_only else backend, limits, now_ns, ReplaceColumns, past)
-    return Learning(shards, scheduler, routes, optimizer_of(training), _initial(world, scheduler))
+    backend_or_none = None if timing_only else backend
+    scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, past, Mix)
+    optimizer, initial = optimizer_of(training), _initial(world, scheduler)
+    return Learning(shards, scheduler, routes, optimizer, initial, training.parameter_bits)
 
 
 def wakeup_times(world: World) -> WakeupTimes | None:

@@ -11,12 +11,14 @@ from torch import Tensor
 
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
+from netsim.errors import ProtocolError
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.node.parts import NodeParts
 from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import RECORDED
 from netsim.registry import Table
 
 SAMPLES_AT_ONCE = 1 << 18
@@ -98,8 +100,11 @@ class Evaluator:
         """Measure now; the mean of the main metric over benign nodes, if any published a model."""
         self._recorder.spent(time_ns)
         if not self._scheduler.computes:
+            for node in self._nodes:
+                node.publishing.recorded.clear()  # of the past: it is written already
             return None
         self._scheduler.flush()  # work of the nodes, which is not counted as evaluation
+        self._write_recorded()
         started_s = time.perf_counter()
         shown = [
             (node, publication)
@@ -132,6 +137,18 @@ class Evaluator:
         for told in self.values_told:
             told(time_ns, values)
         return sum(reached) / len(reached) if reached else None
+
+    def _write_recorded(self) -> None:
+        """Write what nodes have recorded since the last evaluation."""
+        due = [(one, node.id) for node in self._nodes for one in node.publishing.recorded]
+        for one, node_id in sorted(due, key=lambda each: each[0].time_ns):
+            if one.name in self.means:
+                raise ProtocolError(f"record: {one.name} is a metric that is measured; rename it")
+            spent = one.steps, one.bits_transmitted, one.energy_j
+            for name, value in one.rows():
+                self._recorder.metric(one.time_ns, node_id, name, RECORDED, value, *spent)
+        for node in self._nodes:
+            node.publishing.recorded.clear()
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
         """What evaluation has cost so far, in s and as a share of the run's time."""

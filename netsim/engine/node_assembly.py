@@ -1,11 +1,13 @@
 """The nodes of one run: each part made with what it needs, then the node that hands verbs to it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices, exchange_interval_ns
+from netsim.learning.refs import Ref
 from netsim.links.link import Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
@@ -80,6 +82,7 @@ class NodeAssembly:
         self._deliveries: list[Delivery] = []
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
+        learning.scheduler.sums.told = self._told_of_sum
 
     def all_parts(self) -> list[NodeParts]:
         """The parts of all nodes."""
@@ -132,7 +135,7 @@ class NodeAssembly:
             i,
             clock,
             link,
-            world.scenario.training.parameter_bits,
+            learning.parameter_bits,
             wakeups,
             self._deliveries,
             len(world.roles),
@@ -188,9 +191,23 @@ class NodeAssembly:
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
             evaluation=EvaluationVerbs(i, submission, shards, self._guard),
-            publishing=PublishingVerbs(i, clock, self._weights_due, self._mixing),
+            publishing=PublishingVerbs(
+                i,
+                clock,
+                self._weights_due,
+                self._mixing,
+                None if learning.timing_only else partial(self._spent, i, processor),
+            ),
             draws=Draws(i, world.streams),
         )
+
+    def _spent(self, i: int, processor: Processor) -> tuple[int, int, float]:
+        """Local steps, bits transmitted and energy [J] of a node so far."""
+        drawn_j = self._devices.meter.spent_j(i, self._clock.now)
+        return processor.local_steps, self._link.bits_transmitted_by(i), drawn_j
+
+    def _told_of_sum(self, total: Ref, refs: Sequence[Ref], weights: Sequence[float]) -> None:
+        self._mixing.mixed(total, refs, weights, self._clock.now)
 
     def _wakeups(self, i: int) -> Wakeups:
         clock, slot_ns, recorder = self._clock, self._devices.slot_ns, self._recorder

@@ -106,15 +106,7 @@ class Architecture:
             return 0, self.num_parameters
         if name == "buffers":
             return self.num_parameters, self.num_values
-        prefixes = ["features" if name == "backbone" else name]
-        if name == "fully_connected":
-            prefixes = [n for n, m in self.module.named_modules() if isinstance(m, nn.Linear)]
-        inside = [
-            s
-            for s in self._slices
-            if s.stop <= self.num_parameters
-            and (s.name + ".").startswith(tuple(f"{p}." for p in prefixes))
-        ]
+        inside = [s for s in self._slices if s.stop <= self.num_parameters and self._is_in(s, name)]
         if not inside:
             known = sorted({s.name.split(".")[0] for s in self._slices})
             raise ProtocolError(
@@ -126,6 +118,35 @@ class Architecture:
         if sum(s.stop - s.start for s in inside) != stop - start:
             raise ProtocolError(f"part {name!r} of model {self.name} is not one range of columns")
         return start, stop
+
+    def _is_in(self, one: Slice, part: str) -> bool:
+        """Whether a tensor belongs to a part: `parameters` is every layer."""
+        if part == "parameters":
+            return True
+        prefixes = ["features" if part == "backbone" else part]
+        if part == "fully_connected":
+            prefixes = [n for n, m in self.module.named_modules() if isinstance(m, nn.Linear)]
+        return (one.name + ".").startswith(tuple(f"{p}." for p in prefixes))
+
+    def only_part(self, part: str, before: Tensor, after: Tensor) -> Tensor:
+        """Rows in which training has changed one part, running statistics of its layers included.
+
+        Parameters
+        ----------
+        part : str
+            As in `columns`.
+        before, after : torch.Tensor
+            (..., num_values)
+
+        Returns
+        -------
+        torch.Tensor
+            (..., num_values): `after` in the columns of the part, `before` in all others.
+        """
+        inside = torch.zeros(self.num_values, dtype=torch.bool, device=before.device)
+        for one in self._slices:
+            inside[one.start : one.stop] = self._is_in(one, part)
+        return torch.where(inside, after, before)
 
     def row(self) -> Tensor:
         """The current values of the module's tensors, as a new row (num_values,)."""

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import simpy
 import torch
 
 from netsim.errors import ProtocolError
+from netsim.learning.calling_place import calling_line
 from netsim.learning.jobs import Slot
 from netsim.learning.refs import Ref
 from netsim.registry import did_you_mean
@@ -116,6 +118,8 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
         return {k: to_slots(v, found) for k, v in value.items()}
     if isinstance(value, np.ndarray | torch.Tensor):
         raise ProtocolError("compute: arguments are Refs and numbers, not raw tensors")
+    if isinstance(value, simpy.Event):
+        raise ProtocolError("an argument is an event; did you forget yield before its verb?")
     return value
 
 
@@ -167,8 +171,9 @@ def inferred_shapes(
         result = fn(*fill(_thawed(frozen), metas))
     except Exception as error:
         raise ProtocolError(
-            f"compute: the shape of {fn.__qualname__}'s result can't be inferred "
-            f"({type(error).__name__}: {error}); give like="
+            f"compute: the shape of {fn.__qualname__}'s result can't be inferred from shapes "
+            f"{', '.join(map(str, shapes)) or 'of none'} ({type(error).__name__}: {error})"
+            f"{calling_line()}; if it depends on values, give like="
         ) from error
     if isinstance(result, tuple):
         return tuple(tuple(r.shape) for r in result)

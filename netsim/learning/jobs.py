@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import ref as weak
 
+from netsim.learning.calling_place import Place
 from netsim.learning.refs import Cell, Ref
 
 
@@ -111,6 +112,8 @@ class Job(Generic[W]):
         Of all results, also of those that nobody holds any more.
     number : int
         That of its first result.
+    place : Place or None
+        The line of an algorithm's file that asked for it, where that is known.
     """
 
     work: W
@@ -120,6 +123,7 @@ class Job(Generic[W]):
     output_refs: tuple[weak[Cell], ...]
     shapes: tuple[tuple[int, ...], ...]
     number: int = -1
+    place: Place | None = None
 
     @property
     def cells(self) -> range:

@@ -8,16 +8,28 @@ cell, so a message in flight holds the model as it was sent.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from netsim.errors import ProtocolError
+from netsim.learning.calling_place import ALGORITHMS, calling_line
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from netsim.learning.architecture import Architecture
+
+NUMBERS_OF_A_REF = (
+    "a Ref stands for a value that may not be computed yet: its numbers come by "
+    "yield node.value(ref), a function of it is node.compute(fn, ref)"
+)
+NEEDS_A_MODEL = (
+    "a whole model is needed here, not a part or another value; what node.compute gives is a "
+    "model if it is told so: like=theta"
+)
 
 
 class RowStorage(Protocol):
@@ -52,8 +64,8 @@ class Recipe(Protocol):
         """Compute the values of cells whose recipes are of this kind."""
 
 
-class ColumnReplacer(Protocol):
-    """Records the job that replaces columns of a row, as `netsim.learning.scheduler` does."""
+class RefJobs(Protocol):
+    """Records the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
 
     def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
         """A new row equal to `row` but for some columns.
@@ -68,14 +80,17 @@ class ColumnReplacer(Protocol):
             The columns.
         """
 
+    def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
+        """What `node.mix` gives for Refs and their weights."""
+
 
 class Cell:
     """One lazy value.
 
     Parameters
     ----------
-    scheduler : ColumnReplacer
-        Where jobs that `Ref.with_part` needs are recorded.
+    scheduler : RefJobs
+        Where jobs that methods of Refs need are recorded.
     shape : tuple of int
     architecture : Architecture or None
         Set if the value is a whole model: one flat row of parameters, then buffers.
@@ -110,7 +125,7 @@ class Cell:
 
     def __init__(
         self,
-        scheduler: ColumnReplacer,
+        scheduler: RefJobs,
         shape: tuple[int, ...],
         architecture: Architecture | None = None,
         value: Tensor | None = None,
@@ -134,7 +149,8 @@ class Cell:
             self.recipe.make((self,))
         if self.slab is not None:
             return self.slab.rows[self.row].view(self.shape)
-        assert self._tensor is not None, "jobs run in order, so what a job reads is there"
+        if self._tensor is None:  # jobs run in order, so what a job reads is there
+            raise ProtocolError(f"this value has not been computed yet; {NUMBERS_OF_A_REF}")
         return self._tensor
 
     def fill(self, tensor: Tensor) -> None:
@@ -170,6 +186,10 @@ class Cell:
 
 class Ref:
     """One node's immutable handle to a lazy value.
+
+    `a + b`, `a - b`, `0.5 * a`, `a / 2` and `-a` are what `node.mix` gives for these weights, to
+    the last bit: `0.5 * a + 0.5 * b` is `node.mix([a, b], [0.5, 0.5])`. The result is a whole model
+    if one of the operands is.
 
     Parameters
     ----------
@@ -251,6 +271,7 @@ class Ref:
         if ref.shape != (stop - start,):
             raise ProtocolError(
                 f"part {name} has shape {(stop - start,)}, the given Ref has {ref.shape}"
+                f"{calling_line()}"
             )
         return self.cell.scheduler.replace_columns(self, ref, start, stop)
 
@@ -272,14 +293,79 @@ class Ref:
             )
 
     def tensor(self) -> Tensor:
-        """The value, or this range of its columns; for use after the job that computes it ran."""
+        """The value, or this range of its columns; for use after the job that computes it ran.
+
+        Raises
+        ------
+        ProtocolError
+            In an algorithm: whether the job has run there is not known.
+        """
+        if sys._getframe(1).f_globals.get("__name__", "").startswith(ALGORITHMS):
+            raise ProtocolError(f"an algorithm can't read tensors: {NUMBERS_OF_A_REF}")
         value = self.cell.materialise()
         return value if self._columns is None else value[self._columns[0] : self._columns[1]]
 
     def _model(self) -> Architecture:
         if self.architecture is None:
-            raise ProtocolError("only a whole model has named parts")
+            raise ProtocolError(f"only a whole model has named parts: {NEEDS_A_MODEL}")
         return self.architecture
+
+    # -- arithmetic ------------------------------------------------------------------------------
+
+    __array_ufunc__ = None  # so that NumPy's numbers leave a product to the methods below
+
+    def __add__(self, other: Ref) -> Ref:
+        return self._plus(other, 1.0)
+
+    def __radd__(self, other: object) -> Ref:
+        if isinstance(other, Real) and other == 0:
+            return self  # as `sum` of Refs begins
+        return self._plus(other, 1.0)
+
+    def __sub__(self, other: Ref) -> Ref:
+        return self._plus(other, -1.0)
+
+    def __neg__(self) -> Ref:
+        return self._times(-1.0)
+
+    def __mul__(self, factor: float) -> Ref:
+        return self._times(factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Ref:
+        return self._times(divisor, is_divisor=True)
+
+    def _plus(self, other: object, sign: float) -> Ref:
+        if not isinstance(other, Ref):
+            raise ProtocolError(
+                f"a Ref plus a {type(other).__name__}: both must be Refs; what else there is to "
+                f"compute takes node.compute(fn, ref){calling_line()}"
+            )
+        return self.cell.scheduler.weighted_sum(((self, 1.0), (other, sign)))
+
+    def _times(self, factor: object, is_divisor: bool = False) -> Ref:
+        if not isinstance(factor, Real) or isinstance(factor, bool):
+            raise ProtocolError(
+                f"a Ref times a {type(factor).__name__}: a Ref is scaled by numbers; weights that "
+                "are lazy go into node.mix(refs, weights), products of entries into "
+                f"node.compute(fn, ...){calling_line()}"
+            )
+        weight = 1.0 / float(factor) if is_divisor else float(factor)
+        return self.cell.scheduler.weighted_sum(((self, weight),))
+
+    # -- what only numbers can do ----------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        if self.shape == ():
+            self._is_no_number()
+        return True  # `theta or other`, where theta may be None
+
+    def _is_no_number(self, *_: Any) -> NoReturn:
+        raise ProtocolError(f"{NUMBERS_OF_A_REF}{calling_line()}")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _is_no_number
+    __float__ = __int__ = __getitem__ = __iter__ = __pow__ = __abs__ = _is_no_number
 
     def __repr__(self) -> str:
         state = "computed" if self.cell.is_computed else "pending"

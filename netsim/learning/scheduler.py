@@ -18,10 +18,12 @@ from weakref import ref as weak
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
+from netsim.learning.calling_place import Place, line_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import ALONE, drawing_job, torch_state
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
+from netsim.learning.ref_sums import RefSums
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.replay import Numbers, Replay
 from netsim.units import to_s
@@ -126,9 +128,13 @@ class Scheduler:
         (start, stop) -> the work of a row with columns [start, stop) replaced, for `with_part`.
     past : Replay or None
         What has been, to be played again without tensor work until `go_on` is called.
+    sum_work : callable or None
+        (weights) -> the work of a weighted sum, for the arithmetic of Refs.
 
     Attributes
     ----------
+    sums : RefSums
+        What the arithmetic of Refs asks for.
     cells : int
         How many cells jobs have been submitted for: the number of the next one.
     handed_out : list of array
@@ -144,10 +150,12 @@ class Scheduler:
         now_ns: Callable[[], int],
         column_work: Callable[[int, int], Work],
         past: Replay | None = None,
+        sum_work: Callable[[tuple[float, ...]], Work] | None = None,
     ) -> None:
         self.backend = backend
         self.past = past
         self._column_work = column_work
+        self.sums = RefSums(self, sum_work)
         self._limits = limits
         self._now_ns = now_ns
         self._levels: deque[list[Job[Any]]] = deque()  # the first is that of the ready jobs
@@ -161,7 +169,12 @@ class Scheduler:
         self._one_by_one_before: dict[str, str] = {}
 
     def submit(
-        self, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
+        self,
+        work: Work,
+        node: int,
+        inputs: tuple[Ref, ...],
+        outputs: Sequence[Cell],
+        place: Place | None = None,
     ) -> None:
         """Record one job.
 
@@ -174,6 +187,8 @@ class Scheduler:
             What the job reads.
         outputs : sequence of Cell
             Where its results go; the job holds no more than weak references to them.
+        place : Place or None
+            The line of an algorithm's file that asks for it, for the error if the job fails.
         """
         if self.backend is None:
             return
@@ -196,7 +211,7 @@ class Scheduler:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
         job: Job[Any] = Job(
-            work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes, first
+            work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes, first, place
         )
         levels[above - done].append(job)
         self._pending += 1
@@ -312,9 +327,10 @@ class Scheduler:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
                 raise error from None
+            asked = "" if job.place is None else f"; asked for at {line_of(job.place)}"
             raise ComputeError(
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed: "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}{asked}"
             ) from error
 
     def _refuse_draws(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
@@ -362,3 +378,7 @@ class Scheduler:
         cell = Cell(self, row.shape, row.architecture)
         self.submit(self._column_work(start, stop), row.owner, (row, part), (cell,))
         return Ref(row.owner, cell)
+
+    def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
+        """The sum of Refs times numbers; lazy. See `RefSums.total`."""
+        return self.sums.total(terms)

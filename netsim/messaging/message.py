@@ -5,9 +5,11 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import simpy
 
 from netsim.errors import ProtocolError
 from netsim.learning.refs import Ref
+from netsim.messaging.encoded import Encoded
 
 INT_BITS = 32
 """Size of an integer field (ids, counts)."""
@@ -23,7 +25,8 @@ class Message:
     """Base of an algorithm's messages; a subclass is `@dataclass(frozen=True)`.
 
     Fields hold Refs, numbers, and tuples or dicts of them: nothing mutable and no raw tensor, so
-    a message in flight stays as it was sent.
+    a message in flight stays as it was sent. What is sent in fewer bits than real numbers take is
+    an `Encoded` value.
 
     Attributes
     ----------
@@ -106,14 +109,17 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
         return INT_BITS
     if isinstance(value, _REALS):
         return parameter_bits
+    if isinstance(value, Encoded):
+        return value.size_bits(parameter_bits)
     if isinstance(value, tuple | frozenset):
         return sum(_value_bits(v, where, parameter_bits) for v in value)
     if isinstance(value, Mapping):
         entries = (*value.keys(), *value.values())
         return sum(_value_bits(v, where, parameter_bits) for v in entries)
+    forgotten = "; did you forget yield before its verb?" if isinstance(value, simpy.Event) else ""
     raise ProtocolError(
         f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
-        "and tuples or dicts of them"
+        f"and tuples or dicts of them{forgotten}"
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from netsim.backends.job_types.batch_gradient import BatchGradient
 from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.measure import Measure
 from netsim.backends.job_types.outputs import Outputs
+from netsim.learning.calling_place import verb_place
 from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
@@ -46,14 +48,22 @@ class EvaluationVerbs:
 
     def loss(self, ref: Ref, split: str) -> Ref:
         """See `Node.loss`."""
+        if ref.cell.architecture is None or ref.columns is not None:
+            architecture_of(ref)  # which refuses it
         require_samples(self._shards, self._id, split)
         (out,) = self._submission.submit(Loss(self._id, split), (ref,), [()])
         return out
 
-    def gradient(self, ref: Ref, split: str) -> Ref:
+    def gradient(self, ref: Ref, split: str | BatchKey) -> Ref:
         """See `Node.gradient`."""
-        require_samples(self._shards, self._id, split)
-        (out,) = self._submission.submit(Gradient(self._id, split), (ref,), [ref.shape])
+        architecture_of(ref)
+        work: Gradient | BatchGradient
+        if isinstance(split, BatchKey):
+            work = BatchGradient(split)
+        else:
+            require_samples(self._shards, self._id, split)
+            work = Gradient(self._id, split)
+        (out,) = self._submission.submit(work, (ref,), [ref.shape])
         return out
 
     def measure(
@@ -71,5 +81,5 @@ class EvaluationVerbs:
         require_samples(self._shards, self._id, split)
         inputs: list[Ref] = []
         work = Measure(fn, self._id, split, to_slots(tuple(given), inputs))
-        (out,) = self._submission.submit(work, (theta, *inputs), [like])
+        (out,) = self._submission.submit(work, (theta, *inputs), [like], (), verb_place())
         return out

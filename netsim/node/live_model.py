@@ -19,7 +19,7 @@ import simpy
 
 from netsim.clock import Clock, Event, then
 from netsim.errors import ProtocolError
-from netsim.learning.refs import Ref
+from netsim.learning.refs import NEEDS_A_MODEL, Ref
 
 
 class Held:
@@ -94,7 +94,7 @@ class Held:
         """
         arrived.require_owner(self._id)
         if arrived.architecture is None:
-            raise ProtocolError("a whole model is needed here, not a part or another value")
+            raise ProtocolError(NEEDS_A_MODEL)
         done = self._in_flight
         if done is None:
             self.theta = arrived

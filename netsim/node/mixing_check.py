@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from netsim.learning.calling_place import calling_line
 from netsim.learning.refs import Cell, Ref
-from netsim.node.process_guard import calling_line
 from netsim.recording.run_warnings import RunWarnings
 from netsim.units import to_s
 
@@ -28,12 +28,14 @@ class MixingCheck:
 
     def __init__(self, warnings: RunWarnings) -> None:
         self._warnings = warnings
-        self._noted: WeakKeyDictionary[Cell, str] = WeakKeyDictionary()
+        self._noted: WeakKeyDictionary[Cell, tuple[float, str]] = WeakKeyDictionary()
 
     def mixed(
         self, mixture: Ref, refs: Sequence[Ref], weights: Sequence[float], now_ns: int
     ) -> None:
         """Note a mixture of whole models if its weights do not sum to one.
+
+        What is mixed may be such a mixture itself: a difference of two models counts as none.
 
         Parameters
         ----------
@@ -44,14 +46,20 @@ class MixingCheck:
         now_ns : int
             Virtual time [ns].
         """
-        total = math.fsum(weights)
+        noted = self._noted
+        if noted:
+            masses = [noted[ref.cell][0] if ref.cell in noted else 1.0 for ref in refs]
+            total = math.fsum(w * m for w, m in zip(weights, masses, strict=True))
+        else:
+            total = math.fsum(weights)
         if abs(total - 1.0) > TOLERANCE and all(ref.architecture is not None for ref in refs):
-            self._noted[mixture.cell] = (
+            noted[mixture.cell] = (
+                total,
                 f"node {mixture.owner} at {to_s(now_ns):g} s{calling_line()}: the weights of a "
-                f"mixture of models sum to {total:g}, not 1"
+                f"mixture of models sum to {total:g}, not 1",
             )
 
     def used(self, ref: Ref, how: str) -> None:
         """A value is used as a model; `how` says what for."""
         if self._noted and (found := self._noted.get(ref.cell)) is not None:
-            self._warnings.once("mixing weights", f"{found}, and it is {how}")
+            self._warnings.once("mixing weights", f"{found[1]}, and it is {how}")

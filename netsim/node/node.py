@@ -17,6 +17,7 @@ import simpy
 
 from netsim.clock import Clock
 from netsim.learning.jobs import BatchKey
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
 from netsim.messaging.message import Message, Received
@@ -35,7 +36,7 @@ class Node:
     Verbs come in five groups: time (`wakeup tick sleep condition`), the others (`peers reachable`),
     messages (`send broadcast receive gather ask serve exchange`), learning (`initial train hold
     batch outputs loss gradient measure mix select pool compute value`), and what a node shows
-    (`publish log_weights keep`); `uniform` and `permutation` are the only randomness.
+    (`publish record log_weights keep`); `uniform` and `permutation` are the only randomness.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ class Node:
         The paper's T_ex under `star`; None under other schedules.
     train_size : int
         How many training samples it has.
+    batch_size : int
+        How many samples a minibatch has.
     learning_rate : float
         The scenario's learning rate, for algorithms that let it decay.
     """
@@ -84,7 +87,7 @@ class Node:
         self.neighbours = parts.neighbourhood.neighbours
         self.servers = parts.neighbourhood.servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
-        self.train_size = shards.train_size(parts.id)
+        self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
         self.learning_rate = learning_rate
         self._clock, self._shards = clock, shards
         self._hold, self._superposed = parts.hold, parts.superposed
@@ -92,7 +95,7 @@ class Node:
         self._messaging, self._requests = parts.messaging, parts.requests
         self._training, self._values = parts.training, parts.values
         self._evaluation, self._publishing = parts.evaluation, parts.publishing
-        self._draws = parts.draws
+        self._draws, self._local_steps = parts.draws, parts.processor.steps_begun
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -100,6 +103,11 @@ class Node:
     def now_s(self) -> float:
         """Virtual time [s]."""
         return to_s(self._clock.now)
+
+    @property
+    def local_steps(self) -> int:
+        """Steps of local training that the node has begun so far."""
+        return self._local_steps()
 
     @property
     def round(self) -> int:
@@ -546,6 +554,9 @@ class Node:
         learning_rate: float | None = None,
         stream: str = "train",
         same_batch: bool = False,
+        batch: BatchKey | None = None,
+        part: str | None = None,
+        privacy: Privacy | None = None,
     ) -> simpy.Event:
         """Train a model on the node's own data.
 
@@ -572,6 +583,18 @@ class Node:
             Names the counter of minibatches, for a node that trains two models.
         same_batch : bool
             With `steps`: all of them take one minibatch.
+        batch : BatchKey
+            With `steps`: all of them take this minibatch, from `node.batch()`.
+        part : str
+            The only part of the model that is trained, named as for `Ref.part`; None: all of it.
+            The rest stays as it is to the last bit, whatever the optimiser, running statistics
+            of its layers included. `optimizer` and `anchor` are of the part, and `clip_norm` looks
+            at it alone. A step takes as much virtual time as one of the whole model.
+        privacy : Privacy
+            Train by DP-SGD: every sample's gradient is clipped, noise is added, and a step takes
+            each sample with equal probability, as many as a minibatch has on average. For the
+            model alone, without `learn`, `anchor`, `batch` and `part`. `api.PrivateTraining` counts
+            what it costs.
 
         Returns
         -------
@@ -582,9 +605,9 @@ class Node:
         Raises
         ------
         ProtocolError
-            If not exactly one of `steps` and `epochs` is given (`steps` with `same_batch`), the
-            node has no training data, a Ref is another node's, or `anchor` or `optimizer` do not
-            fit the model.
+            If not exactly one of `steps` and `epochs` is given (`steps` with `same_batch` or
+            `batch`), the node has no training data, a Ref is another node's, the model has no such
+            `part`, or `anchor` or `optimizer` do not fit the model.
 
         Examples
         --------
@@ -593,11 +616,11 @@ class Node:
         """
         return self._training.train(
             theta, steps, epochs, loss, given, learn, anchor, optimizer, learning_rate, stream,
-            same_batch,
+            same_batch, batch, part, privacy,
         )  # fmt: skip
 
     def batch(self, stream: str = "probe") -> BatchKey:
-        """The next minibatch of the node's training data, for `outputs`.
+        """The next minibatch of the node's training data, for `outputs`, `gradient` and `train`.
 
         Parameters
         ----------
@@ -677,15 +700,15 @@ class Node:
         """
         return self._evaluation.loss(ref, split)
 
-    def gradient(self, ref: Ref, split: str = "validation") -> Ref:
-        """Gradient of `loss` with respect to the model.
+    def gradient(self, ref: Ref, split: str | BatchKey = "validation") -> Ref:
+        """Gradient of `loss` with respect to the model, in evaluation mode.
 
         Parameters
         ----------
         ref : Ref
             A whole model.
-        split : str
-            `train`, `validation` or `test`.
+        split : str or BatchKey
+            `train`, `validation` or `test`; or a minibatch, as `node.batch()` gives it.
 
         Returns
         -------
@@ -702,6 +725,7 @@ class Node:
         --------
         >>> gradient = node.gradient(mixed)
         >>> weights = node.compute(step, weights, gradient, deltas)
+        >>> stepped = theta - 0.1 * node.gradient(theta, node.batch("train"))
         """
         return self._evaluation.gradient(ref, split)
 
@@ -961,6 +985,37 @@ class Node:
         >>> node.publish(theta, "trained", predict=nearest_prototype, given=[prototypes])
         """
         self._publishing.publish(ref, stage, predict, given)
+
+    def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
+        """Record a number of one's own, or a few, as a row of `metrics/` each.
+
+        Rows have the node, the virtual time of this call, the stage `recorded`, and what the node
+        had spent by then. The last ones of all nodes are in `summary.json` under `recorded`.
+
+        Parameters
+        ----------
+        name : str
+            The metric: letters, digits and underscores, and no metric of the simulator's own.
+        value : Ref or float or sequence of float
+            At most 256 numbers; entry i of several is the metric `name[i]`. A Ref stays lazy: it is
+            read when rows are written, at the next evaluation.
+
+        Raises
+        ------
+        ProtocolError
+            If the name is taken or no name, there are too many numbers, or a Ref is another node's.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule. Under `--timing-only` nothing is
+        recorded.
+
+        Examples
+        --------
+        >>> node.record("drift", node.compute(distance, theta, mixed))
+        >>> node.record("neighbours_heard", len(got))
+        """
+        self._publishing.record(name, value)
 
     def log_weights(
         self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None

@@ -5,10 +5,7 @@ An error of an algorithm is raised again with the node, the virtual time and the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import simpy
@@ -16,11 +13,13 @@ import simpy
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.errors import NetsimError, ProtocolError, UnsuitableError
+from netsim.learning.calling_place import is_ours, line_of, place_of
+from netsim.node.mistakes import hint, no_process, no_processes, yielded
 from netsim.units import to_s
 
 
 def located_error(error: Exception, now_ns: int, node: int, process: str) -> NetsimError:
-    """The error with where and when it happened in front of its message.
+    """The error with where and when it happened in front, and what is probably meant behind.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ def located_error(error: Exception, now_ns: int, node: int, process: str) -> Net
     where = f"node {node} at {to_s(now_ns):g} s in {process}"
     if isinstance(error, NetsimError):
         return type(error)(f"{where}: {error}")
-    return NetsimError(f"{where}: {type(error).__name__}: {error}")
+    return NetsimError(f"{where}: {type(error).__name__}: {error}{hint(error)}")
 
 
 def guarded_process(
@@ -77,12 +76,7 @@ def guarded_process(
                 event = generator.send(value)
                 del value  # models that only it held are free while the process waits
             else:  # thrown where the mistake is, so that the traceback shows the line
-                event = generator.throw(
-                    ProtocolError(
-                        f"yield of {event!r}, which is no event; only verbs that take time are "
-                        "waited for with yield"
-                    )
-                )
+                event = generator.throw(ProtocolError(yielded(event)))
     except StopIteration as end:
         return end.value
     except Exception as error:
@@ -123,9 +117,13 @@ def start_processes(
         What the algorithm raised, located.
     """
     try:
-        generators = list(processes())
-        for number, generator in enumerate(generators):
-            _require_generator(generator, number)
+        returned = processes()
+        if (problem := no_processes(returned)) is not None:
+            raise ProtocolError(problem)
+        generators = list(returned)
+        for number, generator in enumerate(generators, start=1):
+            if not isinstance(generator, Generator):
+                raise ProtocolError(no_process(generator, number))
     except UnsuitableError:
         raise  # every node says the same: the place is in the scenario
     except Exception as error:
@@ -135,40 +133,13 @@ def start_processes(
     ]
 
 
-def _require_generator(found: object, number: int) -> None:
-    """Refuse a process that was called like a plain function."""
-    if not isinstance(found, Generator):
-        raise ProtocolError(
-            f"process {number + 1} of those returned is {found!r}, no generator: a process is a "
-            "function with `yield`, and every verb that takes time is waited for with yield"
-        )
-
-
 def waits_at(process: simpy.Process) -> str:
     """` (FILE:LINE)` where an algorithm's process waits or goes on; empty if it has ended."""
     frame = getattr(process._generator, "gi_frame", None)
     generator: Any = frame.f_locals.get("generator") if frame is not None else None
     found = ""
     while generator is not None and (frame := getattr(generator, "gi_frame", None)) is not None:
-        if not _is_ours(frame):
-            found = _place(frame)
+        if not is_ours(frame):
+            found = f" ({line_of(place_of(frame))})"
         generator = generator.gi_yieldfrom
     return found
-
-
-def calling_line() -> str:
-    """` (FILE:LINE)` of the algorithm that has called the simulator; empty if none has."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame):
-        frame = frame.f_back
-    return _place(frame) if frame is not None else ""
-
-
-def _is_ours(frame: FrameType) -> bool:
-    """Whether a frame is the simulator's own."""
-    name = str(frame.f_globals.get("__name__", ""))
-    return name.startswith("netsim.") and not name.startswith("netsim.algorithms.")
-
-
-def _place(frame: FrameType) -> str:
-    return f" ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"

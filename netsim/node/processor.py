@@ -71,6 +71,10 @@ class Processor:
         self._meter.computed(me, steps, start_ns, end_ns)
         return clock.due(end_ns - now, FIRST, result)
 
+    def steps_begun(self) -> int:
+        """Steps of local training so far, those of the job in progress included."""
+        return self.local_steps
+
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
         start_ns = max(self._clock.now, self._free_ns)

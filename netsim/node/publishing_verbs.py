@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
-from netsim.learning.refs import Ref
+from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.mixing_check import MixingCheck
+from netsim.recording.schema import METRICS
+
+MOST_RECORDED = 256
+"""How many numbers `node.record` takes at most."""
 
 
 class Publication(NamedTuple):
@@ -52,6 +58,41 @@ class LoggedWeights(NamedTuple):
     weights: Ref | Sequence[float]
 
 
+class Recorded(NamedTuple):
+    """A value as an algorithm recorded it; it may not have been computed yet.
+
+    Attributes
+    ----------
+    time_ns : int
+        When it was recorded [ns].
+    name : str
+    value : Ref or tuple of float
+    steps, bits_transmitted : int
+        Local steps and bits of its node by then.
+    energy_j : float
+        What its node had drawn by then [J].
+    """
+
+    time_ns: int
+    name: str
+    value: Ref | tuple[float, ...]
+    steps: int
+    bits_transmitted: int
+    energy_j: float
+
+    def rows(self) -> list[tuple[str, float]]:
+        """Metric and number of each row, once the value is computed."""
+        if not isinstance(self.value, Ref):
+            numbers: Sequence[float] = self.value
+            is_one = len(numbers) == 1
+        else:
+            numbers = self.value.tensor().detach().reshape(-1).tolist()
+            is_one = self.value.shape == ()
+        if is_one:
+            return [(self.name, float(numbers[0]))]
+        return [(f"{self.name}[{i}]", float(number)) for i, number in enumerate(numbers)]
+
+
 class PublishingVerbs:
     """The verbs of one node that show something; `Node` documents them.
 
@@ -63,6 +104,9 @@ class PublishingVerbs:
         The run's list of weights that are to be written once they are computed.
     mixing : MixingCheck
         Is told of every model that is published.
+    spent : callable or None
+        () -> (local steps, bits transmitted, energy [J]) of the node so far, for what it records;
+        None (`--timing-only`): nothing is recorded.
 
     Attributes
     ----------
@@ -70,6 +114,8 @@ class PublishingVerbs:
         The last one of each stage, in the order of publishing.
     kept : dict of str to Ref
         What is written at the end of the run, by name.
+    recorded : list of Recorded
+        What is to be written at the next evaluation, which empties it.
     """
 
     def __init__(
@@ -78,11 +124,13 @@ class PublishingVerbs:
         clock: Clock,
         weights_due: list[LoggedWeights],
         mixing: MixingCheck,
+        spent: Callable[[], tuple[int, int, float]] | None = None,
     ) -> None:
         self._id, self._clock, self._weights_due = node_id, clock, weights_due
-        self._mixing = mixing
+        self._mixing, self._spent = mixing, spent
         self.published: dict[str, Publication] = {}
         self.kept: dict[str, Ref] = {}
+        self.recorded: list[Recorded] = []
 
     def publish(
         self, ref: Ref, stage: str, predict: Callable[..., Any] | None, given: Sequence[Any]
@@ -92,7 +140,7 @@ class PublishingVerbs:
             if isinstance(one, Ref):
                 one.require_owner(self._id)
         if ref.architecture is None:
-            raise ProtocolError("publish: a whole model is needed here, not a part of one")
+            raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
         if predict is not None:
             require_module_level(predict)
         self._mixing.used(ref, "published")
@@ -110,6 +158,27 @@ class PublishingVerbs:
             weights.require_owner(self._id)
         whose = self._id if node is None else node
         self._weights_due.append(LoggedWeights(self._clock.now, whose, tuple(ids), weights))
+
+    def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
+        """See `Node.record`."""
+        if not name.isidentifier():
+            raise ProtocolError(f"record: {name!r} is no name of letters, digits and underscores")
+        if name in METRICS or name.startswith(("malicious_", "accuracy")):
+            raise ProtocolError(f"record: {name} is a metric of the simulator's own; rename it")
+        if isinstance(value, Ref):
+            value.require_owner(self._id)
+            count = value.num_values
+        else:
+            several = value if isinstance(value, Sequence | np.ndarray) else (value,)
+            value = tuple(map(float, several))
+            count = len(value)
+        if not 1 <= count <= MOST_RECORDED:
+            raise ProtocolError(
+                f"record: {name} has {count} numbers, 1 to {MOST_RECORDED} may be recorded; "
+                "node.keep is for larger values"
+            )
+        if self._spent is not None:
+            self.recorded.append(Recorded(self._clock.now, name, value, *self._spent()))
 
     def keep(self, name: str, ref: Ref) -> None:
         """See `Node.keep`."""

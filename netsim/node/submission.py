@@ -6,7 +6,8 @@ from typing import Any
 
 from netsim.errors import ProtocolError
 from netsim.learning.architecture import Architecture
-from netsim.learning.refs import Cell, Ref
+from netsim.learning.calling_place import Place, calling_line
+from netsim.learning.refs import NEEDS_A_MODEL, Cell, Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
 
@@ -24,7 +25,12 @@ class Submission:
         self._id, self._scheduler = node_id, scheduler
 
     def submit(
-        self, work: Any, inputs: tuple[Ref, ...], shapes: Sequence[Any], models: Sequence[Any] = ()
+        self,
+        work: Any,
+        inputs: tuple[Ref, ...],
+        shapes: Sequence[Any],
+        models: Sequence[Any] = (),
+        place: Place | None = None,
     ) -> list[Ref]:
         """Record a job; Refs to its results, which are computed when they are needed.
 
@@ -38,6 +44,8 @@ class Submission:
             One a result.
         models : sequence of Architecture or None
             One a result: set where it is a whole model. May be shorter than `shapes`.
+        place : Place or None
+            The calling line, for jobs that may fail when they run.
 
         Raises
         ------
@@ -52,7 +60,7 @@ class Submission:
             Cell(scheduler, tuple(shape), architecture)
             for shape, architecture in zip_longest(shapes, models)
         ]
-        scheduler.submit(work, me, inputs, cells)
+        scheduler.submit(work, me, inputs, cells, place)
         return [Ref(me, cell) for cell in cells]
 
 
@@ -65,7 +73,7 @@ def architecture_of(ref: Ref) -> Architecture:
         If the Ref is a part of a model or another value.
     """
     if ref.architecture is None:
-        raise ProtocolError("a whole model is needed here, not a part or another value")
+        raise ProtocolError(f"{NEEDS_A_MODEL}{calling_line()}")
     return ref.architecture
 
 

@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from netsim.backends.job_types.private_train import PrivateTrain
 from netsim.backends.job_types.train import Train
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
-from netsim.learning.functions import require_module_level, to_slots
+from netsim.learning.architecture import Architecture
+from netsim.learning.calling_place import calling_line, verb_place
+from netsim.learning.functions import require_module_level, to_slots, uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
 from netsim.node.mixing_check import MixingCheck
@@ -94,12 +98,16 @@ class TrainingVerbs:
         learning_rate: float | None = None,
         stream: str = "train",
         same_batch: bool = False,
+        batch: BatchKey | None = None,
+        part: str | None = None,
+        privacy: Privacy | None = None,
     ) -> simpy.Event:
         """See `Node.train`."""
         if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
-        if same_batch and steps is None:
-            raise ProtocolError("train: same_batch is for steps")
+        if steps is None and (same_batch or batch is not None):
+            given_key = "same_batch" if same_batch else "batch"
+            raise ProtocolError(f"train: {given_key} is for steps")
         if self._train_size == 0:
             remedy = "; this algorithm works between peers: leave out nodes of role server"
             raise ProtocolError(
@@ -109,15 +117,28 @@ class TrainingVerbs:
         constants = self.optimizer
         architecture = architecture_of(theta)
         self._mixing.used(theta, "trained further")
-        first = self._drawn(stream, 1 if same_batch else total)
+        if batch is None:
+            first = self._drawn(stream, 1 if same_batch else total)
+            batches = Batches(self._id, stream, first, total, same_batch)
+        elif batch.node == self._id:
+            batches = Batches(*batch, total, True)
+        else:
+            raise ProtocolError(f"train: the minibatch is one of node {batch.node}")
         if loss is not None:
             require_module_level(loss)
             self._guard.require("a loss of its own")
         held_fixed: list[Ref] = []
         slotted = to_slots(tuple(given), held_fixed) if len(given) else ()
         learned_too = dict(learn) if learn else {}
+        if privacy is not None:
+            self._require_private(architecture, loss, learned_too or anchor or batch or part)
+            private = PrivateTrain(
+                *(batches, constants, loss, slotted, len(held_fixed), optimizer is not None),
+                learning_rate,
+                privacy,
+            )
         work = Train(
-            Batches(self._id, stream, first, total, same_batch),
+            batches,
             constants,
             loss,
             slotted,
@@ -126,25 +147,58 @@ class TrainingVerbs:
             None if anchor is None else anchor[1],
             optimizer is not None,
             learning_rate,
+            part,
         )
         inputs = (theta, *held_fixed, *learned_too.values())
         if anchor is not None:
             inputs += (anchor[0],)
         if optimizer is not None:
             inputs += (optimizer,)
-        trained = architecture.num_parameters + sum(r.num_values for r in learned_too.values())
+        of_model = architecture.num_parameters if part is None else self._size(architecture, part)
+        trained = of_model + sum(r.num_values for r in learned_too.values())
         size = optimizers.state_size(constants.kind, trained)
         if optimizer is not None and optimizer.shape != (size,):
             raise ProtocolError(
                 f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
-                "it must come from a call with the same model and the same `learn`"
+                "it must come from a call with the same model and the same `learn` and `part`"
+                f"{calling_line()}"
             )
-        if anchor is not None and anchor[0].num_values < architecture.num_parameters:
-            raise ProtocolError("train: the anchor must be a model like theta, or its parameters")
+        if anchor is not None:
+            given_values = anchor[0].num_values
+            if given_values < architecture.num_parameters and given_values != of_model:
+                raise ProtocolError(
+                    "train: the anchor must be a model like theta, its parameters, or the `part` "
+                    f"that is trained; it has shape {anchor[0].shape}{calling_line()}"
+                )
         shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
-        new, *learned, state = self._submission.submit(work, inputs, shapes, [architecture])
+        place = None if loss is None else verb_place()
+        what = work if privacy is None else private
+        new, *learned, state = self._submission.submit(what, inputs, shapes, [architecture], place)
         result = Trained(new, dict(zip(learned_too, learned, strict=True)), state)
         return self._processor.train(total, result)
+
+    @staticmethod
+    def _require_private(
+        architecture: Architecture, loss: Callable[..., Any] | None, others: object
+    ) -> None:
+        """Refuse what has no gradient of a single sample, or is not there for private training."""
+        problem = None
+        if architecture.normalises_batches or architecture.is_random:
+            problem = f"model {architecture.name} normalises batches or drops units at random"
+        elif uniforms_of(loss):
+            problem = "the loss asks for draws"
+        elif others:
+            problem = "learn, anchor, batch and part are not for it"
+        if problem is not None:
+            raise ProtocolError(f"train: private training takes gradients of samples: {problem}")
+
+    @staticmethod
+    def _size(architecture: Architecture, part: str) -> int:
+        """How many parameters a part has."""
+        start, stop = architecture.columns(part)
+        if part == "buffers":
+            raise ProtocolError("train: running statistics are not trained; name another part")
+        return stop - start
 
     def batch(self, stream: str) -> BatchKey:
         """See `Node.batch`."""

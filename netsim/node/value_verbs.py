@@ -12,6 +12,7 @@ from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.select import Select
 from netsim.clock import Clock, then
 from netsim.errors import ProtocolError
+from netsim.learning.calling_place import calling_line, verb_place
 from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import fill, frozen, inferred_shapes, require_module_level, to_slots
 from netsim.learning.refs import Ref
@@ -61,11 +62,12 @@ class ValueVerbs:
         """See `Node.mix`."""
         num_weights = weights.num_values if isinstance(weights, Ref) else len(weights)
         if not refs or num_weights != len(refs):
-            raise ProtocolError(f"mix: {len(refs)} Refs but {num_weights} weights")
+            raise ProtocolError(f"mix: {len(refs)} Refs but {num_weights} weights{calling_line()}")
         shape = refs[0].shape
         for ref in refs:
             if ref.shape != shape:
-                raise ProtocolError(f"mix: shapes differ: {sorted({r.shape for r in refs})}")
+                shapes = sorted({r.shape for r in refs})
+                raise ProtocolError(f"mix: shapes differ: {shapes}{calling_line()}")
         if isinstance(weights, Ref):
             work, inputs = Mix(None), (*refs, weights)
         else:
@@ -120,7 +122,8 @@ class ValueVerbs:
         models = [s.architecture if isinstance(s, Ref) else None for s in examples]
         if duration_s:
             self._processor.occupy(duration_s)
-        outputs = self._submission.submit(Apply(fn, slotted), tuple(inputs), each, models)
+        work, place = Apply(fn, slotted), verb_place()
+        outputs = self._submission.submit(work, tuple(inputs), each, models, place)
         return tuple(outputs) if several else outputs[0]
 
     def value(self, x: Any, duration_s: float | None, default: Any) -> simpy.Event:

@@ -52,6 +52,12 @@ MESSAGE_COLUMNS = (
 LATER_COLUMNS = frozenset({"bits_transmitted"})
 """Columns that enter no fingerprint, so that older fingerprints hold."""
 
+METRICS = frozenset({"loss"})
+"""Metrics of the simulator's own, beside those that begin with `accuracy` or `malicious_`."""
+
+RECORDED = "recorded"
+"""The stage of what algorithms record."""
+
 METRIC_COLUMNS = (
     Column("t_s", "time"),
     Column("node", "id"),

@@ -14,14 +14,38 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.parquet_parts import Rows, part_files, read
+from netsim.recording.schema import RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 
 Ties = Literal["first", "last"]
 
 
 def names(metrics: Rows) -> list[str]:
-    """The metrics recorded, in order of first appearance."""
-    return list(dict.fromkeys(metrics["metric"].tolist())) if metrics else []
+    """The metrics measured, in order of first appearance; not what algorithms recorded."""
+    if not metrics:
+        return []
+    return list(dict.fromkeys(metrics["metric"][metrics["stage"] != RECORDED].tolist()))
+
+
+def recorded(metrics: Rows) -> dict[str, dict[str, float]]:
+    """What algorithms recorded, by name: statistics over the last number of each node."""
+    if not metrics:
+        return {}
+    chosen = metrics["stage"] == RECORDED
+    rows = zip(*(metrics[c][chosen].tolist() for c in ("metric", "node", "value")), strict=True)
+    last: dict[str, dict[int, float]] = {}
+    for name, node, value in rows:
+        last.setdefault(name, {})[node] = value
+    return {
+        name: {
+            "mean": float(np.mean(values)),
+            "std": float(np.std(values)),
+            "min": min(values),
+            "max": max(values),
+            "nodes": len(values),
+        }
+        for name, values in ((name, list(by_node.values())) for name, by_node in last.items())
+    }
 
 
 def per_node_rows(metrics: Rows, metric: str) -> Rows:

@@ -44,14 +44,16 @@ def summarise(
     -------
     dict
         `name algorithm seed nodes task virtual_s wall_s`, one block per metric
-        (see `metrics.summary_block`), then the rest of `extra`. Ready for JSON: numbers that are
-        not finite are None.
+        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`. Ready
+        for JSON: numbers that are not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
     main = MainMetric.of(extra)
     found |= {
         name: measured.summary_block(metrics, name, ties, main) for name in measured.names(metrics)
     }
+    if recorded := measured.recorded(metrics):
+        found["recorded"] = recorded
     found |= extra
     return {name: json_value(value) for name, value in found.items()}
 

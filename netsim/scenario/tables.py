@@ -127,6 +127,7 @@ class OwnTraining(Table):
     beta1: Part | None = None
     beta2: Part | None = None
     clip_norm: Positive | None = None
+    parameter_bits: Count | None = None
 
 
 class AlgorithmEntry(Table):

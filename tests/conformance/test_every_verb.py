@@ -22,7 +22,7 @@ API = {
     *("send", "broadcast", "receive", "gather", "ask", "serve", "exchange"),
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
     *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "keep"),
-    "superposed",
+    *("superposed", "record", "local_steps", "batch_size"),
     *("uniform", "permutation"),
 }
 """All that an algorithm sees of a node."""

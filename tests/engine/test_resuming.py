@@ -74,6 +74,8 @@ def on_wakeup(node):
         node.keep("half", node.compute(halved, theta))
         node.publish(theta, "mixed")
         node.log_weights([node.id], [1.0 / len(models)])
+        node.record("loss_of_half", node.loss(0.5 * theta, "train"))
+        node.record("wakes", wakes)
 '''
 
 TABLES = {

@@ -11,7 +11,7 @@ from torch import Tensor
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, default_loss
 from netsim.backends.stacked.activations import activations_per_sample
-from netsim.backends.stacked.loss_training import LossTraining
+from netsim.backends.stacked.loss_training import LossTraining, anchored
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
@@ -43,6 +43,8 @@ class Train(NamedTuple):
         Whether the last input is the state of the optimiser; else it starts anew.
     learning_rate : float or None
         In place of the optimiser's own.
+    part : str or None
+        The only part of the model that is trained; None: all of it.
     """
 
     batches: Batches
@@ -54,6 +56,7 @@ class Train(NamedTuple):
     anchor_strength: float | None
     has_state: bool
     learning_rate: float | None = None
+    part: str | None = None
 
     @property
     def rate(self) -> float:
@@ -87,12 +90,15 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     rest = others[len(work.learn) :]
     row = theta.clone()
     model = architecture.bind(row, training=True)
-    trained = [*model.parameters(), *learned.values()]
+    start, stop = architecture.columns(work.part or "parameters")
+    pairs = zip(model.parameters(), architecture.slices, strict=False)
+    parameters = [p for p, s in pairs if start <= s.start < stop]
+    trained = [*parameters, *learned.values()]
     rows = [t.detach().view(-1) for t in trained]
     anchors: Sequence[Tensor] = ()
     if work.anchor_strength is not None:
-        sizes = [p.numel() for p in model.parameters()]
-        anchors = torch.split(rest[0][: architecture.num_parameters], sizes)
+        sizes = [p.numel() for p in parameters]
+        anchors = torch.split(anchored(rest[0], architecture, work.part), sizes)
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
@@ -112,6 +118,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
         optimizers.step(work.optimizer, work.rate, rows, gradients, state)
     if work.loss is not None:
         require_unchanged(work.loss, held_fixed, before)
+    if work.part is not None:
+        row = architecture.only_part(work.part, theta, row)
     after = row[: architecture.num_parameters].sum()
     plain.divergences.note([job], after.reshape(1))
     is_wanted = job.output_refs[-1]() is not None
@@ -138,7 +146,7 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
         job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
         work.has_state,
     )
-    if work.loss is None and not work.learn:
+    if work.loss is None and not work.learn and work.part is None:
         if not resources.routes.stacks(architecture, "train"):
             return None
         if resources.stacked_module_of(ref) is not None:
@@ -146,7 +154,7 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
     if architecture.is_random or not resources.routes.stacks(architecture, "loss"):
         return None
     shapes = tuple(r.shape for r in job.inputs)
-    return ("own loss", *common, work.loss, frozen(work.given), work.learn, shapes)
+    return ("own loss", *common, work.loss, frozen(work.given), work.learn, shapes, work.part)
 
 
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:

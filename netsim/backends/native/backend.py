@@ -109,6 +109,8 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     work, ref, shards = job.work, job.inputs[0], resources.shards
     architecture = ref.architecture
     assert architecture is not None
+    if work.part is not None:
+        return None  # stacked: the kernel trains whole models
     is_default = work.loss is None and not work.learn
     if resources.routes.way(architecture, "train" if is_default else "loss") != "native":
         return None

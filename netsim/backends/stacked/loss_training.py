@@ -48,6 +48,9 @@ class LossSteps(LocalSteps, Protocol):
     @property
     def learn(self) -> tuple[str, ...]: ...
 
+    @property
+    def part(self) -> str | None: ...
+
 
 Around = Callable[[Sequence[LossSteps], Rows, int], AbstractContextManager[None]]
 """around(works, lanes, step): what holds while some lanes take a step."""
@@ -55,6 +58,21 @@ Around = Callable[[Sequence[LossSteps], Rows, int], AbstractContextManager[None]
 
 def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractContextManager[None]:
     return nullcontext()
+
+
+def anchored(anchor: Tensor, architecture: Architecture, part: str | None) -> Tensor:
+    """The columns of an anchor towards which what is trained is pulled.
+
+    Parameters
+    ----------
+    anchor : torch.Tensor
+        A model, its parameters, or the part alone.
+    architecture : Architecture
+    part : str or None
+        The part that is trained; None: all parameters.
+    """
+    start, stop = architecture.columns(part or "parameters")
+    return anchor if anchor.numel() == stop - start else anchor[start:stop]
 
 
 class LossTraining:
@@ -100,8 +118,9 @@ class LossTraining:
             torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
             for k in range(num_learned)
         ]
+        start, stop = a.columns(work.part or "parameters")
         # Parameters and what is learned beside them, in one row: one optimiser for all.
-        together = torch.cat([rows[:, : a.num_parameters], *learned], dim=1)
+        together = torch.cat([rows[:, start:stop], *learned], dim=1)
         length = together.shape[1]
         memory = together.new_zeros((n, padded(length)))  # each lane at an aligned address
         trained = memory[:, :length]
@@ -110,7 +129,7 @@ class LossTraining:
         anchor = None
         if work.anchor_strength is not None:
             anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
-            anchor = torch.stack([t[: a.num_parameters] for t in anchors])
+            anchor = torch.stack([anchored(t, a, work.part) for t in anchors])
         size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
         state = trained.new_zeros((n, size))
         if work.has_state:
@@ -126,7 +145,8 @@ class LossTraining:
             part, part_state = memory[at_lanes][:, :length], state[at_lanes]
             values = [g[at_lanes] for g in given]
             with self._around(works, lanes, s):
-                found, after = gradients(part, buffers[at_lanes], *batch, *values)
+                fixed = part if work.part is None else rows[at_lanes]
+                found, after = gradients(part, fixed, buffers[at_lanes], *batch, *values)
             update = GradientStep(
                 work.optimizer,
                 part,
@@ -138,11 +158,16 @@ class LossTraining:
             )
             update.step()
             trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
-        parameters = slice(0, a.num_parameters)
-        self._divergences.note(jobs, trained[:, parameters].sum(1), rows[:, parameters].sum(1))
-        model = torch.cat([trained[:, : a.num_parameters], buffers], dim=1)
+        size, parameters = stop - start, slice(0, a.num_parameters)
+        whole = trained[:, :size]
+        if work.part is not None:
+            whole = torch.cat([rows[:, :start], whole, rows[:, stop : a.num_parameters]], dim=1)
+        self._divergences.note(jobs, whole.sum(1), rows[:, parameters].sum(1))
+        model = torch.cat([whole, buffers], dim=1)
+        if work.part is not None:
+            model = a.only_part(work.part, rows, model)
         sizes_beside = [int(np.prod(s)) for s in shapes]
-        pieces = torch.split(trained[:, a.num_parameters :], sizes_beside, dim=1)
+        pieces = torch.split(trained[:, size:], sizes_beside, dim=1)
         return [
             [model[i], *(p[i].view(s) for p, s in zip(pieces, shapes, strict=True)), state[i]]
             for i in range(n)
@@ -247,17 +272,22 @@ class LossTraining:
         by_lane = grad(loss, has_aux=True)
         has_draws = uniforms_of(work.loss)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
+        first, last = a.columns(work.part or "parameters")
 
-        def found(part: Tensor, buffers: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
-            width, at = len(part), a.num_parameters
+        def found(
+            part: Tensor, fixed: Tensor, buffers: Tensor, *args: Any
+        ) -> tuple[Tensor, Tensor]:
+            width, at = len(part), last - first
             rows, state = {}, {}
             for name, s in spans.items():
                 if name in buffer_names:
                     start = s.start - a.num_parameters
                     columns = buffers[:, start : start + s.stop - s.start]
                     state[name] = columns.view(width, *s.shape)
-                else:
-                    rows[name] = part[:, s.start : s.stop].view(width, *s.shape)
+                elif first <= s.start < last:
+                    rows[name] = part[:, s.start - first : s.stop - first].view(width, *s.shape)
+                else:  # held as it is, like a running statistic
+                    state[name] = fixed[:, s.start : s.stop].view(width, *s.shape)
             for name, shape in zip(names, shapes, strict=True):
                 size = int(np.prod(shape))
                 rows[name] = part[:, at : at + size].view(width, *shape)

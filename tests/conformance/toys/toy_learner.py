@@ -47,5 +47,6 @@ def on_wakeup(node: Node, own, prototype, state) -> Process:
         lazy["prototype"] = prototype
         saw(node, "numbers", (yield node.value(lazy, duration_s=0.02, default={})))
         node.keep("prototype", prototype)
+        node.record("prototype", prototype)
         node.log_weights([0, 1, 2], weights)
         node.publish(own, "mixed")
