@@ -36,7 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tools.results", description=main.__doc__)
-    parser.add_argument("--data", type=Path, help="the data sets [$NETSIM_DATA]")
     commands = parser.add_subparsers(required=True)
     for name, do, told in (
         ("list", _list, "the tables and how far they are"),
@@ -46,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=told)
         command.set_defaults(do=do)
+        command.add_argument("--data", type=Path, help="the data sets [$NETSIM_DATA]")
         command.add_argument("--runs", type=Path, help="the folder of all tables' runs")
         if name == "list":
             continue

@@ -201,11 +201,8 @@ def kept(table: PaperTable) -> Numbers:
             for name, text in line.items()
             if name not in (*_FIRST, *_LAST) and text
         }
-        result = Result(
-            values,
-            *(float(line[name]) if line[name] else None for name in _LAST[:3]),
-            line["commit"],
-        )
+        choose, cpu_s, estimated_s = (float(line[n]) if line[n] else None for n in _LAST[:3])
+        result = Result(values, choose, cpu_s, estimated_s, line["commit"])
         key = (line["column"], line["row"], line["reading"], rounds)
         found.setdefault(key, {})[int(line["seed"])] = result
     return found

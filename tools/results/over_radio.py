@@ -264,8 +264,8 @@ def _leads(found: Worlds) -> Iterable[str]:
 
 
 def _all(found: Worlds) -> Iterable[str]:
-    heads = ("method", "steps", "ideal", "offered [MB]", "steps, radio", "radio", "offered [MB]")
-    heads += ("on the air [MB]", "airtime [s]", "seeds")
+    heads = ["method", "steps", "ideal", "offered [MB]", "steps, radio", "radio", "offered [MB]"]
+    heads += ["on the air [MB]", "airtime [s]", "seeds"]
     yield _line(heads)
     yield _line(["---"] * len(heads))
     labels = list(dict.fromkeys(label for label, _ in found))

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -260,10 +261,9 @@ def cells(table: PaperTable) -> Iterator[Cell]:
             if not column.missing:
                 yield Cell(column, row, None, column.seeds or table.seeds)
     for reading in table.readings:
-        for name in reading.columns:
-            for row in reading.rows:
-                seeds = reading.seeds or table.seeds
-                yield Cell(table.column(name), table.row(row), reading, seeds)
+        for column_name, row_name in product(reading.columns, reading.rows):
+            seeds = reading.seeds or table.seeds
+            yield Cell(table.column(column_name), table.row(row_name), reading, seeds)
 
 
 def keys(table: PaperTable, cell: Cell, rounds: int | None = None) -> dict[str, Any]:

@@ -126,15 +126,15 @@ class Verdict:
         difference = None
         if row is not None and best is not None:
             difference = paired(self.seeds(column, row), self.seeds(column, best), self._measure)
-        printed = {r: self.table.printed(r, column) for r in self.table.rows}
-        rows = [r for r in self.table.rows if r.role in ("local", "baseline")]
-        there = max(
-            (r for r in rows if printed[r] is not None), key=lambda r: printed[r] or 0, default=None
-        )
-        own_best = printed[row] if row is not None else None
-        lead = None
-        if there is not None and own_best is not None:
-            lead = own_best - (printed[there] or 0.0)
+        printed = [
+            (value, r)
+            for r in self.table.rows
+            if r.role in ("local", "baseline")
+            and (value := self.table.printed(r, column)) is not None
+        ]
+        most, there = max(printed, key=lambda pair: pair[0], default=(0.0, None))
+        own = self.table.printed(row, column) if row is not None else None
+        lead = own - most if own is not None and there is not None else None
         return Lead(column, method, row, best, difference, there, lead)
 
     def _standing(self, column: Column, method: str) -> Row | None:
@@ -160,7 +160,7 @@ class Verdict:
         parts = []
         for method in methods:
             told = _on_method([lead for lead in leads if lead.method == method])
-            parts.append(f"{method}: {told}" if len(methods) > 1 else told)
+            parts.append(f"{method}: {told}" if len(methods) > 1 else told[0].upper() + told[1:])
         return " ".join([*parts, self.order(), self.distance()]).strip()
 
     def order(self) -> str:
@@ -201,14 +201,14 @@ def _on_method(leads: list[Lead]) -> str:
     claimed = [lead for lead in leads if lead.printed is None or lead.printed > 0]
     judged = [lead for lead in claimed if lead.word not in ("one seed", "not played")]
     if not judged:
-        return "Not judged: there are no two seeds of it and a baseline yet."
+        return "not judged, as there are no two seeds of it and of a baseline."
     by_word: dict[str, list[Lead]] = {}
     for lead in judged:
         by_word.setdefault(lead.word, []).append(lead)
     behind, held = by_word.get("behind", []), by_word.get("holds", [])
     of = f"in {len(judged)} of {len(leads)} columns" if len(judged) < len(leads) else ""
     if len(held) == len(judged):
-        return f"The lead holds{' ' + of + ' (the others are not judged)' if of else ''}."
+        return f"the lead holds{' ' + of + ' (the others are not judged)' if of else ''}."
     told = f"it holds in {_columns(held)}; " if held else ""
     if behind:
         worst = "; ".join(
@@ -217,10 +217,10 @@ def _on_method(leads: list[Lead]) -> str:
             for lead in behind
             if lead.difference and lead.baseline
         )
-        return f"Not reproduced: {told}{worst}."
+        return f"not reproduced: {told}{worst}."
     within = _columns(by_word["none that the seeds show"])
     return (
-        f"The lead is within its interval over seeds in {within}{'; ' + told[:-2] if told else ''}."
+        f"the lead is within its interval over seeds in {within}{'; ' + told[:-2] if told else ''}."
     )
 
 
