@@ -21,6 +21,7 @@ from tools.results import page as pages
 from tools.results import playing, tables
 from tools.results.tables import RESULTS, PaperTable
 
+BEGIN, END = "<!-- written by tools.results -->", "<!-- end -->"
 OVER_RADIO = "over_radio"
 """The page of `over_radio`, which is no table of a paper."""
 
@@ -135,15 +136,29 @@ def _page(given: argparse.Namespace) -> int:
 
 
 def write_page(name: str) -> None:
-    """Write a page from the numbers that are kept."""
+    """Write a page from the numbers that are kept, and the list of all verdicts."""
     (RESULTS / f"{name}.md").write_text(page_text(name), encoding="utf-8")
+    index = RESULTS / "README.md"
+    if index.is_file():
+        index.write_text(with_verdicts(index.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def page_text(name: str) -> str:
     """A page from the numbers that are kept."""
-    own = [t for t in map(tables.load, tables.names()) if t.page == name]
-    own.sort(key=lambda t: t.order)
+    own = [table for table in _all_tables() if table.page == name]
     return pages.page([(t, kept_numbers.kept(t), kept_numbers.kept_curves(t)) for t in own])
+
+
+def with_verdicts(text: str) -> str:
+    """The index with the verdicts of all tables between its two marks."""
+    told = (pages.verdict_line(table, kept_numbers.kept(table)) for table in _all_tables())
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join([f"{before}{BEGIN}", "", *filter(None, told), "", f"{END}{after}"])
+
+
+def _all_tables() -> list[PaperTable]:
+    return sorted(map(tables.load, tables.names()), key=lambda t: (t.page, t.order))
 
 
 if __name__ == "__main__":

@@ -59,6 +59,15 @@ def _section(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) 
         yield from ("### Remarks", "", table.remarks.strip(), "")
 
 
+def verdict_line(table: PaperTable, numbers: Numbers) -> str:
+    """A table's verdict as an item of a list; empty if it has none."""
+    rounds = lengths(numbers)[0]
+    told = Verdict(table, numbers, rounds).sentence()
+    cut = f", {rounds} of {table.rounds} rounds" if rounds else ""
+    paper = table.paper.partition(" (")[0]
+    return f"- **{paper}**, [{table.title}]({table.page}.md){cut}: {told}" if told else ""
+
+
 _HEADINGS = {
     "about": "Setting",
     "spread": "The paper's ±",

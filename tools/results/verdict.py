@@ -157,6 +157,8 @@ class Verdict:
         methods = dict.fromkeys(lead.method for lead in leads)
         if not methods:
             return ""
+        if not any(rounds == self.rounds for (*_, rounds) in self._numbers):
+            return "Not played yet."
         parts = []
         for method in methods:
             told = _on_method([lead for lead in leads if lead.method == method])
