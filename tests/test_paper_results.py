@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ numbers, over_radio, playing, tables, verdict = (
 )
 Result, Verdict = numbers.Result, verdict.Verdict
 paired, word = verdict.paired, verdict.word
+
+ROOT = Path(__file__).resolve().parents[1]
 
 SCENARIO = """
 horizon_s = 3.0
@@ -311,6 +314,36 @@ def test_variants_of_a_method_compete_on_validation_samples(tmp_path):
     assert lead.row.name == "better"
     assert lead.difference.mean == pytest.approx(0.1)
     assert lead.printed == pytest.approx(0.2)
+
+
+def test_what_a_search_finds_becomes_the_scenarios_algorithms(tmp_path, capsys):
+    values = {
+        "training.learning_rate": 0.123456,
+        "training.batch_size": 5,
+        "algorithm.kd_pdfl.mu1": 9.0,
+        "algorithm.kd_pdfl_falls.step": "elementwise",
+        "algorithm.kd_pdfl_falls.mu1": 0.56,
+    }
+    (tmp_path / "best.json").write_text(json.dumps({"kd_pdfl_falls": {"values": values}}))
+    assert command.main(["tuned", "kd_pdfl_iot", str(tmp_path)]) == 0
+    found = tomllib.loads(capsys.readouterr().out)["algorithm"]
+    before = tomllib.loads((ROOT / "scenarios" / "kd_pdfl_iot.toml").read_text())["algorithm"]
+    changed = {"step": "elementwise", "mu1": 0.56}
+    changed["training"] = {"learning_rate": 0.1235, "batch_size": 5}
+    assert found == [e | changed if e.get("name") == "kd_pdfl_falls" else e for e in before]
+
+
+def test_the_ablation_lets_the_rate_fall_to_where_it_was():
+    [entry] = [
+        entry
+        for entry in tomllib.loads((ROOT / "scenarios" / "kd_pdfl_iot.toml").read_text())[
+            "algorithm"
+        ]
+        if entry.get("name") == "kd_pdfl_falls"
+    ]
+    readings = tables.load("kd_pdfl_iot").readings
+    [reading] = [r for r in readings if r.name == "the rate does not fall"]
+    assert list(reading.set.values()) == [entry["training"]["learning_rate"]]
 
 
 def test_the_radio_page_tells_what_survives(tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from tools.results import numbers as kept_numbers
 from tools.results import page as pages
 from tools.results import playing, tables
 from tools.results.tables import RESULTS, PaperTable
+from tools.results.tuned import blocks
 
 BEGIN, END = "<!-- written by tools.results -->", "<!-- end -->"
 OVER_RADIO = "over_radio"
@@ -43,12 +44,17 @@ def _parser() -> argparse.ArgumentParser:
         ("estimate", _estimate, "CPU hours of a table's runs, timed here and kept with them"),
         ("play", _play, "play what is missing of a table"),
         ("page", _page, "write the page of a table from what is played"),
+        ("tuned", _tuned, "the algorithms of a scenario with what a search has found"),
     ):
         command = commands.add_parser(name, help=told)
         command.set_defaults(do=do)
         command.add_argument("--data", type=Path, help="the data sets [$NETSIM_DATA]")
         command.add_argument("--runs", type=Path, help="the folder of all tables' runs")
         if name == "list":
+            continue
+        if name == "tuned":
+            command.add_argument("scenario")
+            command.add_argument("search", type=Path, help="the folder of its search")
             continue
         special = () if name == "estimate" else (OVER_RADIO,)
         command.add_argument("table", choices=[*tables.names(), *special])
@@ -132,6 +138,11 @@ def _page(given: argparse.Namespace) -> int:
         for line in left_out:
             print(line, file=sys.stderr)
     write_page(table.page)
+    return 0
+
+
+def _tuned(given: argparse.Namespace) -> int:
+    print(blocks(given.scenario, given.search))
     return 0
 
 
