@@ -12,12 +12,18 @@ Cost a round: `S` steps; under a star a step a slot.
 Late or absent peers: nothing changes.
 """
 
+from typing import Any
+
 from netsim import api
 from netsim.api import Node, Process
 
 
-class Params(api.SlotParams, api.PlainTraining, api.PaceParams):
-    """How much to train in a round."""
+class Params(api.SlotParams, api.PlainTraining, api.PaceParams, api.FallingRate):
+    """How much to train in a round, and a learning rate that may fall as FedAvg+'s does."""
+
+    def how_at(self, now_s: float) -> dict[str, Any]:
+        """Keywords of `node.train` for a round that begins at an instant."""
+        return {**self.how(), "learning_rate": self.learning_rate(now_s)}
 
 
 def processes(node: Node, params: Params) -> list[Process]:
@@ -33,7 +39,9 @@ def on_slot(node: Node, params: Params) -> Process:
     while True:
         slot = yield node.tick()
         if api.trains_in(node, params, slot):
-            theta = (yield node.train(theta, steps=1, loss=params.loss())).theta
+            rate = params.learning_rate(node.now_s)
+            trained = yield node.train(theta, steps=1, loss=params.loss(), learning_rate=rate)
+            theta = trained.theta
             node.publish(theta, "trained")
 
 
@@ -42,5 +50,5 @@ def on_round(node: Node, params: Params) -> Process:
     theta = node.initial()
     while True:
         yield node.wakeup()
-        theta = (yield node.train(theta, **params.how())).theta
+        theta = (yield node.train(theta, **params.how_at(node.now_s))).theta
         node.publish(theta, "trained")

@@ -128,3 +128,39 @@ def limited(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, na
             f"ask for at most {len(rows)}, or leave {key} out"
         )
     return rows[stratified(labels[rows], limit, seed, f"data/{key}")]
+
+
+def equally_many(labels: Rows, each: int, seed: int, name: str) -> Rows:
+    """So many rows of every class, chosen at random.
+
+    Parameters
+    ----------
+    labels : (n,) int64
+    each : int
+    seed : int
+    name : str
+        The file's name, for the message.
+
+    Returns
+    -------
+    int64 array
+        Row numbers in ascending order.
+
+    Raises
+    ------
+    DataError
+        If a class has fewer rows.
+    """
+    classes, sizes = np.unique(labels, return_counts=True)
+    if sizes.min() < each:
+        few = int(sizes.argmin())
+        raise DataError(
+            f"{name} has {sizes[few]} rows of class {classes[few]}; {each} of each class are needed"
+        )
+    streams = Streams(seed)
+    found = []
+    for label in classes:
+        rows = np.flatnonzero(labels == label)
+        order = streams.permutation("data/equally many", int(label), n=len(rows))
+        found.append(rows[order[:each]])
+    return np.sort(np.concatenate(found))

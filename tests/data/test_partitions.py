@@ -210,6 +210,17 @@ def test_class_mix_of_a_node_does_not_depend_on_the_number_of_nodes():
     assert same(split(ClassMix(), nodes=5), split(ClassMix(), nodes=50)[:5])
 
 
+def test_class_mix_can_test_on_what_all_nodes_have_together():
+    """Shares of 90 test rows; deviations as above, over ten classes and 20 nodes."""
+    own, pooled = (
+        split(ClassMix(test_samples=90, test_mix=mix), nodes=20) for mix in ("own", "pooled")
+    )
+    assert all(np.array_equal(a.train, b.train) for a, b in zip(own, pooled, strict=True))
+    shares = np.mean([counts(shard.test) / 90 for shard in own], axis=0)
+    for shard in pooled:
+        assert np.abs(counts(shard.test) / 90 - shares).max() < 5 * 0.058
+
+
 def test_class_mix_lets_nodes_share_rows():
     shards = split(ClassMix(test_samples=90), nodes=200)  # about 11,000 draws from 2,000 rows
     assert sum(len(s.train) for s in shards) > len(TRAIN)

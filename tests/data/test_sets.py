@@ -155,6 +155,25 @@ def test_emnist_holds_out_its_own_test_rows(tmp_path, write_images, grey):
     assert Emnist(classes="byclass").load(tmp_path).num_classes == 62
 
 
+def test_balanced_emnist_has_equally_many_images_of_each_class(
+    tmp_path, write_images, grey, monkeypatch
+):
+    monkeypatch.setattr("netsim.data.sets.emnist.BALANCED", 4)
+    file = tmp_path / "images" / "emnist" / "byclass-00000-of-00001.parquet"
+    merged = np.repeat(np.arange(47), 4 + np.arange(47) % 3)
+    write_images(file, grey(len(merged)), {"label": merged, "label_merged": merged})
+    balanced = Emnist(classes="balanced")
+    samples = balanced.load(tmp_path)
+    check(samples)
+    assert np.bincount(samples.y[samples.train]).tolist() == [3] * 47
+    assert np.bincount(samples.y[samples.test]).tolist() == [1] * 47
+    outline = balanced.outline()
+    assert (outline.num_classes, outline.train_rows, outline.test_rows) == (47, 141, 47)
+    monkeypatch.setattr("netsim.data.sets.emnist.BALANCED", 5)
+    with pytest.raises(DataError, match="4 rows of class 0; 5 of each"):
+        Emnist(classes="balanced", split_seed=1).load(tmp_path)
+
+
 @pytest.mark.parametrize("kind", sorted(k for k, s in FAMILY.items() if s.needs_files))
 def test_missing_files_are_named_with_place_and_remedy(kind, tmp_path):
     with pytest.raises(DataError) as caught:

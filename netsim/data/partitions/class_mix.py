@@ -22,7 +22,7 @@ from netsim.rng import Streams
 
 
 class ClassMix(Partition):
-    """A class mix per node; a node's rows do not depend on how many nodes there are.
+    """A class mix per node; a node's training rows do not depend on how many nodes there are.
 
     Parameters
     ----------
@@ -32,6 +32,10 @@ class ClassMix(Partition):
         Bounds, both included, of the uniform number of training samples.
     test_samples : int
         Test samples of each node.
+    test_mix : {"own", "pooled"}
+        Of which classes they are: of the node's own mix, as its training samples, or of the mean of
+        all nodes' mixes, so that a model is measured on what the whole network meets. The paper
+        says the first; its local row is possible under the second alone.
     """
 
     kind: Literal["class_mix"] = "class_mix"
@@ -39,6 +43,7 @@ class ClassMix(Partition):
     train_min: Count = 15
     train_max: Count = 100
     test_samples: Count = 100
+    test_mix: Literal["own", "pooled"] = "own"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -64,13 +69,15 @@ class ClassMix(Partition):
             part: [rows[labels[rows] == label] for label in range(num_classes)]
             for part, rows in (("train", train), ("test", test))
         }
+        rngs = [streams.generator("partition/class_mix", node) for node in range(nodes)]
+        mixes = [rng.dirichlet(np.full(num_classes, self.alpha)) for rng in rngs]
+        pooled = np.mean(mixes, axis=0)
         shards = []
-        for node in range(nodes):
-            rng = streams.generator("partition/class_mix", node)
-            mix = rng.dirichlet(np.full(num_classes, self.alpha))
+        for node, (rng, mix) in enumerate(zip(rngs, mixes, strict=True)):
             size = int(rng.integers(self.train_min, self.train_max, endpoint=True))
             own_train = self._draw(by_class, "train", size, mix, rng, node)
-            own_test = self._draw(by_class, "test", self.test_samples, mix, rng, node)
+            measured = mix if self.test_mix == "own" else pooled
+            own_test = self._draw(by_class, "test", self.test_samples, measured, rng, node)
             shards.append(Shard(own_train, own_test))
         return shards
 

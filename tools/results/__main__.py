@@ -1,0 +1,176 @@
+"""Plays the tables of the papers and writes docs/results: `python -m tools.results --help`.
+
+    python -m tools.results list --runs FOLDER
+    python -m tools.results estimate TABLE --runs FOLDER
+    python -m tools.results play TABLE --runs FOLDER
+    python -m tools.results page TABLE --runs FOLDER
+
+FOLDER lies outside the repository. `play` goes on with what is missing, `page` collects what is
+there.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from netsim.engine.runner import DATA_VARIABLE
+from tools.results import numbers as kept_numbers
+from tools.results import page as pages
+from tools.results import playing, tables
+from tools.results.tables import RESULTS, PaperTable
+from tools.results.tuned import blocks
+
+BEGIN, END = "<!-- written by tools.results -->", "<!-- end -->"
+OVER_RADIO = "over_radio"
+"""The page of `over_radio`, which is no table of a paper."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play the tables of the papers, and write docs/results; 1 if a run failed."""
+    given = _parser().parse_args(arguments)
+    if given.data:
+        os.environ[DATA_VARIABLE] = str(given.data.absolute())
+    found: int = given.do(given)
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tools.results", description=main.__doc__)
+    commands = parser.add_subparsers(required=True)
+    for name, do, told in (
+        ("list", _list, "the tables and how far they are"),
+        ("estimate", _estimate, "CPU hours of a table's runs, timed here and kept with them"),
+        ("play", _play, "play what is missing of a table"),
+        ("page", _page, "write the page of a table from what is played"),
+        ("tuned", _tuned, "the algorithms of a scenario with what a search has found"),
+    ):
+        command = commands.add_parser(name, help=told)
+        command.set_defaults(do=do)
+        command.add_argument("--data", type=Path, help="the data sets [$NETSIM_DATA]")
+        command.add_argument("--runs", type=Path, help="the folder of all tables' runs")
+        if name == "list":
+            continue
+        if name == "tuned":
+            command.add_argument("scenario")
+            command.add_argument("search", type=Path, help="the folder of its search")
+            continue
+        special = () if name == "estimate" else (OVER_RADIO,)
+        command.add_argument("table", choices=[*tables.names(), *special])
+        if name == "page":
+            continue
+        command.add_argument("--seeds", type=int, nargs="+", default=(), help="instead of its own")
+        command.add_argument("--rounds", type=int, help="fewer than the table's")
+        command.add_argument("--columns", nargs="+", default=(), help="names of columns")
+        command.add_argument("--rows", nargs="+", default=(), help="names of rows")
+        command.add_argument("--groups", nargs="+", default=(), help='"table", or of readings')
+        if name == "play":
+            command.add_argument("--threads", type=int, default=1, help="of the native kernel")
+    return parser
+
+
+def _list(given: argparse.Namespace) -> int:
+    for name in tables.names():
+        table = tables.load(name)
+        planned = [(cell, seed) for cell in tables.cells(table) for seed in cell.seeds]
+        told = f"{len(planned)} runs"
+        if given.runs:
+            done = sum(
+                playing.run_of(table, cell, seed, None, given.runs).is_done
+                for cell, seed in planned
+            )
+            told += f", {done} done"
+        print(f"{name}: {table.paper}, {table.title}: {told}")
+    return 0
+
+
+def _cells(given: argparse.Namespace) -> tuple[PaperTable, list[tables.Cell]]:
+    table = tables.load(given.table)
+    return table, playing.chosen(table, given.columns, given.rows, given.groups)
+
+
+def _estimate(given: argparse.Namespace) -> int:
+    table, some = _cells(given)
+    runs = playing.to_play(table, some, given.runs, given.rounds, given.seeds)
+    known = playing.estimated_s(table, some, given.runs, given.rounds)
+    top = given.runs / table.name
+    by_group: dict[str, float] = {}
+    for run in runs:
+        group = run.cell.reading.group if run.cell.reading else "table"
+        seconds = known[str(run.folder.parent.relative_to(top))]
+        by_group[group] = by_group.get(group, 0.0) + seconds
+        if run.seed == runs[0].seed:
+            print(f"{' / '.join(run.cell.id)}: {seconds:.0f} s a run")
+    for group, seconds in by_group.items():
+        print(f"{group}: {seconds / 3600:.2f} CPU hours")
+    return 0
+
+
+def _play(given: argparse.Namespace) -> int:
+    if given.table == OVER_RADIO:
+        from tools.results import over_radio  # here: it brings the benchmarks
+
+        over_radio.play(given.runs / OVER_RADIO, given.seeds or over_radio.SEEDS)
+        return 0
+    table, some = _cells(given)
+    runs = playing.to_play(table, some, given.runs, given.rounds, given.seeds)
+    failed = 0
+    for number, run in enumerate(runs, 1):
+        told = playing.play(table, run, given.runs, given.threads)
+        failed += not (told.endswith(" s") or told.startswith("is "))
+        print(f"{number}/{len(runs)} {run.folder.relative_to(given.runs)}: {told}", flush=True)
+    return 1 if failed else 0
+
+
+def _page(given: argparse.Namespace) -> int:
+    if given.table == OVER_RADIO:
+        from tools.results import over_radio
+
+        if given.runs and (given.runs / OVER_RADIO).is_dir():
+            over_radio.collect(given.runs / OVER_RADIO)
+        over_radio.PAGE.write_text(over_radio.page(), encoding="utf-8")
+        return 0
+    table = tables.load(given.table)
+    if given.runs and (given.runs / table.name).is_dir():
+        found, left_out = kept_numbers.collect(table, given.runs)
+        kept_numbers.write(table, found, kept_numbers.curves(table, given.runs))
+        for line in left_out:
+            print(line, file=sys.stderr)
+    write_page(table.page)
+    return 0
+
+
+def _tuned(given: argparse.Namespace) -> int:
+    print(blocks(given.scenario, given.search))
+    return 0
+
+
+def write_page(name: str) -> None:
+    """Write a page from the numbers that are kept, and the list of all verdicts."""
+    (RESULTS / f"{name}.md").write_text(page_text(name), encoding="utf-8")
+    index = RESULTS / "README.md"
+    if index.is_file():
+        index.write_text(with_verdicts(index.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def page_text(name: str) -> str:
+    """A page from the numbers that are kept."""
+    own = [table for table in _all_tables() if table.page == name]
+    return pages.page([(t, kept_numbers.kept(t), kept_numbers.kept_curves(t)) for t in own])
+
+
+def with_verdicts(text: str) -> str:
+    """The index with the verdicts of all tables between its two marks."""
+    told = (pages.verdict_line(table, kept_numbers.kept(table)) for table in _all_tables())
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join([f"{before}{BEGIN}", "", *filter(None, told), "", f"{END}{after}"])
+
+
+def _all_tables() -> list[PaperTable]:
+    return sorted(map(tables.load, tables.names()), key=lambda t: (t.page, t.order))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

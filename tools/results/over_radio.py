@@ -1,0 +1,301 @@
+"""The page that no paper has: which leads survive fading, loss and late messages.
+
+The setting is that of `benchmarks/methods_table.py`, whose functions play it: ten nodes with
+Fashion-MNIST, every method with the same number of local steps, in rounds over perfect links and by
+clocks of their own over radio. Learning rates are chosen there, on validation samples, in rounds.
+"""
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from tools.results.numbers import NUMBERS, Result
+from tools.results.tables import RESULTS, ROOT
+from tools.results.verdict import Difference, Seeds, paired, values_of, word
+
+sys.path.insert(0, str(ROOT / "benchmarks"))  # which are scripts, not a package
+
+import _methods
+import methods_table
+
+NAME, SEEDS = "over_radio", tuple(range(10))
+CSV, PAGE = NUMBERS / f"{NAME}.csv", RESULTS / f"{NAME}.md"
+COLUMNS = ("method", "world", "seed", "accuracy", "steps", "offered", "on_air", "airtime", "cpu_s")
+
+KD_PDFL = next(case for case in _methods.CASES if case.label == "kd_pdfl")
+FALLS = replace(
+    KD_PDFL,
+    name="kd_pdfl_falls",
+    keys={**KD_PDFL.keys, "fine_tune_learning_rate": 0.01},
+    in_rounds={"switch_s": 100.0},
+    in_radio={**KD_PDFL.in_radio, "switch_s": 150.0},
+)
+"""KD-PDFL with a rate that falls halfway, as FedAvg+'s does."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's methods and the baselines it compares them with, by their labels."""
+
+    name: str
+    methods: tuple[str, ...]
+    baselines: tuple[str, ...]
+
+
+PAPERS = (
+    Paper("KD-PDFL", ("kd_pdfl", "kd_pdfl_falls"), ("fedavg", "fedavg_plus")),
+    Paper(
+        "DPFL",
+        ("dpfl",),
+        (
+            *("fedavg", "fedavg_ft", "fedprox", "fedprox_ft", "apfl", "per_fedavg", "ditto"),
+            *("fedrep", "knn_per", "pfedgraph"),
+        ),
+    ),
+    Paper("MAPL", ("mapl",), ("fedsim", "fedclassavg", "fedproto")),
+    Paper(
+        "pFedGraph",
+        ("pfedgraph",),
+        (
+            *("fedavg", "fedavg_ft", "fedprox", "fedprox_ft", "cfl", "per_fedavg", "pfedme"),
+            *("heurfedamp", "ditto", "fedrep", "pfedhn", "fedrod", "knn_per"),
+        ),
+    ),
+    Paper(
+        "L2C",
+        ("l2c", "meta_l2c"),
+        ("dpsgd_epochs", "cga_epochs", "fedavg", "fedfomo", "ditto"),
+    ),
+)
+
+PREFACE = """\
+# The papers' claims over radio
+
+Written by `python -m tools.results page over_radio`; numbers are in `docs/results/numbers`. Does
+what a paper claims of its method survive fading, loss and messages that come late? Each method's
+lead over local training of as many local steps, and over the best of its own paper's baselines,
+in rounds over perfect links and over radio.
+
+**Setting.** One small size for all, that of [methods_table.md](../methods_table.md), since the
+papers' own sizes over radio take days: ten nodes with 70 Fashion-MNIST images each, of a class
+mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, 360 local steps a node in both
+worlds. *Ideal*: rounds with a barrier, nothing is lost (KD-PDFL: its star exchange, every 20
+slots). *Radio*: nodes wake by clocks of their own, 4.5 of 9 peers in reach on average under
+Rayleigh fading, Shannon rates above 5 Mbit/s; what is older than three wake-ups is not used.
+Learning rates are chosen in rounds on validation samples, of three, and are the same in both
+worlds; KD-PDFL was played with a constant rate and with one that falls halfway, as FedAvg+'s
+does.
+
+**To read.** Accuracy on the node's own mix [%], mean over nodes, then mean ± standard deviation
+over seeds. A lead [points] is the mean over seeds of differences between runs of one seed, ± half
+its 95 % interval; the best baseline is the one with the highest mean in that world. It *holds* if
+the interval is above zero, the method is *behind* if it is below. *Change*: the lead over radio
+less the ideal one, seed by seed, over the baseline that is best in each world. On the air: every
+attempt with headers, a broadcast once; in rounds what is offered, once a receiver. Airtime: of
+all nodes together.
+"""
+
+
+def cases() -> list[Any]:
+    """The methods that a paper names, and local training."""
+    named = {"local"}.union(*({*p.methods, *p.baselines} for p in PAPERS))
+    return [case for case in (*_methods.CASES, FALLS) if case.label in named]
+
+
+def play(folder: Path, seeds: Sequence[int], workers: int = 1) -> None:
+    """Play what is missing.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the runs.
+    seeds : sequence of int
+    workers : int
+        Runs at a time.
+    """
+    methods_table.play_all(_search(folder), workers)
+    rates = {label: choice.rate for label, choice in choices(folder).items()}
+    jobs = [
+        methods_table.Job(case, world, rates[case.label], seed, folder)
+        for seed in seeds
+        for case in cases()
+        for world in _methods.WORLDS
+        if case.label in rates and world in case.worlds
+    ]
+    methods_table.play_all(jobs, workers)
+
+
+def _search(folder: Path) -> list[Any]:
+    return [
+        methods_table.Job(
+            case, "rounds", methods_table.rate_of(case, rate), _methods.TUNING_SEED, folder
+        )
+        for case in cases()
+        for rate in _methods.RATES
+    ]
+
+
+def choices(folder: Path) -> dict[str, Any]:
+    """What the validation samples have chosen for each method whose search is played."""
+    rows: dict[str, dict[float, Any]] = {}
+    for job in _search(folder):
+        if (job.folder / "row.json").is_file():
+            rows.setdefault(job.case.label, {})[job.rate] = methods_table.played(job)
+    known = {case.label: case for case in cases()}
+    return {label: methods_table.chosen(known[label], found) for label, found in rows.items()}
+
+
+def collect(folder: Path) -> None:
+    """Keep the numbers of all runs that are there as CSV."""
+    lines = []
+    for label, choice in choices(folder).items():
+        case = next(c for c in cases() if c.label == label)
+        for world in _methods.WORLDS:
+            rate = folder / world / label / f"rate-{choice.rate:g}"
+            for row in sorted(rate.glob("seed-*/row.json")):
+                seed = int(row.parent.name.removeprefix("seed-"))
+                if seed == _methods.TUNING_SEED:
+                    continue
+                job = methods_table.Job(case, world, choice.rate, seed, folder)
+                found = methods_table.played(job)
+                accuracy = methods_table.at(found, choice.stage)
+                values = [found[k] for k in ("steps", "megabytes", "transmitted_megabytes")]
+                values += [found["airtime_s"], found["cpu_s"]]
+                lines.append([label, world, seed, *(round(v, 6) for v in (accuracy, *values))])
+    CSV.parent.mkdir(parents=True, exist_ok=True)
+    with CSV.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+
+
+Worlds = dict[tuple[str, str], dict[int, Result]]
+"""Results by method and world."""
+
+
+def kept() -> Worlds:
+    """The numbers as they were kept."""
+    found: Worlds = {}
+    if CSV.is_file():
+        with CSV.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                values = {name: float(line[name]) for name in COLUMNS[3:]}
+                one = found.setdefault((line["method"], line["world"]), {})
+                one[int(line["seed"])] = Result(values)
+    return found
+
+
+def page() -> str:
+    """The page from the numbers that are kept."""
+    found = kept()
+    if not found:
+        return PREFACE + "\nNothing is played yet.\n"
+    cpu_s = sum(r.values["cpu_s"] for seeds in found.values() for r in seeds.values())
+    runs = sum(map(len, found.values()))
+    lines = [PREFACE, f"**Played.** {runs} runs, {cpu_s / 3600:.2g} h of one core.", ""]
+    lines += ["    python -m tools.results play over_radio --runs FOLDER"]
+    lines += ["    python -m tools.results page over_radio --runs FOLDER", ""]
+    lines += ["## What survives", "", *(_survives(found, p, m) for p in PAPERS for m in p.methods)]
+    lines += ["", "## Leads", "", *_leads(found), "", "## All of them", "", *_all(found)]
+    return "\n".join(lines) + "\n"
+
+
+def _best(found: Worlds, labels: Iterable[str], world: str) -> str | None:
+    """The label with the highest mean in a world."""
+    means = {
+        label: fmean(values_of(found[label, world], "accuracy").values())
+        for label in labels
+        if (label, world) in found
+    }
+    return max(means, key=lambda label: means[label], default=None)
+
+
+def _lead(found: Worlds, method: str, other: str | None, world: str) -> Difference | None:
+    if other is None or (method, world) not in found or (other, world) not in found:
+        return None
+    return paired(found[method, world], found[other, world], "accuracy")
+
+
+def _change(found: Worlds, method: str, others: dict[str, str | None]) -> Difference | None:
+    """The lead over radio less the ideal one, over seeds that all four have."""
+
+    def lead(world: str) -> Seeds:
+        own, other = found.get((method, world), {}), found.get((others[world] or "", world), {})
+        both = own.keys() & other.keys()
+        return {
+            s: Result({"lead": own[s].values["accuracy"] - other[s].values["accuracy"]})
+            for s in sorted(both)
+        }
+
+    return paired(lead("radio"), lead("rounds"), "lead")
+
+
+def _survives(found: Worlds, paper: Paper, method: str) -> str:
+    """One sentence a method."""
+    told = []
+    for against in ("local training", "its best baseline"):
+        words = []
+        for world, called in (("rounds", "ideal"), ("radio", "radio")):
+            local = against == "local training"
+            other = "local" if local else _best(found, paper.baselines, world)
+            lead = _lead(found, method, other, world)
+            said = "not played" if lead is None else word(lead)
+            words.append(f"{called} {said}" + (f" {_spelled(lead)}" if lead else ""))
+        told.append(f"lead over {against}: {', '.join(words)}")
+    return f"- **{paper.name}**, `{method}`: {'; '.join(told)}."
+
+
+def _leads(found: Worlds) -> Iterable[str]:
+    heads = ("method", "over", "ideal", "radio", "change", "ideal: lead", "radio: lead")
+    yield _line(heads)
+    yield _line(["---"] * len(heads))
+    for paper in PAPERS:
+        for method in paper.methods:
+            for who in ("local", *paper.baselines, None):
+                worlds = {w: who or _best(found, paper.baselines, w) for w in _methods.WORLDS}
+                leads = [_lead(found, method, worlds[w], w) for w in _methods.WORLDS]
+                name = who or f"its best: {worlds['rounds']}, {worlds['radio']}"
+                words = ["-" if lead is None else word(lead) for lead in leads]
+                change = _spelled(_change(found, method, worlds))
+                spelled = [_spelled(lead) for lead in leads]
+                yield _line([f"{paper.name}: {method}", name, *spelled, change, *words])
+
+
+def _all(found: Worlds) -> Iterable[str]:
+    heads = ["method", "steps", "ideal", "offered [MB]", "steps, radio", "radio", "offered [MB]"]
+    heads += ["on the air [MB]", "airtime [s]", "seeds"]
+    yield _line(heads)
+    yield _line(["---"] * len(heads))
+    labels = list(dict.fromkeys(label for label, _ in found))
+    labels.sort(key=lambda label: -_mean(found.get((label, "radio"), {}), "accuracy"))
+    for label in labels:
+        ideal, radio = (found.get((label, world), {}) for world in _methods.WORLDS)
+        cells = [f"{_mean(ideal, 'steps'):.0f}", _accuracy(ideal), f"{_mean(ideal, 'offered'):.3g}"]
+        cells += [f"{_mean(radio, 'steps'):.0f}", _accuracy(radio)]
+        cells += [f"{_mean(radio, name):.3g}" for name in ("offered", "on_air", "airtime")]
+        yield _line([label, *cells, str(len(radio))])
+
+
+def _mean(seeds: Seeds, name: str) -> float:
+    values = values_of(seeds, name).values()
+    return fmean(values) if values else float("nan")
+
+
+def _accuracy(seeds: Seeds) -> str:
+    values = [100 * v for v in values_of(seeds, "accuracy").values()]
+    if len(values) < 2:
+        return f"{values[0]:.1f}" if values else "-"
+    return f"{fmean(values):.1f} ± {stdev(values):.1f}"
+
+
+def _spelled(lead: Difference | None) -> str:
+    if lead is None:
+        return "-"
+    half = "" if lead.half is None else f" ± {100 * lead.half:.1f}"
+    return f"{100 * lead.mean:+.1f}{half}"
+
+
+def _line(parts: Iterable[str]) -> str:
+    return "| " + " | ".join(parts) + " |"

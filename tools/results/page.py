@@ -1,0 +1,284 @@
+"""The page of a paper, written from the numbers of its tables."""
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean, stdev
+
+from tools.results.numbers import CurvePoint, Numbers, Result
+from tools.results.tables import Cell, Column, Measure, PaperTable, Row, cells
+from tools.results.verdict import Difference, Lead, Seeds, Verdict, paired, values_of
+
+PREFACE = """\
+# {paper}: printed and played
+
+Written by `python -m tools.results page`; numbers are in `docs/results/numbers`, tables in
+`docs/results/tables`. How to read a cell, and the rule by which verdicts are made:
+[README.md](README.md).
+"""
+
+
+def page(tables: Sequence[tuple[PaperTable, Numbers, Sequence[CurvePoint]]]) -> str:
+    """The whole page of a paper.
+
+    Parameters
+    ----------
+    tables : sequence of (PaperTable, Numbers, sequence of CurvePoint)
+    """
+    found = [PREFACE.format(paper=tables[0][0].paper)]
+    for table, numbers, points in tables:
+        found += [f"## {table.title}", "", *_section(table, numbers, points)]
+    return "\n".join(found).rstrip() + "\n"
+
+
+def lengths(numbers: Numbers) -> list[int | None]:
+    """The numbers of rounds that were played, all of them first."""
+    found = {rounds for (*_, rounds) in numbers}
+    return sorted(found, key=lambda r: -(r or 1 << 30)) or [None]
+
+
+def _section(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) -> Iterable[str]:
+    for rounds in lengths(numbers):
+        verdict = Verdict(table, numbers, rounds)
+        told = verdict.sentence()
+        cut = f" ({rounds} of {table.rounds} rounds)" if rounds else ""
+        if told:
+            yield from (f"**Verdict{cut}.** {told}", "")
+    for heading in ("about", "spread", "tuned", "cut"):
+        text = getattr(table, heading).strip()
+        if text:
+            yield from (f"**{_HEADINGS[heading]}.** {text}", "")
+    yield from _played(table, numbers)
+    for rounds in lengths(numbers):
+        verdict = Verdict(table, numbers, rounds)
+        if rounds:
+            yield from (f"### {rounds} of {table.rounds} rounds", "")
+        yield from _tables(verdict)
+        yield from _leads(verdict)
+        yield from _readings(verdict)
+    yield from _curves(table, points)
+    if table.remarks.strip():
+        yield from ("### Remarks", "", table.remarks.strip(), "")
+
+
+def verdict_line(table: PaperTable, numbers: Numbers) -> str:
+    """A table's verdict as an item of a list; empty if it has none."""
+    rounds = lengths(numbers)[0]
+    told = Verdict(table, numbers, rounds).sentence()
+    cut = f", {rounds} of {table.rounds} rounds" if rounds else ""
+    paper = table.paper.partition(" (")[0]
+    return f"- **{paper}**, [{table.title}]({table.page}.md){cut}: {told}" if told else ""
+
+
+_HEADINGS = {
+    "about": "Setting",
+    "spread": "The paper's ±",
+    "tuned": "Tuned",
+    "cut": "Smaller than in the paper",
+}
+
+
+def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
+    """How far it is, by which program, in which time."""
+    results = [result for seeds in numbers.values() for result in seeds.values()]
+    planned = sum(len(cell.seeds) for cell in cells(table))
+    commits = dict.fromkeys(result.commit for result in results if result.commit)
+    parts = [f"{len(results)} runs are played of {planned} planned"]
+    if results:
+        parts.append(f"{hours(results)}, one core")
+        by = ", ".join(f"`{one}`" for one in commits)
+        parts.append(f"commit {by}" if commits else "the commit is not known")
+    yield f"**Played.** {'; '.join(parts)}."
+    missing = [f"{c.name} ({c.missing})" for c in table.columns if c.missing]
+    if missing:
+        yield f"Not to be played: {', '.join(missing)}."
+    yield from (
+        "",
+        f"    python -m tools.results play {table.name} --runs FOLDER",
+        f"    python -m tools.results page {table.name} --runs FOLDER",
+        "",
+    )
+
+
+def hours(results: Sequence[Result]) -> str:
+    """What runs took and were thought to take, in CPU hours."""
+    took = [r.cpu_s for r in results if r.cpu_s is not None]
+    both = [r for r in results if r.cpu_s is not None and r.estimated_s is not None]
+    told = f"{_hours(sum(took))} h"
+    if both:
+        thought = sum(r.estimated_s or 0.0 for r in both)
+        same = sum(r.cpu_s or 0.0 for r in both)
+        of = "" if len(both) == len(took) else f" (of {_hours(same)} h of them)"
+        told += f", estimated {_hours(thought)} h{of}"
+    return told
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.2g}" if seconds < 36000 else f"{seconds / 3600:.0f}"
+
+
+def _tables(verdict: Verdict) -> Iterable[str]:
+    table = verdict.table
+    for number, measure in enumerate(table.measures):
+        printed = number == 0 and any(row.printed for row in table.rows)
+        each = ("paper", "here") if printed else ("here",)
+        heads = [f"{c.name}, {word}" if printed else c.name for c in table.columns for word in each]
+        yield from (f"**{measure.name[0].upper()}{measure.name[1:]}** {_unit(measure)}", "")
+        yield _line(["", *heads])
+        yield _line(["---"] * (1 + len(heads)))
+        for row in table.rows:
+            line = [row.name]
+            for column in table.columns:
+                line += [_printed(table, row, column)] if printed else []
+                seeds = verdict.seeds(column, row)
+                line.append(cell_text(seeds, measure, len(column.seeds or table.seeds)))
+            yield _line(line)
+        yield ""
+
+
+def _unit(measure: Measure) -> str:
+    return f"[{measure.unit}]" if measure.unit else ""
+
+
+def _printed(table: PaperTable, row: Row, column: Column) -> str:
+    cell = row.printed[table.columns.index(column)] if row.printed else ""
+    if table.unit != "fraction":
+        return cell or "-"
+    parts = [f"{100 * float(p):.1f}" for p in cell.split("±")] if cell else []
+    return " ± ".join(parts) or "-"
+
+
+def cell_text(seeds: Seeds, measure: Measure, planned: int) -> str:
+    """A cell: mean ± deviation over seeds (deviation over nodes) [seeds, if not all].
+
+    Parameters
+    ----------
+    seeds : mapping of int to Result
+    measure : Measure
+    planned : int
+        As many seeds are planned.
+    """
+    values = list(values_of(seeds, measure.name).values())
+    if not values:
+        return "not played"
+    told = number(fmean(values), measure)
+    if len(values) > 1:
+        told += f" ± {number(stdev(values), measure)}"
+    nodes = list(values_of(seeds, f"{measure.name}, nodes").values())
+    if nodes:
+        told += f" ({number(fmean(nodes), measure)})"
+    return told if len(values) == planned else f"{told} [{len(values)}]"
+
+
+def number(value: float, measure: Measure, sign: str = "") -> str:
+    """A number in its measure's unit."""
+    return f"{100 * value:{sign}.1f}" if measure.unit == "%" else f"{value:{sign}.3g}"
+
+
+def spelled(difference: Difference | None, measure: Measure) -> str:
+    """A difference with half its interval."""
+    if difference is None:
+        return "-"
+    told = number(difference.mean, measure, "+")
+    if difference.half is None:
+        return f"{told} (one seed)"
+    return f"{told} ± {number(difference.half, measure)}"
+
+
+def _leads(verdict: Verdict) -> Iterable[str]:
+    """Each method against its best baseline, then against every row."""
+    table = verdict.table
+    leads = [lead for lead in verdict.leads() if lead.difference is not None]
+    if not leads:
+        return
+    measure = table.measures[0]
+    yield from (f"**Lead over the best baseline** by {measure.name} [points], paired by seed", "")
+    heads = ("column", "method", "best baseline here", "lead here", "seeds", "the lead")
+    yield _line([*heads, "best baseline in the paper", "lead there"])
+    yield _line(["---"] * 8)
+    for lead in leads:
+        yield _line(_lead_cells(lead, measure))
+    yield ""
+    yield from (f"**Every row against it**: method - row by {measure.name} [points]", "")
+    yield _line(["", *(f"{lead.method}, {lead.column.name}" for lead in leads)])
+    yield _line(["---"] * (1 + len(leads)))
+    for row in table.rows:
+        line = [row.name]
+        for lead in leads:
+            assert lead.row is not None
+            own, other = (verdict.seeds(lead.column, r) for r in (lead.row, row))
+            same = lead.row == row
+            line.append("" if same else spelled(paired(own, other, measure.name), measure))
+        yield _line(line)
+    yield ""
+
+
+def _lead_cells(lead: Lead, measure: Measure) -> list[str]:
+    assert lead.row is not None
+    assert lead.baseline is not None
+    assert lead.difference is not None
+    there = "-" if lead.printed is None else number(lead.printed, measure, "+")
+    return [
+        lead.column.name,
+        lead.row.name,
+        lead.baseline.name,
+        spelled(lead.difference, measure),
+        str(lead.difference.pairs),
+        lead.word,
+        lead.printed_baseline.name if lead.printed_baseline else "-",
+        there,
+    ]
+
+
+def _readings(verdict: Verdict) -> Iterable[str]:
+    """Changes of the setting, by group: each cell and its difference to the unchanged one."""
+    table = verdict.table
+    groups = dict.fromkeys(reading.group for reading in table.readings)
+    for group in groups:
+        some = [c for c in cells(table) if c.reading is not None and c.reading.group == group]
+        played = [cell for cell in some if verdict.of_cell(cell)]
+        left = len(some) - len(played)
+        yield from (f"### {group}", "")
+        if left:
+            yield from (f"{left} of {len(some)} cells are not played yet.", "")
+        if not played:
+            continue
+        heads = [part for m in table.measures for part in (m.name, "difference")]
+        yield _line(["changed", "column", "row", *heads])
+        yield _line(["---"] * (3 + len(heads)))
+        for cell in played:
+            yield _line(_reading_cells(verdict, cell))
+        yield ""
+
+
+def _reading_cells(verdict: Verdict, cell: Cell) -> list[str]:
+    table, reading = verdict.table, cell.reading
+    assert reading is not None
+    seeds = verdict.of_cell(cell)
+    other = table.row(reading.against) if reading.against else cell.row
+    before = verdict.seeds(cell.column, other)
+    line = [reading.name, cell.column.name, cell.row.name]
+    if reading.against and reading.against != cell.row.name:
+        line[2] += f", against {reading.against}"
+    for measure in table.measures:
+        line.append(cell_text(seeds, measure, len(cell.seeds)))
+        line.append(spelled(paired(seeds, before, measure.name), measure))
+    return line
+
+
+def _curves(table: PaperTable, points: Sequence[CurvePoint]) -> Iterable[str]:
+    for curve in table.curves:
+        some = [p for p in points if p.curve == curve.name]
+        if not some:
+            continue
+        rows = list(dict.fromkeys(p.row for p in some))
+        by = {(p.row, p.t_s): p for p in some}
+        yield from (f"### {curve.name}", "", f"`{curve.metric}` [%], mean over seeds", "")
+        yield _line(["slot", *rows])
+        yield _line(["---"] * (1 + len(rows)))
+        for t_s in sorted({p.t_s for p in some}):
+            found = [by.get((row, t_s)) for row in rows]
+            yield _line([f"{t_s:g}", *("-" if p is None else f"{100 * p.mean:.1f}" for p in found)])
+        yield ""
+
+
+def _line(parts: Iterable[str]) -> str:
+    return "| " + " | ".join(parts) + " |"

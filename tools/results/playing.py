@@ -1,0 +1,273 @@
+"""Playing the runs of a table: one after the other, into folders that a later call goes on with.
+
+A run is RUNS/TABLE/COLUMN/ROW/READING/seed-S/ENTRY, with `rounds-N` before the seed where the
+table's rounds are cut. Several processes may play one table: what another plays is passed over.
+`played.jsonl` beside them has a line a run and process: commit, seconds, what went wrong.
+"""
+
+import datetime
+import json
+import platform
+import subprocess
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netsim.engine import sweep_folder
+from netsim.engine.sweep import Job, Point
+from netsim.engine.workers.play_job import play_job
+from netsim.recording import folder_lock
+from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
+from tools.results.tables import ROOT, Cell, PaperTable, cells, keys
+
+LEDGER, ESTIMATES = "played.jsonl", "estimates.json"
+
+FREE = ("run", "sweep", "paper", "name")
+"""Tables of a scenario on which no result depends."""
+
+MODULES = algorithm_files.algorithms()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a cell.
+
+    Attributes
+    ----------
+    cell : Cell
+    seed : int
+    rounds : int or None
+        Fewer than the table's; None: all.
+    folder : Path
+        Of the seed; the run itself is in `own`.
+    """
+
+    cell: Cell
+    seed: int
+    rounds: int | None
+    folder: Path
+
+    @property
+    def own(self) -> Path:
+        """The run's folder."""
+        return self.folder / self.cell.row.entry
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of it is left to play."""
+        return sweep_folder.state(self.own) == "done"
+
+
+def run_of(table: PaperTable, cell: Cell, seed: int, rounds: int | None, runs: Path) -> Run:
+    """Where a run of a cell is.
+
+    Parameters
+    ----------
+    table : PaperTable
+    cell : Cell
+    seed : int
+    rounds : int or None
+    runs : Path
+        The folder of all tables' runs.
+    """
+    if rounds == table.rounds:
+        rounds = None
+    cut = () if rounds is None else (f"rounds-{rounds}",)
+    folder = runs.joinpath(table.name, *cell.id, *cut, f"seed-{seed}")
+    return Run(cell, seed, rounds, folder)
+
+
+def job_of(table: PaperTable, run: Run, threads: int = 1) -> Job:
+    """The run as a sweep's worker plays it.
+
+    Parameters
+    ----------
+    table : PaperTable
+    run : Run
+    threads : int
+        Of the native kernel; no bit depends on it.
+    """
+    cell = run.cell
+    scenario = cell.row.scenario or cell.column.scenario or table.scenario
+    draft = draft_of(scenario, (), MODULES)
+    draft.raw.pop("sweep", None)
+    for key, value in keys(table, cell, run.rounds).items():
+        draft.assign(key, value, table.name)
+    draft.assign("seed", run.seed, table.name)
+    draft.assign("run.threads", threads, table.name)
+    label = " / ".join(cell.id)
+    return Job(Point(label, {}), run.seed, draft, run.folder, None, False, (cell.row.entry,))
+
+
+def wanted(table: PaperTable, run: Run) -> Scenario:
+    """The scenario that a run has to be of, with its one algorithm."""
+    whole = check(job_of(table, run).draft, MODULES)
+    entry = tuple(e for e in whole.algorithm if e.name == run.cell.row.entry)
+    if not entry:
+        raise ValueError(f"{table.name}: {whole.name} has no algorithm {run.cell.row.entry}")
+    return whole.model_copy(update={"algorithm": entry})
+
+
+def other_settings(table: PaperTable, run: Run) -> list[str]:
+    """What of a finished run's scenario is not as the table has it now; empty: all is."""
+    now = _flat(wanted(table, run))
+    path = str(run.own / "scenario.toml")
+    then = _flat(check(draft_of(path, (), MODULES), MODULES))
+    return sorted(key for key in now | then if now.get(key) != then.get(key))
+
+
+def _flat(scenario: Scenario) -> dict[str, Any]:
+    tables = tomllib.loads(to_toml(scenario))
+    return dict(_leaves({k: v for k, v in tables.items() if k not in FREE}))
+
+
+def _leaves(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def chosen(
+    table: PaperTable,
+    columns: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    groups: Sequence[str] = (),
+) -> list[Cell]:
+    """The cells of some columns, rows and groups; where none is named, of all.
+
+    Parameters
+    ----------
+    table : PaperTable
+    columns, rows : sequence of str
+        Names.
+    groups : sequence of str
+        Headings of readings; `table` is the table itself.
+    """
+
+    def fits(cell: Cell) -> bool:
+        group = cell.reading.group if cell.reading else "table"
+        named = ((columns, cell.column.name), (rows, cell.row.name), (groups, group))
+        return all(not some or name in some for some, name in named)
+
+    return [cell for cell in cells(table) if fits(cell)]
+
+
+def to_play(
+    table: PaperTable, some: Iterable[Cell], runs: Path, rounds: int | None, seeds: Sequence[int]
+) -> list[Run]:
+    """The runs of some cells, seed by seed, so that a table grows as a whole.
+
+    Parameters
+    ----------
+    table : PaperTable
+    some : iterable of Cell
+    runs : Path
+    rounds : int or None
+    seeds : sequence of int
+        Instead of each cell's own; none: those.
+    """
+    each = [(cell, tuple(seeds) or cell.seeds) for cell in some]
+    most = max((len(own) for _, own in each), default=0)
+    return [
+        run_of(table, cell, own[i], rounds, runs)
+        for i in range(most)
+        for cell, own in each
+        if i < len(own)
+    ]
+
+
+def play(table: PaperTable, run: Run, runs: Path, threads: int = 1) -> str:
+    """Play a run unless it is done or another process plays it; what became of it, in a line.
+
+    Parameters
+    ----------
+    table : PaperTable
+    run : Run
+    runs : Path
+    threads : int
+    """
+    if run.is_done:
+        return "is there"
+    if run.folder.is_dir() and folder_lock.holder(run.folder) is not None:
+        return "is being played"
+    wanted(table, run)
+    run.folder.parent.mkdir(parents=True, exist_ok=True)
+    wall_s, cpu_s = time.monotonic(), time.process_time()
+    problem, ended = "interrupted", False
+    try:
+        outcome = play_job(job_of(table, run, threads), lambda *_: None, lambda *_: True)
+        problem, ended = outcome.problem, True
+    finally:
+        line = {
+            "run": str(run.folder.relative_to(runs / table.name)),
+            "commit": commit(),
+            "machine": platform.processor() or platform.machine(),
+            "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "cpu_s": round(time.process_time() - cpu_s, 2),
+            "wall_s": round(time.monotonic() - wall_s, 2),
+            "problem": problem,
+        }
+        with (runs / table.name / LEDGER).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+    assert ended
+    return problem or f"{line['cpu_s']:.1f} s"
+
+
+def ledger(table: PaperTable, runs: Path) -> dict[str, list[dict[str, Any]]]:
+    """The lines of `played.jsonl` by run."""
+    path = runs / table.name / LEDGER
+    found: dict[str, list[dict[str, Any]]] = {}
+    if path.is_file():
+        for text in path.read_text(encoding="utf-8").splitlines():
+            line = json.loads(text)
+            found.setdefault(line["run"], []).append(line)
+    return found
+
+
+def commit() -> str:
+    """The commit of this checkout, with `+` where files differ from it."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "netsim", "algorithms")
+    return git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
+
+
+def estimated_s(
+    table: PaperTable, some: Iterable[Cell], runs: Path, rounds: int | None
+) -> dict[str, float]:
+    """CPU seconds of one run of each cell as timed on this machine; kept beside the runs.
+
+    Parameters
+    ----------
+    table : PaperTable
+    some : iterable of Cell
+    runs : Path
+    rounds : int or None
+    """
+    from netsim.console.papers import KeptTimes, kept_times
+    from netsim.engine import estimate
+
+    timer = KeptTimes(kept_times(), anew=False)
+    path, found = runs / table.name / ESTIMATES, kept_estimates(table, runs)
+    for cell in some:
+        run = run_of(table, cell, cell.seeds[0], rounds, runs)
+        key = str(run.folder.parent.relative_to(runs / table.name))
+        found[key] = round(estimate.seconds(wanted(table, run), timer), 1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1, sort_keys=True), encoding="utf-8")
+    return found
+
+
+def kept_estimates(table: PaperTable, runs: Path) -> dict[str, float]:
+    """What `estimated_s` has kept."""
+    path = runs / table.name / ESTIMATES
+    found: dict[str, float] = json.loads(path.read_text()) if path.is_file() else {}
+    return found

@@ -1,0 +1,250 @@
+"""What the numbers of a table say of the paper's claim, by one rule for all tables.
+
+The lead of a method in a column is the mean over seeds of the difference to its best baseline, run
+by run with the same seed, and its 95 % interval (Student's). The best baseline is the one with the
+highest mean here, local training included; where a method has several entries, the one with the
+highest accuracy on validation samples stands for it. A lead *holds* if its whole interval is above
+zero, the method is *behind* if all of it is below; else there is *no lead that the seeds show*. One
+seed has no interval and no verdict.
+
+Of the columns in which the paper has the method ahead of its own best baseline: all leads hold:
+"The lead holds."; the method is behind in some: "Not reproduced: ..."; else "The lead is within
+its interval ...". docs/results/README.md says the same for readers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import Literal
+
+from netsim.results.sweep_comparison import mean_and_half_width
+from tools.results.numbers import Numbers, Result
+from tools.results.tables import Cell, Column, PaperTable, Row, slug
+
+Word = Literal["holds", "behind", "none that the seeds show", "one seed", "not played"]
+
+Seeds = Mapping[int, Result]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean of paired differences, half its 95 % interval, and the number of pairs."""
+
+    mean: float
+    half: float | None
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A method against its best baseline in one column.
+
+    Attributes
+    ----------
+    column : Column
+    method : str
+    row, baseline : Row or None
+        Those compared; None: nothing is played of them.
+    difference : Difference or None
+    printed_baseline : Row or None
+        The best in the paper.
+    printed : float or None
+        The lead over it there.
+    """
+
+    column: Column
+    method: str
+    row: Row | None
+    baseline: Row | None
+    difference: Difference | None
+    printed_baseline: Row | None
+    printed: float | None
+
+    @property
+    def word(self) -> Word:
+        """What the difference says."""
+        if self.difference is None:
+            return "not played"
+        return word(self.difference)
+
+
+def word(difference: Difference) -> Word:
+    """What a difference says of a lead."""
+    mean, half = difference.mean, difference.half
+    if half is None:
+        return "one seed"
+    if mean - half > 0:
+        return "holds"
+    return "behind" if mean + half < 0 else "none that the seeds show"
+
+
+class Verdict:
+    """The numbers of a table at one number of rounds.
+
+    Parameters
+    ----------
+    table : PaperTable
+    numbers : Numbers
+    rounds : int or None
+        Fewer than the table's; None: all.
+    """
+
+    def __init__(self, table: PaperTable, numbers: Numbers, rounds: int | None) -> None:
+        self.table, self.rounds = table, rounds
+        self._numbers = numbers
+        self._measure = table.measures[0].name
+
+    def seeds(self, column: Column, row: Row, reading: str = "table") -> Seeds:
+        """The results of a cell by seed."""
+        key = (slug(column.name), row.id, reading, self.rounds)
+        return self._numbers.get(key, {})
+
+    def of_cell(self, cell: Cell) -> Seeds:
+        """The same of a cell that may be of a reading."""
+        return self._numbers.get((*cell.id, self.rounds), {})
+
+    def mean(self, column: Column, row: Row) -> float | None:
+        """The mean over seeds of the first measure."""
+        values = values_of(self.seeds(column, row), self._measure)
+        return fmean(values.values()) if values else None
+
+    def leads(self) -> Iterator[Lead]:
+        """Every method of the paper in every column."""
+        methods = dict.fromkeys(r.competes_as for r in self.table.rows if r.role == "ours")
+        for method in methods:
+            for column in self.table.columns:
+                yield self._lead(column, method)
+
+    def _lead(self, column: Column, method: str) -> Lead:
+        row = self._standing(column, method)
+        rivals = dict.fromkeys(
+            r.competes_as for r in self.table.rows if r.role in ("local", "baseline")
+        )
+        standing = [s for r in rivals if (s := self._standing(column, r)) is not None]
+        best = max(standing, key=lambda r: self.mean(column, r) or 0.0, default=None)
+        difference = None
+        if row is not None and best is not None:
+            difference = paired(self.seeds(column, row), self.seeds(column, best), self._measure)
+        printed = [
+            (value, r)
+            for r in self.table.rows
+            if r.role in ("local", "baseline")
+            and (value := self.table.printed(r, column)) is not None
+        ]
+        most, there = max(printed, key=lambda pair: pair[0], default=(0.0, None))
+        own = self.table.printed(row, column) if row is not None else None
+        lead = own - most if own is not None and there is not None else None
+        return Lead(column, method, row, best, difference, there, lead)
+
+    def _standing(self, column: Column, method: str) -> Row | None:
+        """The row that stands for a method: the best on validation samples of those played."""
+        rows = [r for r in self.table.rows if r.competes_as == method and r.role != "other"]
+        played = [r for r in rows if values_of(self.seeds(column, r), self._measure)]
+
+        def validated(row: Row) -> float:
+            found = [r.choose for r in self.seeds(column, row).values() if r.choose is not None]
+            return fmean(found) if found else 0.0
+
+        return max(played, key=validated, default=None)
+
+    def _stands(self, column: Column, row: Row) -> bool:
+        return row.role != "other" and self._standing(column, row.competes_as) == row
+
+    def sentence(self) -> str:
+        """The verdict on the whole table."""
+        leads = list(self.leads())
+        methods = dict.fromkeys(lead.method for lead in leads)
+        if not methods:
+            return ""
+        if not any(rounds == self.rounds for (*_, rounds) in self._numbers):
+            return "Not played yet."
+        parts = []
+        for method in methods:
+            told = _on_method([lead for lead in leads if lead.method == method])
+            parts.append(f"{method}: {told}" if len(methods) > 1 else told[0].upper() + told[1:])
+        return " ".join([*parts, self.order(), self.distance()]).strip()
+
+    def order(self) -> str:
+        """How many pairs of rows are in the order of the paper."""
+        same = pairs = 0
+        for column in self.table.columns:
+            both = []
+            for row in self.table.rows:
+                here, there = self.mean(column, row), self.table.printed(row, column)
+                if here is not None and there is not None and self._stands(column, row):
+                    both.append((here, there))
+            for (a, p), (b, q) in combinations(both, 2):
+                if p != q:
+                    pairs += 1
+                    same += (a - b) * (p - q) > 0
+        return f"Order: {same} of {pairs} pairs of rows as in the paper." if pairs else ""
+
+    def distance(self) -> str:
+        """How far the cells are from the printed ones."""
+        far = []
+        for column in self.table.columns:
+            for row in self.table.rows:
+                here, there = self.mean(column, row), self.table.printed(row, column)
+                if here is not None and there is not None and self._stands(column, row):
+                    far.append((abs(here - there), f"{row.name}, {column.name}"))
+        if not far or self.table.measures[0].unit != "%":
+            return ""
+        most, which = max(far)
+        mean = fmean(distance for distance, _ in far)
+        return (
+            f"Cells are {100 * mean:.1f} points from the printed ones on average, at most "
+            f"{100 * most:.1f} ({which})."
+        )
+
+
+def _on_method(leads: list[Lead]) -> str:
+    """The verdict on one method."""
+    claimed = [lead for lead in leads if lead.printed is None or lead.printed > 0]
+    judged = [lead for lead in claimed if lead.word not in ("one seed", "not played")]
+    if not judged:
+        return "not judged, as there are no two seeds of it and of a baseline."
+    by_word: dict[str, list[Lead]] = {}
+    for lead in judged:
+        by_word.setdefault(lead.word, []).append(lead)
+    behind, held = by_word.get("behind", []), by_word.get("holds", [])
+    of = f"in {len(judged)} of {len(leads)} columns" if len(judged) < len(leads) else ""
+    if len(held) == len(judged):
+        return f"the lead holds{' ' + of + ' (the others are not judged)' if of else ''}."
+    told = f"it holds in {_columns(held)}; " if held else ""
+    if behind:
+        worst = "; ".join(
+            f"{-100 * lead.difference.mean:.1f} points behind {lead.baseline.name} "
+            f"in {lead.column.name}"
+            for lead in behind
+            if lead.difference and lead.baseline
+        )
+        return f"not reproduced: {told}{worst}."
+    within = _columns(by_word["none that the seeds show"])
+    return (
+        f"the lead is within its interval over seeds in {within}{'; ' + told[:-2] if told else ''}."
+    )
+
+
+def _columns(leads: list[Lead]) -> str:
+    return ", ".join(lead.column.name for lead in leads)
+
+
+def values_of(seeds: Seeds, measure: str) -> dict[int, float]:
+    """A measure by seed."""
+    return {s: r.values[measure] for s, r in seeds.items() if measure in r.values}
+
+
+def paired(a: Seeds, b: Seeds, measure: str) -> Difference | None:
+    """The mean of a - b over the seeds that both have; None if they have none in common.
+
+    Parameters
+    ----------
+    a, b : mapping of int to Result
+    measure : str
+    """
+    left, right = values_of(a, measure), values_of(b, measure)
+    both = [left[s] - right[s] for s in left if s in right]
+    if not both:
+        return None
+    return Difference(*mean_and_half_width(both), len(both))
