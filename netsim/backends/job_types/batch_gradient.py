@@ -1,4 +1,4 @@
-"""Gradient of the mean cross-entropy of a model over one minibatch."""
+"""Gradient of the mean loss of a model over one minibatch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from netsim.backends.inference import InferenceResources
@@ -42,7 +41,7 @@ def _run_one(job: Job[BatchGradient], plain: Plain) -> Sequence[Tensor]:
     row = job.inputs[0].tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])
-    F.cross_entropy(model(batch.x), batch.y).backward()  # type: ignore[no-untyped-call]
+    batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
     return [gradient]
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from netsim.backends.job_type import register
-from netsim.backends.plain import Plain, cross_entropy
+from netsim.backends.plain import Plain, default_loss
 from netsim.backends.stacked.functional import ModelFunction, tensors_of
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
@@ -28,7 +28,7 @@ from netsim.learning.functions import fill
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON
 from netsim.learning.privacy import Privacy
-from netsim.learning.shards import Batch
+from netsim.learning.shards import Batch, Shards
 from netsim.rng import Streams
 
 SAMPLES_AT_ONCE = 64
@@ -85,7 +85,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     rate = work.optimizer.learning_rate if work.learning_rate is None else work.learning_rate
     rows = shards.rows[work.batches.node].train
     share = min(1.0, shards.batch_size / len(rows))
-    gradients = _gradients(architecture, work.loss or cross_entropy, given, shards.scale)
+    gradients = _gradients(architecture, work.loss or default_loss, given, shards)
     for step in range(work.batches.steps):
         key = work.batches.key(step)
         index = torch.from_numpy(rows[taken(plain.streams, key, len(rows), share)])
@@ -148,7 +148,7 @@ def clipped_sum(gradients: Tensor, largest: float) -> Tensor:
 
 
 def _gradients(
-    architecture: Architecture, loss_of: Callable[..., Any], given: tuple[Any, ...], scale: Any
+    architecture: Architecture, loss_of: Callable[..., Any], given: tuple[Any, ...], shards: Shards
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """A function that gives the gradients (n, P) of single samples.
 
@@ -158,14 +158,13 @@ def _gradients(
     loss_of : callable
     given : tuple
         The loss's further arguments.
-    scale : (means, deviations) or None
-        Of `Batch`.
+    shards : Shards
     """
     architecture.module.train(True)
     called = ModelFunction(architecture.module, loss_of)
 
     def loss(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        batch = Batch(x.unsqueeze(0), y.unsqueeze(0), None, scale)
+        batch = Batch(x.unsqueeze(0), y.unsqueeze(0), None, shards.scale, shards.task)
         found: Tensor = functional_call(called, tensors_of(architecture, row), (batch, {}, *given))
         return found
 
