@@ -1,18 +1,22 @@
 """Components: frozen tables of a scenario, found by file name.
 
 A family is a package (`netsim.channels.fading`); every public module in it holds one `Component`
-subclass whose `kind` is the module's name. Adding one is adding a file.
+subclass whose `kind` is the module's name. Adding one is adding a file, here or in a folder of the
+user's own, whose components `in_force` puts beside the shipped ones for as long as it is entered.
 """
 
 import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -114,9 +118,35 @@ def modules(package: str) -> dict[str, ModuleType]:
     return {name: importlib.import_module(f"{package}.{name}") for name in names if name[0] != "_"}
 
 
-@cache
+TAGS = ("kind", "schedule")
+"""The keys that choose a component; a family has one of them."""
+
+Added = Mapping[str, Mapping[str, type[Component]]]
+"""Components beside the shipped ones: by the package of their family, then by name."""
+
+_added: ContextVar[Added] = ContextVar("added", default=MappingProxyType({}))
+
+
+@contextmanager
+def in_force(added: Added) -> Iterator[None]:
+    """Let `family` find components beside the shipped ones, in this thread, until it is left."""
+    token = _added.set(added)
+    try:
+        yield
+    finally:
+        _added.reset(token)
+
+
 def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
-    """The components of a package by name, in alphabetical order."""
+    """The components of a package by name, in alphabetical order; those in force are among them."""
+    shipped = shipped_family(package, tag)
+    added = _added.get().get(package)
+    return dict(sorted({**shipped, **added}.items())) if added else shipped
+
+
+@cache
+def shipped_family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
+    """The components that lie in a package, by name, in alphabetical order."""
     found: dict[str, type[Component]] = {}
     for name, module in modules(package).items():
         for value in vars(module).values():
@@ -130,12 +160,72 @@ def family(package: str, tag: str = "kind") -> dict[str, type[Component]]:
     return found
 
 
-def choice(package: str, tag: str = "kind") -> Any:
-    """The type "one component of this family", for a field of a scenario table."""
-    members = tuple(family(package, tag).values())
+def tag_of(package: str) -> str:
+    """The key that chooses from a family: `kind`, or what its components state instead."""
+    return next((tag for tag in TAGS if shipped_family(package, tag)), "kind")
+
+
+def family_of(component: type[Component]) -> str | None:
+    """The package of the family that a component belongs to: where its base class stands."""
+    for base in component.__mro__:
+        module = sys.modules.get(base.__module__)
+        in_package = base.__module__.startswith("netsim.") and hasattr(module, "__path__")
+        if in_package and issubclass(base, Component):
+            return base.__module__
+    return None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Annotation of a key that takes one component of a family.
+
+    Attributes
+    ----------
+    package : str
+        Of the family.
+    tag : str
+        The key that says which.
+    in_table : callable or None
+        (name, component) -> the table that a scenario has of it, where that has more keys.
+    """
+
+    package: str
+    tag: str = "kind"
+    in_table: Callable[[str, type[Component]], type[Table]] | None = None
+
+    def table(self, name: str, component: type[Component]) -> type[Table]:
+        """What a scenario has of a component."""
+        return component if self.in_table is None else self.in_table(name, component)
+
+
+def choice(
+    package: str,
+    tag: str = "kind",
+    in_table: Callable[[str, type[Component]], type[Table]] | None = None,
+) -> Any:
+    """The type "one component of this family", for a field of a scenario table.
+
+    Parameters
+    ----------
+    package, tag, in_table
+        See `Choice`.
+
+    Returns
+    -------
+    type
+        Annotated with its `Choice`, by which `netsim.scenario` adds components of the user's own.
+    """
+    chosen = Choice(package, tag, in_table)
+    shipped = shipped_family(package, tag).items()
+    return one_of(tuple(chosen.table(*named) for named in shipped), chosen)
+
+
+def one_of(members: tuple[type[Table], ...], chosen: Choice) -> Any:
+    """The type "one of these tables, as its tag says"."""
     if len(members) == 1:
-        return members[0]
-    return Annotated[Union[members], Field(discriminator=tag)]  # noqa: UP007 - built at run time
+        return Annotated[members[0], chosen]
+    told_apart = Field(discriminator=chosen.tag)
+    return Annotated[Union[members], told_apart, chosen]  # noqa: UP007 - built at run time
 
 
 _LONGEST_WORD, _MOST_WORDS = 200, 10_000

@@ -2,11 +2,27 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from netsim.console import terminal
+from netsim.console.options import (
+    Components,
+    DataDir,
+    Debug,
+    Device,
+    Engine,
+    Figures,
+    Out,
+    Quiet,
+    ScenarioArgument,
+    Seed,
+    Sets,
+    Show,
+    Target,
+    TimingOnly,
+)
 
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
@@ -16,42 +32,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="A file, or a shipped scenario's name.")
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="A.B=V", help="Change one key; may be repeated."),
-]
-Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's seed.")]
-Out = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
-]
-Device = Annotated[
-    str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
-]
-Algorithms = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="A folder of your own algorithm files.")
-]
-DataDir = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="The data sets' folder [$NETSIM_DATA].")
-]
-TimingOnly = Annotated[
-    bool, typer.Option("--timing-only", help="Play the network without learning.")
-]
-Target = Annotated[
-    float | None,
-    typer.Option(min=0, max=1, metavar="ACCURACY", help="When was this accuracy first reached?"),
-]
-Show = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
-]
-Engine = Literal["local", "ray"]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
-Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 
 def _version(wanted: bool) -> None:
@@ -82,7 +62,7 @@ def run(
     seed: Seed = None,
     out: Out = None,
     device: Device = None,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     timing_only: TimingOnly = False,
     figures: Figures = True,
@@ -97,13 +77,13 @@ def run(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(scenario, changes, out, algorithms, timing_only, figures, quiet, check)
+        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, check)
 
 
 @app.command()
 def resume(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
-    algorithms: Algorithms = None,
+    components: Components = None,
     figures: Figures = True,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -112,7 +92,7 @@ def resume(
     with terminal.reported(debug):
         from netsim.console import resuming
 
-        resuming.resume(run, algorithms, figures, quiet)
+        resuming.resume(run, components or (), figures, quiet)
 
 
 @app.command()
@@ -159,7 +139,7 @@ def sweep(
     sets: Sets = None,
     out: Out = None,
     device: Device = None,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     timing_only: TimingOnly = False,
     quiet: Quiet = False,
@@ -181,7 +161,7 @@ def sweep(
             [*(sets or []), *_more(device=device, data=data)],
             options(over or [], draw or [], seeds, show, **given, **more),
             out,
-            algorithms,
+            tuple(components or ()),
             timing_only,
             quiet,
             Where(engine, ray_address, ray_cpus, ray_gpus, part(only)),
@@ -197,7 +177,7 @@ def tune(
         typer.Option(metavar="FILE", help="The table [$NETSIM_ROUTES or ~/.config/netsim]."),
     ] = None,
     device: Device = None,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -207,14 +187,14 @@ def tune(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(device=device, data=data)]
-        commands.tune(scenario, changes, algorithms, out, quiet)
+        commands.tune(scenario, changes, components or (), out, quiet)
 
 
 @app.command()
 def validate(
     scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...")],
     sets: Sets = None,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     world: Annotated[
         bool, typer.Option(help="Also read the data and lay out nodes and links.")
@@ -225,7 +205,7 @@ def validate(
     with terminal.reported(debug):
         from netsim.console import commands
 
-        commands.validate(scenarios, [*(sets or []), *_more(data=data)], algorithms, world)
+        commands.validate(scenarios, [*(sets or []), *_more(data=data)], components or (), world)
 
 
 @app.command("list")
@@ -234,7 +214,7 @@ def list_choices(
         str,
         typer.Argument(help="algorithms, scenarios, models, papers, channels, fading, ..."),
     ] = "all",
-    algorithms: Algorithms = None,
+    components: Components = None,
     keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="papers: time models anew for the hours shown.")
@@ -248,16 +228,19 @@ def list_choices(
         if what.lower() in ("paper", "papers"):
             commands.list_papers(measure)
         else:
-            commands.list_choices(what, algorithms, keys)
+            commands.list_choices(what, components or (), keys)
 
 
 @app.command()
-def schema(algorithms: Algorithms = None, debug: Debug = False) -> None:
+def schema(components: Components = None, debug: Debug = False) -> None:
     """JSON Schema of scenario files, for editors."""
     with terminal.reported(debug):
-        from netsim.scenario import algorithm_files, json_schema
+        from netsim.scenario import json_schema
+        from netsim.scenario.kinds import kinds_of
 
-        typer.echo(json.dumps(json_schema(algorithm_files.algorithms(algorithms)), indent=2))
+        kinds = kinds_of(components or ())
+        kinds.read_installed()
+        typer.echo(json.dumps(json_schema(kinds), indent=2))
 
 
 @app.command()
@@ -294,7 +277,7 @@ def compare(
 def verify(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     rerun: Annotated[bool, typer.Option(help="Also play it again and compare.")] = True,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     debug: Debug = False,
 ) -> None:
@@ -302,7 +285,7 @@ def verify(
     with terminal.reported(debug):
         from netsim.console import verifying
 
-        if not verifying.verify(run, algorithms, data, rerun):
+        if not verifying.verify(run, components or (), data, rerun):
             raise typer.Exit(terminal.FAILED)
 
 
@@ -317,7 +300,7 @@ def fork(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME-fork].")
     ] = None,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     figures: Figures = True,
     quiet: Quiet = False,
@@ -331,7 +314,7 @@ def fork(
     with terminal.reported(debug):
         from netsim.console import forking
 
-        forking.fork(run, at, sets, out, algorithms, data, figures, quiet)
+        forking.fork(run, at, sets, out, components or (), data, figures, quiet)
 
 
 @app.command()
@@ -352,7 +335,7 @@ def export(
     step: Annotated[
         float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
     ] = 1.0,
-    algorithms: Algorithms = None,
+    components: Components = None,
     data: DataDir = None,
     debug: Debug = False,
 ) -> None:
@@ -360,8 +343,27 @@ def export(
     with terminal.reported(debug):
         from netsim.console import exporting
 
-        path = exporting.export(run, (wanted, simulator), out, step, algorithms, data)
+        path = exporting.export(run, (wanted, simulator), out, step, components or (), data)
         terminal.out().print(f"wrote {path}", markup=False)
+
+
+@app.command()
+def new(
+    sort: Annotated[
+        str,
+        typer.Argument(metavar="SORT", help="algorithm, model, data_set, topology, fading, ..."),
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What scenarios will call it.")],
+    folder: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Where to write its two files.")
+    ] = Path(),
+    debug: Debug = False,
+) -> None:
+    """Write a component of your own to begin with, and its test; both run as they are."""
+    with terminal.reported(debug):
+        from netsim.console import starting
+
+        starting.new(sort, name, folder)
 
 
 def _more(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from netsim.engine import runner
@@ -10,14 +9,15 @@ from netsim.engine.sweep import COMMAND_LINE
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft
-from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.kinds import Kinds, keys_on_disk
 
 
 def checked(
     name: str,
     sets: Sequence[str],
     sweep: dict[str, Any],
-    modules: dict[str, ModuleType],
+    modules: Kinds,
     out: Path | None,
     timing_only: bool,
 ) -> tuple[Draft, Scenario]:
@@ -31,8 +31,8 @@ def checked(
         Assignments `a.b=value`.
     sweep : dict
         What the command line says of `[sweep]`; it fills or overrides the file's table.
-    modules : dict of str to module
-        The algorithms.
+    modules : Kinds
+        What it can name.
     out : Path or None
         The folder that results shall go into.
     timing_only : bool

@@ -14,14 +14,15 @@ from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock
-from netsim.scenario import Scenario, algorithm_files
+from netsim.scenario import Scenario
+from netsim.scenario.kinds import kinds_of
 
 
 def run(
     name: str,
     sets: Sequence[str],
     out: Path | None,
-    algorithms: Path | None,
+    components: Sequence[Path],
     timing_only: bool,
     figures: bool,
     quiet: bool,
@@ -37,8 +38,8 @@ def run(
         Assignments `a.b=value`.
     out : Path or None
         Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     timing_only : bool
         Without tensor work.
     figures : bool
@@ -55,7 +56,7 @@ def run(
     RunFailedError
         If a run failed on its way.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     draft, scenario = checked(name, sets, {}, modules, sweeping.new_folder(out), timing_only)
     if scenario.sweep is not None and check:
         raise ScenarioError(
@@ -63,7 +64,7 @@ def run(
             "play scenario.toml of one of its runs"
         )
     if scenario.sweep is not None:
-        sweeping.play(draft, scenario, out, algorithms, timing_only, quiet)
+        sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet)
         return
     console = terminal.err()
     made: list[Path] = []
@@ -82,7 +83,7 @@ def run(
                 draft.path,
                 timing_only,
                 watch,
-                algorithms=algorithms,
+                components=components,
                 check=check,
             )
         try:
@@ -184,7 +185,7 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
 
 
 def tune(
-    name: str, sets: Sequence[str], algorithms: Path | None, out: Path | None, quiet: bool
+    name: str, sets: Sequence[str], components: Sequence[Path], out: Path | None, quiet: bool
 ) -> None:
     """Measure a scenario's models and keep the routes that follow.
 
@@ -194,8 +195,8 @@ def tune(
         A file, or a shipped scenario's name.
     sets : sequence of str
         Assignments `a.b=value`.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     out : Path or None
         The table; None: the user's own.
     quiet : bool
@@ -210,7 +211,7 @@ def tune(
     from netsim.console import tuning_table
     from netsim.engine import tuning
 
-    draft, scenario = checked(name, sets, {}, algorithm_files.algorithms(algorithms), None, False)
+    draft, scenario = checked(name, sets, {}, kinds_of(components), None, False)
     path = out or route_tables.user_table()
     route_tables.read_measured(path)  # a file that could not be kept must fail before the measuring
     found = tuning.tune(runner.build(scenario, draft.path))
@@ -230,7 +231,7 @@ def tune(
 def validate(
     names: Sequence[str],
     sets: Sequence[str],
-    algorithms: Path | None,
+    components: Sequence[Path],
     world: bool,
 ) -> None:
     """Check scenarios; every point of their sweeps, too.
@@ -241,8 +242,8 @@ def validate(
         Files, or names of shipped scenarios.
     sets : sequence of str
         Assignments `a.b=value`, made in each of them.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     world : bool
         Also read the data and lay out nodes and links.
 
@@ -251,13 +252,13 @@ def validate(
     ScenarioError
         With the problems of all of them.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     problems: list[str] = []
     for name in names:
         try:
             draft, scenario = checked(name, sets, {}, modules, None, False)
             if scenario.sweep is not None:
-                sweeps.plan(draft, scenario, Path(), algorithms)
+                sweeps.plan(draft, scenario, Path(), tuple(components))
             if world:
                 runner.build(scenario, draft.path)
             terminal.out().print(
@@ -281,7 +282,7 @@ def list_papers(measure: bool) -> None:
     """
     path = papers.kept_times()
     timer = papers.KeptTimes(path, measure)
-    entries = papers.entries(algorithm_files.algorithms(None), timer)
+    entries = papers.entries(kinds_of(), timer)
     console = terminal.out()
     console.print(papers.as_table(entries))
     console.print(Text("Not played: " + "; ".join(papers.left_out())))
@@ -294,15 +295,15 @@ def list_papers(measure: bool) -> None:
     )
 
 
-def list_choices(what: str, algorithms: Path | None, keys: bool) -> None:
+def list_choices(what: str, components: Sequence[Path], keys: bool) -> None:
     """Print the groups that a word names.
 
     Parameters
     ----------
     what : str
         See `listing.choices`.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     keys : bool
         Also the keys of each choice and their defaults.
 
@@ -311,11 +312,12 @@ def list_choices(what: str, algorithms: Path | None, keys: bool) -> None:
     ScenarioError
         If the word names nothing.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    kinds = kinds_of(components)
+    kinds.read_installed()
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
     table.add_column(style="bold cyan", no_wrap=True)
     table.add_column()
-    for group, entries in listing.choices(what, modules).items():
+    for group, entries in listing.choices(what, kinds).items():
         table.add_row(Text(group, style="bold"), "")
         for entry in entries:
             about = Text(entry.about)

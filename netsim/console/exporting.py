@@ -1,6 +1,7 @@
 """The command `netsim export`: what a run was played on, for other programs."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
@@ -9,6 +10,7 @@ from netsim.results import exports, replays
 from netsim.results.summary import run_folders
 from netsim.rng import Streams
 from netsim.scenario import load
+from netsim.scenario.kinds import kinds_of
 from netsim.traces.files import spelt_out
 from netsim.units import to_ns
 from netsim.world.placement import placed
@@ -20,7 +22,7 @@ def export(
     wanted: tuple[str | None, str | None],
     out: Path | None,
     step_s: float,
-    algorithms: Path | None,
+    components: Sequence[Path],
     data: Path | None,
 ) -> Path:
     """Write where the nodes of a run were and what linked them; for a simulator its messages, too.
@@ -35,8 +37,8 @@ def export(
         The file or folder; None: the scenario's name and an ending, in the working folder.
     step_s : float
         Time between samples [s].
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     data : Path or None
         The data folder; None: the scenario's, else `NETSIM_DATA`.
 
@@ -60,7 +62,7 @@ def export(
     if simulator is not None and len(folders) > 1:
         raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
     folder = folders[0]
-    scenario = load(str(folder / "scenario.toml"), (), algorithms)
+    scenario = load(str(folder / "scenario.toml"), kinds=kinds_of(components))
     if any(
         later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
     ):

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from rich.text import Text
@@ -14,9 +13,10 @@ from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock
 from netsim.results.summary import load, run_folders
-from netsim.scenario import Scenario, algorithm_files, check, draft_of
+from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
-from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of
 from netsim.traces import bounded
 
 
@@ -25,7 +25,7 @@ def fork(
     at_s: float,
     sets: Sequence[str],
     out: Path | None,
-    algorithms: Path | None,
+    components: Sequence[Path],
     data: Path | None,
     figures: bool,
     quiet: bool,
@@ -42,8 +42,8 @@ def fork(
         Assignments `a.b=value` that hold from then on.
     out : Path or None
         The fork's folder; None: the first free of runs/NAME-fork, runs/NAME-fork-2, ...
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     data : Path or None
         The data folder; None: the run's, else `NETSIM_DATA`.
     figures : bool
@@ -60,11 +60,12 @@ def fork(
     ForkDiffersError
         If the fork is not equal to the run before the change.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     original = _one_run(run)
     here = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
     draft, change = forked(original, at_s, sets, here, modules)
-    _play(original, draft, check(draft, modules), change, out, modules, figures, quiet)
+    scenario = check(draft, modules)
+    _play(original, draft, scenario, change, out, (modules, components), figures, quiet)
 
 
 def _one_run(run: Path) -> Path:
@@ -79,7 +80,7 @@ def forked(
     at_s: float,
     sets: Sequence[str],
     always: Sequence[str],
-    modules: dict[str, ModuleType],
+    modules: Kinds,
 ) -> tuple[Draft, dict[str, Any]]:
     """The scenario of a run with one more change.
 
@@ -93,8 +94,8 @@ def forked(
         Assignments `a.b=value` that hold from then on.
     always : sequence of str
         Assignments that hold from the start, about this machine.
-    modules : dict of str to module
-        The algorithms.
+    modules : Kinds
+        What scenarios can name.
 
     Returns
     -------
@@ -129,7 +130,7 @@ def _play(
     scenario: Scenario,
     change: dict[str, Any],
     out: Path | None,
-    modules: dict[str, ModuleType],
+    known: tuple[Kinds, Sequence[Path]],
     figures: bool,
     quiet: bool,
 ) -> None:
@@ -145,10 +146,11 @@ def _play(
     change : dict
         What is otherwise.
     out : Path or None
-    modules : dict of str to module
-        The algorithms.
+    known : (Kinds, sequence of Path)
+        What scenarios can name, and the folders of the user's own components.
     figures, quiet : bool
     """
+    modules, components = known
     timing_only = _environment(original)["timing_only"]
     problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
     out_problem = runner.out_problem(out) if out is not None else None
@@ -166,7 +168,9 @@ def _play(
 
     try:
         with progress.watched(console, quiet) as watch:
-            runner.play(scenario, make_folder, draft.path, timing_only, watch)
+            runner.play(
+                scenario, make_folder, draft.path, timing_only, watch, components=components
+            )
         try:
             _conclude(original, made[0], at_s, change, figures, quiet)
         except (KeyboardInterrupt, FolderError) as stop:

@@ -4,18 +4,16 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from pydantic_core import PydanticUndefined
 
 import netsim
 from netsim.errors import ScenarioError, one_line
-from netsim.registry import Component, did_you_mean, family
+from netsim.registry import TAGS, Component, did_you_mean, family, in_force, tag_of
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
-from netsim.scenario.draft import TAGS
+from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
 
@@ -28,7 +26,7 @@ class Choice(NamedTuple):
 
 
 def families() -> dict[str, dict[str, type[Component]]]:
-    """Every component family by its name, such as `channels.fading`.
+    """Every component family by its name, such as `channels.fading`; added components included.
 
     The name is the package's `LISTED_AS`, else that of the package.
     """
@@ -42,14 +40,20 @@ def families() -> dict[str, dict[str, type[Component]]]:
             for value in vars(package).values()
             if getattr(value, "__module__", "") == info.name
         ):
-            members = next((m for tag in TAGS if (m := family(info.name, tag))), {})
             name = getattr(package, "LISTED_AS", info.name.removeprefix("netsim."))
-            found[name] = members
+            found[name] = family(info.name, tag_of(info.name))
     return dict(sorted(found.items()))
 
 
-def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choice]]:
+def choices(what: str, kinds: Kinds) -> dict[str, list[Choice]]:
     """The groups that a word names: `algorithms`, `scenarios`, a family, a part of its name, `all`.
+
+    Parameters
+    ----------
+    what : str
+        The word.
+    kinds : Kinds
+        All that there are.
 
     Raises
     ------
@@ -59,15 +63,16 @@ def choices(what: str, modules: Mapping[str, ModuleType]) -> dict[str, list[Choi
     groups = {
         "algorithms": [
             Choice(name, algorithm_files.first_line(module), _keys(module.Params))
-            for name, module in modules.items()
+            for name, module in kinds.items()
         ],
         "scenarios": [
             Choice(name, scenario_file.first_comment(path), "")
             for name, path in scenario_file.shipped().items()
         ],
     }
-    for name, members in families().items():
-        groups[name] = [Choice(k, _about(c), _keys(c)) for k, c in members.items()]
+    with in_force(kinds.components):
+        for name, members in families().items():
+            groups[name] = [Choice(k, _about(c), _keys(c)) for k, c in members.items()]
     word = what.lower()
     chosen = {
         name: entries

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
+
 from typing import Any
 
 import torch
@@ -58,12 +58,12 @@ class Entry:
     hours: float
 
 
-def entries(modules: dict[str, ModuleType], timer: Timer) -> list[Entry]:
+def entries(modules: Kinds, timer: Timer) -> list[Entry]:
     """All shipped scenarios that say what they play, by paper and first table.
 
     Parameters
     ----------
-    modules : dict of str to module
+    modules : Kinds
         The algorithms.
     timer : callable
         Times models.
@@ -110,7 +110,7 @@ def left_out() -> list[str]:
     return found
 
 
-def _points(name: str, modules: dict[str, ModuleType], whole: Scenario) -> Iterator[Scenario]:
+def _points(name: str, modules: Kinds, whole: Scenario) -> Iterator[Scenario]:
     """Every point of the sweep of a scenario, with its first seed."""
     if whole.sweep is None:
         yield whole

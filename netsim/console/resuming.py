@@ -1,5 +1,6 @@
 """`netsim resume`: going on with a run that was killed or interrupted."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -8,18 +9,18 @@ from netsim.console import commands, progress, terminal
 from netsim.engine import resuming
 from netsim.engine.checkpoints.command import Command
 from netsim.recording import folder_lock
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 
 
-def resume(folder: Path, algorithms: Path | None, figures: bool, quiet: bool) -> None:
+def resume(folder: Path, components: Sequence[Path], figures: bool, quiet: bool) -> None:
     """Go on with an unfinished run.
 
     Parameters
     ----------
     folder : Path
         Of the run.
-    algorithms : Path or None
-        A folder of the user's own algorithm files; None: the one that the run was begun with.
+    components : sequence of Path
+        Folders of components of the user's own; none: those that the run was begun with.
     figures : bool
         Whether to draw figures.
     quiet : bool
@@ -36,7 +37,7 @@ def resume(folder: Path, algorithms: Path | None, figures: bool, quiet: bool) ->
     if resuming.has_ended(folder):
         terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
         return
-    modules = algorithm_files.algorithms(algorithms or Command.read(folder).algorithms)
+    modules = kinds_of(components or Command.read(folder).components)
     run = resuming.found(folder, modules)
     if not quiet:
         progress.announce(console, run.scenario)

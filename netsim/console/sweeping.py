@@ -10,8 +10,9 @@ from netsim.engine import search, sweep_definition, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.workers import on_ray
 from netsim.errors import ScenarioError
-from netsim.scenario import Scenario, Sweep, algorithm_files
+from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import Draft
+from netsim.scenario.kinds import kinds_of
 
 
 def sweep(
@@ -19,7 +20,7 @@ def sweep(
     sets: Sequence[str],
     table: dict[str, Any],
     out: Path | None,
-    algorithms: Path | None,
+    components: tuple[Path, ...],
     timing_only: bool,
     quiet: bool,
     where: Where,
@@ -36,8 +37,8 @@ def sweep(
         What the command line says of `[sweep]`; see `options`.
     out : Path or None
         Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : tuple of Path
+        Folders of components of the user's own.
     timing_only : bool
         Without tensor work.
     quiet : bool
@@ -51,13 +52,13 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     draft, scenario = checked(name, sets, table, modules, new_folder(out), timing_only)
     if scenario.sweep is None:
         raise ScenarioError(
             f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"
         )
-    play(draft, scenario, out, algorithms, timing_only, quiet, where)
+    play(draft, scenario, out, components, timing_only, quiet, where)
 
 
 def new_folder(out: Path | None) -> Path | None:
@@ -69,7 +70,7 @@ def play(
     draft: Draft,
     scenario: Scenario,
     out: Path | None,
-    algorithms: Path | None,
+    components: tuple[Path, ...],
     timing_only: bool,
     quiet: bool,
     where: Where | None = None,
@@ -82,7 +83,7 @@ def play(
         The scenario before validation: each run changes it and checks it again.
     scenario : Scenario
         With a sweep.
-    out, algorithms, timing_only, quiet, where
+    out, components, timing_only, quiet, where
         As of `sweep`.
 
     Raises
@@ -92,14 +93,14 @@ def play(
     """
     where = where or Where()
     assert scenario.sweep is not None
-    sweeps.plan(draft, scenario, Path(), algorithms, timing_only)  # before any folder
+    sweeps.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     said = sweep_definition.arguments(scenario, modules, timing_only)
     with sweep_folder.opened(out, scenario, said, where.only) as (top, new):
         played = Session(draft, scenario, top, new, quiet, where)
         try:
-            played.play(sweeps.plan(draft, scenario, top, algorithms, timing_only))
+            played.play(sweeps.plan(draft, scenario, top, components, timing_only))
         except ScenarioError:
             if new and where.only is None:
                 sweep_folder.withdraw(top)

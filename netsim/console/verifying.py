@@ -1,6 +1,7 @@
 """The command `netsim verify`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -8,18 +9,18 @@ from rich.text import Text
 from netsim.console import progress, terminal
 from netsim.engine import verification
 from netsim.errors import ScenarioError, one_line
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 
 
-def verify(path: Path, algorithms: Path | None, data: Path | None, rerun: bool) -> bool:
+def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: bool) -> bool:
     """Check the run, or all runs, in a folder, and say what differs.
 
     Parameters
     ----------
     path : Path
         The folder of a run, or one above it.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : sequence of Path
+        Folders of components of the user's own.
     data : Path or None
         The data folder of the rerun; None: the one that was recorded.
     rerun : bool
@@ -35,7 +36,7 @@ def verify(path: Path, algorithms: Path | None, data: Path | None, rerun: bool) 
     ScenarioError
         If there is no finished run.
     """
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
     folders = run_folders(path)
     same = path in folders or _told(verification.verify_files(path))

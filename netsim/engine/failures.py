@@ -3,7 +3,7 @@
 import traceback
 
 from netsim.errors import NetsimError
-from netsim.scenario.algorithm_files import author_line
+from netsim.scenario.component_files import author_line
 
 
 def failure_text(error: BaseException) -> str:

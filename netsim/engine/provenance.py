@@ -8,7 +8,7 @@ import torch
 
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
-from netsim.engine.versions import algorithm_files, versions
+from netsim.engine.versions import algorithm_files, component_files, versions
 from netsim.learning.scheduler import Scheduler
 from netsim.topology import component_sizes
 from netsim.world.builder import World
@@ -41,6 +41,7 @@ def environment(
         "timing_only": learning.timing_only,
         "inputs": [asdict(file) for file in world.inputs],
         "algorithm": [asdict(file) for file in algorithm_files(algorithm)],
+        "components": [asdict(file) for file in component_files(world.scenario)],
         "data": {"name": world.samples.name, "notes": world.samples.notes},
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
         "threshold_db": world.threshold_db,
@@ -55,12 +56,14 @@ def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
     """Versions, machine, code and input files: what a run goes on with as it began."""
     found = versions()
     packages = found.pop("packages")
+    components = [file.sha256 for file in component_files(world.scenario)]
     return {
         **found,
         **packages,
         "device": str(world.shards.x.device),
         "algorithm": [file.sha256 for file in algorithm_files(algorithm)],
         "inputs": [file.sha256 for file in world.inputs],
+        **({"components": components} if components else {}),
     }
 
 

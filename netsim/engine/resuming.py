@@ -27,6 +27,7 @@ UNSPOKEN = {
     "native_kernel": "the native kernel is another one",
     "algorithm": "the algorithm's file has changed",
     "inputs": "an input file has changed",
+    "components": "the file of a component has changed",
 }
 """What is said where a field of `provenance.made_with` differs whose values say nothing."""
 

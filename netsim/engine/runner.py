@@ -1,7 +1,7 @@
 """One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -203,7 +203,7 @@ def play(
     timing_only: bool = False,
     watch: Watch | None = None,
     sub_folders: bool | None = None,
-    algorithms: Path | None = None,
+    components: Sequence[Path] = (),
     check: bool = False,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
@@ -222,8 +222,8 @@ def play(
         Told of the progress.
     sub_folders : bool or None
         Whether each algorithm gets a folder of its own; None: if there are several.
-    algorithms : Path or None
-        A folder of the user's own algorithm files; `netsim resume` looks there, too.
+    components : sequence of Path
+        Folders of components of the user's own; `netsim resume` looks there, too.
     check : bool
         Whether to check the invariants while a run goes on, too.
 
@@ -249,7 +249,7 @@ def play(
     try:
         if sub_folders:
             write_text(folder / "scenario.toml", to_toml(scenario))
-        Command(sub_folders, timing_only, algorithms).write(folder)
+        Command(sub_folders, timing_only, tuple(components)).write(folder)
     except BaseException:
         release(folder)
         raise

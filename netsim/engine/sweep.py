@@ -16,8 +16,10 @@ from typing import Any
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import MEASURES
-from netsim.scenario import Scenario, algorithm_files, check
-from netsim.scenario.draft import TAGS, Draft
+from netsim.registry import TAGS
+from netsim.scenario import Scenario, check
+from netsim.scenario.draft import Draft
+from netsim.scenario.kinds import kinds_of
 from netsim.scenario.labels import short_key, short_path, shown
 from netsim.scenario.sweep import Draw, Sweep
 
@@ -45,8 +47,8 @@ class Job:
         The scenario with the point's values and the seed.
     folder : Path
         Of the run; each algorithm has a folder in it.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : tuple of Path
+        Folders of components of the user's own.
     timing_only : bool
         Without tensor work.
     names : tuple of str
@@ -59,7 +61,7 @@ class Job:
     seed: int
     draft: Draft
     folder: Path
-    algorithms: Path | None
+    components: tuple[Path, ...]
     timing_only: bool
     names: tuple[str, ...]
     reports: bool = False
@@ -134,7 +136,7 @@ def plan(
     draft: Draft,
     scenario: Scenario,
     out: Path,
-    algorithms: Path | None,
+    components: tuple[Path, ...],
     timing_only: bool = False,
 ) -> list[Job]:
     """Every run of a grid; each point is checked, once for all its seeds.
@@ -147,8 +149,8 @@ def plan(
         The same, validated; with a sweep.
     out : Path
         The sweep's folder; nothing is written.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : tuple of Path
+        Folders of components of the user's own.
     timing_only : bool
         Without tensor work.
 
@@ -164,7 +166,7 @@ def plan(
     """
     sweep = scenario.sweep
     assert sweep is not None
-    modules = algorithm_files.algorithms(algorithms)
+    modules = kinds_of(components)
     jobs: list[Job] = []
     problems: list[str] = []
     learned = [name for name in sweep.show if MEASURES[name].learned]
@@ -194,7 +196,7 @@ def plan(
         for seed in seeds(sweep, scenario.seed):
             folder = out / point.label / f"seed-{seed}"
             seeded = with_seed(own, seed)
-            jobs.append(Job(point, seed, seeded, folder, algorithms, timing_only, names))
+            jobs.append(Job(point, seed, seeded, folder, components, timing_only, names))
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     return jobs

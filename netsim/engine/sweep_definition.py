@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +17,7 @@ from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
 from netsim.scenario import Scenario, to_toml
+from netsim.scenario.kinds import as_kinds
 from netsim.traces import bounded
 from netsim.traces.bounded_toml import read_toml
 
@@ -46,7 +48,7 @@ def arguments(
     ----------
     scenario : Scenario
     modules : mapping of str to module
-        The algorithms.
+        The algorithms, or all `Kinds`.
     timing_only : bool
         Without tensor work.
     """
@@ -55,10 +57,18 @@ def arguments(
     except PackageNotFoundError:
         release = "not installed"
     kinds = sorted({entry.kind for entry in scenario.algorithm})
+    text = to_toml(scenario)
+    components = {
+        f"{package.removeprefix('netsim.')}/{name}": _digest(sys.modules[component.__module__])
+        for package, members in as_kinds(modules).components.items()
+        for name, component in members.items()
+        if f'"{name}"' in text
+    }
     return {
         "netsim": release,
         "timing_only": timing_only,
         "algorithms": {kind: _digest(modules[kind]) for kind in kinds},
+        **({"components": components} if components else {}),
     }
 
 
@@ -133,9 +143,10 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
 
 def _spoken(key: str) -> str:
     """What a key of `sweep.json` is called before its two values."""
-    name = key.removeprefix("algorithms.")
-    if name != key:
-        return f"the algorithm file {name} has changed: "
+    for table, what in (("algorithms", "algorithm"), ("components", "component")):
+        name = key.removeprefix(f"{table}.")
+        if name != key:
+            return f"the {what} file {name} has changed: "
     return {"timing_only": "--timing-only "}.get(key, f"{key} ")
 
 

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from netsim.engine import runner
@@ -14,6 +13,8 @@ from netsim.errors import ScenarioError
 from netsim.recording import checksums
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
+from netsim.scenario.kinds import Kinds
+from netsim.scenario.shipped import algorithms_package
 from netsim.traces.bounded import opened
 from netsim.traces.input_files import InputFile
 
@@ -47,7 +48,7 @@ class Report:
 
 def verify(
     folder: Path,
-    modules: dict[str, ModuleType],
+    modules: Kinds,
     sets: Sequence[str] = (),
     rerun: bool = True,
     watch: runner.Watch | None = None,
@@ -58,8 +59,8 @@ def verify(
     ----------
     folder : Path
         Of a finished run.
-    modules : dict of str to module
-        The algorithms.
+    modules : Kinds
+        What scenarios can name.
     sets : sequence of str
         Assignments `a.b=value` for the rerun, such as another `data.path`.
     rerun : bool
@@ -132,7 +133,8 @@ def _check_files(folder: Path, report: Report) -> set[str]:
 def _check_inputs(made_of: dict[str, Any], report: Report) -> None:
     """Compare the files that the run was made of with what they are now."""
     count, found = 0, []
-    for kind, name in (("input file", "inputs"), ("algorithm", "algorithm")):
+    made_from = {"inputs": "input file", "algorithm": "algorithm", "components": "component"}
+    for name, kind in made_from.items():
         for entry in _input_files(made_of, name):
             count += 1
             try:
@@ -194,7 +196,7 @@ def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def _scenario(
-    folder: Path, modules: dict[str, ModuleType], sets: Sequence[str], timing_only: bool
+    folder: Path, modules: Kinds, sets: Sequence[str], timing_only: bool
 ) -> tuple[Scenario, str]:
     """The scenario of a run folder, and the name of its file."""
     try:
@@ -205,11 +207,23 @@ def _scenario(
         problems = str(error).splitlines()
     if problems:
         remedy = (
-            f"{folder}: can't be played again here; an algorithm of your own needs "
-            "--algorithms DIR; --no-rerun checks the files alone"
+            f"{folder}: can't be played again here; components of your own need --components DIR"
+            f"{_folders_then(folder)}; --no-rerun checks the files alone"
         )
         raise ScenarioError("\n".join([*problems, remedy]))
     return scenario, draft.path
+
+
+def _folders_then(folder: Path) -> str:
+    """Where the user's own components lay when the run was played; never read from there."""
+    made_of, shipped = _environment(folder), Path(algorithms_package().__path__[0])
+    files = [
+        Path(entry.file)
+        for name in ("algorithm", "components")
+        for entry in _input_files(made_of, name)
+    ]
+    own = dict.fromkeys(str(file.parent) for file in files if file.parent != shipped)
+    return f" (then: {', '.join(own)})" if own else ""
 
 
 def _made(folder: Path) -> Path:

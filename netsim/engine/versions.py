@@ -5,12 +5,15 @@ import importlib.metadata
 import importlib.util
 import platform
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from netsim.backends.native import library
+from netsim.registry import Component, Table
+from netsim.scenario import Scenario
 from netsim.traces.input_files import InputFile
 
 PACKAGES = ("torch", "numpy", "scipy", "simpy", "pyarrow")
@@ -39,7 +42,7 @@ def sources_sha256() -> str:
 
 
 def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
-    """The file of an algorithm, and the helpers beside it that have been imported."""
+    """The file of an algorithm or component, and the helpers beside it that have been imported."""
     package = module.__name__.rpartition(".")[0] + "."
     helpers = [
         other
@@ -48,6 +51,30 @@ def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
     ]
     files = [getattr(found, "__file__", None) for found in (module, *helpers)]
     return tuple(InputFile.of(Path(file)) for file in files if file)
+
+
+def component_files(scenario: Scenario) -> tuple[InputFile, ...]:
+    """The files of the user's own components that a scenario names, and helpers beside them."""
+    modules = {
+        base.__module__
+        for component in components_in(scenario)
+        for base in type(component).__mro__
+        if issubclass(base, Component) and not base.__module__.startswith("netsim.")
+    }
+    found = [algorithm_files(sys.modules[name]) for name in sorted(modules)]
+    return tuple(dict.fromkeys(file for files in found for file in files))
+
+
+def components_in(value: Any) -> Iterator[Component]:
+    """The components in a table of a scenario, those inside others included."""
+    if isinstance(value, Component):
+        yield value
+    if isinstance(value, Table):
+        for key in type(value).model_fields:
+            yield from components_in(getattr(value, key))
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from components_in(entry)
 
 
 def _version(name: str) -> str:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
-from netsim.registry import did_you_mean
+from netsim.registry import TAGS, did_you_mean
 from netsim.scenario.tables import DataKeys
 from netsim.traces.bounded_toml import MOST_LEVELS, require_plain, toml_of
 
 KeyPath = tuple[str | int, ...]
-TAGS = ("kind", "schedule")
 LISTS: tuple[tuple[str], ...] = (("algorithm",), ("model",))
 """Tables of which there may be a list."""
 SHARED_KEYS: dict[KeyPath, tuple[str, ...]] = {("data",): tuple(DataKeys.model_fields)}

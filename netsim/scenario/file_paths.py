@@ -5,16 +5,14 @@ elsewhere, such as the one in a run folder, still names the same files.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from netsim.registry import OnDisk, Table
 from netsim.scenario.draft import LISTS, KeyPath
-from netsim.scenario.tables import Scenario
 from netsim.traces.files import is_file, spelt_out
 
+M = TypeVar("M")
 ANY = "*"
 """In a key path: every entry of a list, every key of a mapping."""
 
@@ -61,29 +59,17 @@ def with_absolute_paths(
     return str(beside) if kind.what == "folder" or is_file(beside) else value
 
 
-def keys_on_disk(modules: Mapping[str, ModuleType]) -> dict[KeyPath, OnDisk]:
-    """The key paths of everything on disk that a scenario with these algorithms may name.
-
-    Of `[algorithm]` they are those of the Params of all algorithms together.
-    """
-    return _keys_on_disk(tuple(modules.values()))
-
-
-@lru_cache(maxsize=8)
-def _keys_on_disk(modules: tuple[ModuleType, ...]) -> dict[KeyPath, OnDisk]:
-    found = path_keys(Scenario)
-    for module in modules:
-        for table in (("algorithm",), ("algorithm", ANY)):  # one, or one of several
-            found |= dict(_found(module.Params, table))
-    return found
-
-
 def path_keys(table: type[Table]) -> dict[KeyPath, OnDisk]:
     """The key paths of everything on disk that a table and the tables inside it may name.
 
     Of a component they are those of all its kinds together.
     """
-    return dict(_found(table, ()))
+    return dict(marked_keys(table, OnDisk))
+
+
+def marked_keys(table: type[Table], mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
+    """The key paths with an annotation of one class, of a table and the tables inside it."""
+    return _found(table, (), mark)
 
 
 def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | None:
@@ -93,27 +79,27 @@ def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | N
     return None
 
 
-def _found(annotation: Any, path: KeyPath) -> Iterator[tuple[KeyPath, OnDisk]]:
+def _found(annotation: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
     """Walk through unions, lists and mappings of types down to the annotated ones."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         for key, field in annotation.model_fields.items():
-            yield from _marked(field.metadata, (*path, key))
-            yield from _found(field.annotation, (*path, key))
+            yield from _marked(field.metadata, (*path, key), mark)
+            yield from _found(field.annotation, (*path, key), mark)
         return
     if get_origin(annotation) is Annotated:
         inner, *metadata = get_args(annotation)
-        yield from _marked(metadata, path)
-        yield from _found(inner, path)
+        yield from _marked(metadata, path, mark)
+        yield from _found(inner, path, mark)
         return
     several = get_origin(annotation) in (tuple, list, dict)
     for inner in get_args(annotation):
         if several:
-            yield from _found(inner, (*path, ANY))
+            yield from _found(inner, (*path, ANY), mark)
         if not several or path in LISTS:  # one table may stand for a list of one
-            yield from _found(inner, path)
+            yield from _found(inner, path, mark)
 
 
-def _marked(metadata: Any, path: KeyPath) -> Iterator[tuple[KeyPath, OnDisk]]:
-    for mark in metadata:
-        if isinstance(mark, OnDisk):
-            yield path, mark
+def _marked(metadata: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
+    for found in metadata:
+        if isinstance(found, mark):
+            yield path, found

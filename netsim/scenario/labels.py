@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from netsim.errors import one_line
-from netsim.scenario.draft import TAGS
+from netsim.registry import TAGS
 
 T = TypeVar("T")
 _LONGEST = 60

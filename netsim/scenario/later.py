@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from netsim.errors import ScenarioError
+from netsim.registry import TAGS
 from netsim.scenario.changes import NOT_OF_THE_RUN
-from netsim.scenario.draft import TAGS, Draft
+from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
 from netsim.scenario.tables import Scenario
 

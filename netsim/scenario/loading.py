@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -10,11 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
-from netsim.registry import family
+from netsim.registry import family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
-from netsim.scenario.file_paths import keys_on_disk, with_absolute_paths
+from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
@@ -33,7 +35,10 @@ MOST_PROBLEMS = 200
 
 
 def load(
-    scenario: str, sets: Iterable[str] = (), algorithms_folder: Path | None = None
+    scenario: str,
+    sets: Iterable[str] = (),
+    algorithms_folder: Path | None = None,
+    kinds: Kinds | None = None,
 ) -> Scenario:
     """Read and check a scenario.
 
@@ -44,19 +49,24 @@ def load(
     sets : iterable of str
         `a.b=value`, laid over the file in order.
     algorithms_folder : Path or None
-        A folder of the user's own algorithm files.
+        A folder of algorithms and other components of the user's own.
+    kinds : Kinds or None
+        What the scenario can name; in place of a folder.
 
     Raises
     ------
     ScenarioError
         With every problem found, one a line.
     """
-    modules = algorithm_files.algorithms(algorithms_folder)
-    return check(draft_of(scenario, sets, modules), modules)
+    known = algorithm_files.algorithms(algorithms_folder) if kinds is None else kinds
+    return check(draft_of(scenario, sets, known), known)
 
 
 def from_dict(
-    tables: dict[str, Any], name: str = "scenario", algorithms_folder: Path | None = None
+    tables: dict[str, Any],
+    name: str = "scenario",
+    algorithms_folder: Path | None = None,
+    kinds: Kinds | None = None,
 ) -> Scenario:
     """Check a scenario that is given as the tables a file would hold.
 
@@ -68,7 +78,9 @@ def from_dict(
     name : str
         The scenario's name unless the tables state one, and what errors begin with.
     algorithms_folder : Path or None
-        A folder of the user's own algorithm files.
+        A folder of algorithms and other components of the user's own.
+    kinds : Kinds or None
+        What the scenario can name; in place of a folder.
 
     Raises
     ------
@@ -77,7 +89,8 @@ def from_dict(
     """
     require_plain(tables, name)
     draft = Draft(name, {"name": name, **tables}).copy()
-    return check(draft, algorithm_files.algorithms(algorithms_folder))
+    known = algorithm_files.algorithms(algorithms_folder) if kinds is None else kinds
+    return check(draft, known)
 
 
 def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleType]) -> Draft:
@@ -90,15 +103,19 @@ def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleTyp
     sets : iterable of str
         `a.b=value`, laid over the file in order.
     modules : mapping of str to module
-        The algorithms, whose Params may name files.
+        The algorithms, or all `Kinds`: their keys may name files.
 
     Raises
     ------
     ScenarioError
         If the file can't be read, or an assignment's path leads nowhere; lists all of the latter.
     """
-    named = keys_on_disk(modules)
+    kinds, sets = as_kinds(modules), list(sets)
+    named = keys_on_disk(kinds)
     draft = scenario_file.read(scenario, named)
+    if kinds.look_for([draft.raw, _assigned(sets)]):
+        named = keys_on_disk(kinds)
+        draft = scenario_file.read(scenario, named)
     problems = []
     assignments = []
     for text in sets:
@@ -121,15 +138,38 @@ def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleTyp
     return draft
 
 
+def _assigned(sets: Iterable[str]) -> list[dict[str, Any]]:
+    """Assignments as tables, as far as they are any."""
+    found = []
+    for text in sets:
+        with suppress(ScenarioError):
+            key, value = parse_assignment(text)
+            found.append({key: value})
+    return found
+
+
 def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     """The scenario that a draft describes.
+
+    Parameters
+    ----------
+    draft : Draft
+    modules : mapping of str to module
+        The algorithms, or all `Kinds` that it can name.
 
     Raises
     ------
     ScenarioError
         With every problem found, one a line.
     """
-    model, schema = _model(tuple(modules.items()))
+    kinds = as_kinds(modules)
+    kinds.look_for(draft.raw)
+    with in_force(kinds.components):
+        return _checked(draft, kinds)
+
+
+def _checked(draft: Draft, kinds: Kinds) -> Scenario:
+    model, schema = _model(kinds.state())
     raw = with_default_kinds(_one_form(draft.raw), schema)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
@@ -140,6 +180,9 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     except ValidationError as error:
         written = Draft(draft.path, _written_form(raw, single), draft.said_by)
         details = error.errors(include_url=False)
+        unknown = any(detail["type"] == "union_tag_invalid" for detail in details)
+        if unknown and kinds.read_installed():
+            return check(draft, kinds)
         if len(details) > MOST_PROBLEMS:
             problems.append(f"{draft.path}: has {len(details):,} problems; these are the first")
         for detail in details[:MOST_PROBLEMS]:
@@ -152,21 +195,21 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
             if len(loc) > 1 and loc[0] in single:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
-    problems += _across_tables(draft, raw, modules)
+    problems += _across_tables(draft, raw, kinds)
     if checked is not None:
         problems += workload_problems(checked, draft)
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
-    scenario = Scenario.model_construct(**fields)
+    scenario = kinds.tables().model_construct(**fields)
     if scenario.changes:
-        scenario._later = tuple(later(draft, scenario, lambda d: check(d, modules)))
+        scenario._later = tuple(later(draft, scenario, lambda d: check(d, kinds)))
     return scenario
 
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
-    """JSON Schema of a scenario file, every algorithm's Params included."""
-    schema: dict[str, Any] = json.loads(json.dumps(_model(tuple(modules.items()))[1]))
+    """JSON Schema of a scenario file: Params of all algorithms, and components of all `Kinds`."""
+    schema: dict[str, Any] = json.loads(json.dumps(_model(as_kinds(modules).state())[1]))
     for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
         schema["properties"][key] = {"anyOf": [entries["items"], entries]}
@@ -216,10 +259,10 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
 
 
 @lru_cache(maxsize=8)
-def _model(
-    modules: tuple[tuple[str, ModuleType], ...],
-) -> tuple[type[Scenario], dict[str, Any]]:
-    model = validation_model(dict(modules))
+def _model(state: State) -> tuple[type[Scenario], dict[str, Any]]:
+    modules, added = state
+    kinds = Kinds(dict(modules), {package: dict(members) for package, members in added})
+    model = validation_model(kinds, kinds.tables())
     return model, model.model_json_schema()
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from netsim.errors import one_line
-from netsim.registry import did_you_mean
-from netsim.scenario.draft import TAGS, Draft, KeyPath
+from netsim.registry import TAGS, did_you_mean
+from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
 from netsim.scenario.schema import tags
 from netsim.scenario.spelling import number_in_text, unknown_key
@@ -31,6 +31,9 @@ _KINDS = {
     "list_type": "must be a list",
     "tuple_type": "must be a list",
 }
+OWN = "or of your own (--components DIR; netsim new begins one)"
+"""What is said beside the kinds that there are."""
+
 _BOUNDS = {
     "greater_than": ("must be greater than", "gt"),
     "greater_than_equal": ("must be at least", "ge"),
@@ -64,7 +67,9 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
         tag = context["discriminator"].strip("'")
         path = (*path, tag)
         known = tags(path[:-1], draft.raw, schema)
-        what = f"must be one of {', '.join(known)}" + did_you_mean(str(context["tag"]), known)
+        what = f"must be one of {', '.join(known)}, {OWN}" + did_you_mean(
+            str(context["tag"]), known
+        )
     elif kind == "literal_error":
         what = f"must be {context['expected']}"
         known = re.findall(r"'([^']*)'", str(context["expected"]))

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from netsim.scenario.draft import TAGS, KeyPath
+from netsim.registry import TAGS
+from netsim.scenario.draft import KeyPath
 
 
 def at(raw: Any, path: KeyPath) -> Any:

@@ -5,7 +5,7 @@ states only what no component owns. Scenarios are read and checked by `netsim.sc
 """
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     Field,
@@ -34,7 +34,6 @@ from netsim.registry import (
     Recurs,
     Table,
     choice,
-    family,
 )
 from netsim.scenario.changes import Change
 from netsim.scenario.nodes import AlgorithmName, ChurnChoice, Label, Nodes, overridden
@@ -171,20 +170,17 @@ else:
         choice("netsim.data.partitions"),
         _default("iid"),
     )
-    Data = Annotated[
-        Union[  # noqa: UP007 - built at run time
-            tuple(
-                create_model(
-                    f"{kind}_data",
-                    __base__=(DataKeys, cls),
-                    __doc__=cls.__doc__,
-                    partition=_partition,
-                )
-                for kind, cls in family("netsim.data.sets").items()
-            )
-        ],
-        Field(discriminator="kind"),
-    ]
+
+    def _data_table(kind: str, data_set: type[DataSet]) -> type[Table]:
+        """A data set with the keys that every data set has."""
+        return create_model(
+            f"{kind}_data",
+            __base__=(DataKeys, data_set),
+            __doc__=data_set.__doc__,
+            partition=_partition,
+        )
+
+    Data = choice("netsim.data.sets", in_table=_data_table)
     TopologyChoice = choice("netsim.topology")
     MobilityChoice = choice("netsim.topology.mobility")
     ScheduleChoice = choice("netsim.schedules", tag="schedule")

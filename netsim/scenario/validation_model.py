@@ -25,13 +25,17 @@ def _entry_keys(kind: str) -> dict[str, Any]:
     }
 
 
-def validation_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
+def validation_model(
+    modules: Mapping[str, ModuleType], tables: type[Scenario] = Scenario
+) -> type[Scenario]:
     """The model for files that may name these algorithms.
 
     Parameters
     ----------
     modules : mapping of str to module
         The algorithms that the file may name.
+    tables : type of Scenario
+        With the kinds of components that it may name.
     """
     params: dict[type, type[Table]] = {}
 
@@ -59,4 +63,4 @@ def validation_model(modules: Mapping[str, ModuleType]) -> type[Scenario]:
     if len(members) > 1:
         one = Annotated[Union[members], Field(discriminator="kind")]  # noqa: UP007
     entries = tuple[Annotated[one, AfterValidator(entry)], ...]
-    return create_model("ScenarioFile", __base__=Scenario, algorithm=(entries, Field(min_length=1)))
+    return create_model("ScenarioFile", __base__=tables, algorithm=(entries, Field(min_length=1)))

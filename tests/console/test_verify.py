@@ -168,7 +168,7 @@ def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(
     assert netsim(*RUN).exit_code == 0
     result = netsim("verify", "out", algorithms=False)
     assert result.exit_code == 2
-    assert "needs --algorithms DIR" in result.output
+    assert "need --components DIR" in result.output
 
 
 def test_a_timing_only_run_is_played_again_as_such(netsim, verify):

@@ -19,7 +19,7 @@ from netsim.engine.interruption import Interrupted
 from netsim.errors import NetsimError, ScenarioError
 from netsim.recording.parquet_parts import read
 from netsim.results.summary import load
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import algorithm_files, component_files, from_dict
 
 SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""
 import os
@@ -294,7 +294,7 @@ def forget(folder):
     """Let the algorithm's file be imported anew."""
     import sys
 
-    for name in [n for n in sys.modules if n.startswith(algorithm_files.PREFIX)]:
+    for name in [n for n in sys.modules if n.startswith(component_files.PREFIX)]:
         del sys.modules[name]
     for path in (folder / "own").rglob("*.pyc"):
         path.unlink()

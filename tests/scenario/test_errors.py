@@ -73,7 +73,7 @@ def test_a_mistake_is_told_in_the_words_of_the_file(errors, base, added, expecte
         ("count = 5", "count = 1\npositions_m = [[1, 2, 3]]", "[nodes] positions_m.0 = [1, 2, 3]: must have at most 2 entries, not 3"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 6}]", "[nodes]: the groups have 6 nodes, but count = 5"),
         ("count = 5", "count = 5\ngroups = [{name = 'a', count = 0}]", "[nodes.groups.a] count = 0: must be at least 1"),
-        ('kind = "plain"', 'kind = "plane"', '[algorithm] kind = "plane": must be one of KNOWN; did you mean "plain"?'),
+        ('kind = "plain"', 'kind = "plane"', '[algorithm] kind = "plane": must be one of KNOWN, or of your own (--components DIR; netsim new begins one); did you mean "plain"?'),
         ('kind = "plain"', "mu1 = 1", "[algorithm] kind: is required: one of KNOWN"),
         ('kind = "plain"', 'kind = "plain"\nmu_1 = 1', '[algorithm] mu_1 = 1: is not a key of this table; did you mean "mu1"?'),
         ('kind = "plain"', 'kind = "plain"\nmu1 = 0', "[algorithm] mu1 = 0: must be greater than 0"),
@@ -247,5 +247,5 @@ def test_a_faulty_algorithm_file_is_named(write, own_algorithms, name, text, exp
 
 
 def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):
-    with pytest.raises(ScenarioError, match=r"--algorithms .*nowhere: is not a folder"):
+    with pytest.raises(ScenarioError, match=r"--components .*nowhere: is not a folder"):
         load(write(), (), tmp_path / "nowhere")

@@ -8,8 +8,9 @@ import pytest
 
 from netsim.registry import FilePath, FolderPath, Table
 from netsim.scenario import load
-from netsim.scenario.algorithm_files import RESERVED_PARAMS
-from netsim.scenario.file_paths import keys_on_disk, path_keys, with_absolute_paths
+from netsim.scenario.algorithm_contract import RESERVED_PARAMS
+from netsim.scenario.file_paths import path_keys, with_absolute_paths
+from netsim.scenario.kinds import keys_on_disk
 from netsim.scenario.tables import AlgorithmEntry
 
 

@@ -20,24 +20,23 @@ class Command:
         Whether each algorithm has a folder of its own.
     timing_only : bool
         Without tensor work.
-    algorithms : Path or None
-        A folder of the user's own algorithm files.
+    components : tuple of Path
+        Folders of components of the user's own.
     """
 
     sub_folders: bool
     timing_only: bool = False
-    algorithms: Path | None = None
+    components: tuple[Path, ...] = ()
 
     def write(self, run_folder: Path) -> None:
         """Keep it in the folder of a run."""
         folder = run_folder / FOLDER
         folder.mkdir(exist_ok=True)
-        path = None if self.algorithms is None else str(self.algorithms.absolute())
         text = json.dumps(
             {
                 "sub_folders": self.sub_folders,
                 "timing_only": self.timing_only,
-                "algorithms": path,
+                "components": [str(path.absolute()) for path in self.components],
             }
         )
         write_text(folder / FILE, text + "\n")
@@ -48,11 +47,10 @@ class Command:
         try:
             with (run_folder / FOLDER / FILE).open("rb") as file:
                 found = json.loads(file.read(MOST_BYTES))
-            path = found["algorithms"]
             return cls(
                 found["sub_folders"] is True,
                 found["timing_only"] is True,
-                None if path is None else Path(path),
+                tuple(Path(str(path)) for path in found["components"]),
             )
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return cls(sub_folders=not (run_folder / "environment.json").is_file())

@@ -44,7 +44,7 @@ class Notices:
 def play_on_node(
     text: str,
     missing: tuple[str, ...],
-    sources: dict[str, bytes],
+    sources: list[dict[str, bytes]],
     data: str | None,
     cpus: float,
     notices: Any,
@@ -57,8 +57,8 @@ def play_on_node(
         The job, see `wire`.
     missing : tuple of str
         The algorithms to play.
-    sources : dict of str to bytes
-        The user's own algorithm files.
+    sources : list of (dict of str to bytes)
+        The files of each folder of the user's own components, by name.
     data : str or None
         The folder of data sets that the sweep's process was told by its environment.
     cpus : float
@@ -89,14 +89,15 @@ def play_on_node(
         os.environ[runner.DATA_VARIABLE] = data
     cores.share(max(1, round(cores.available() / max(cpus, 1.0))))
     with tempfile.TemporaryDirectory(prefix="netsim-") as scratch:
-        folder, algorithms = Path(scratch, "run"), Path(scratch, "algorithms")
-        for name, source in sources.items():
-            path = algorithms / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(source)
-        here = replace(
-            job, folder=folder, names=missing, algorithms=algorithms if sources else None
-        )
+        folder = Path(scratch, "run")
+        components = tuple(Path(scratch, f"components-{i}") for i in range(len(sources)))
+        for own, files_of_it in zip(components, sources, strict=True):
+            own.mkdir()
+            for name, source in files_of_it.items():
+                path = own / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(source)
+        here = replace(job, folder=folder, names=missing, components=components)
         outcome = play_job(here, tell, ask)
         fields = outcome_fields(outcome)
         fields["problem"] = fields["problem"].replace(str(folder), key)

@@ -2,7 +2,7 @@
 
 A task plays into a folder of its own node and returns the files, so nodes and this machine need
 share no file system. They need the same netsim installed and, of data sets read from files, the
-same paths; algorithm files of the user's own are sent along.
+same paths; components of the user's own are sent along.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ class RayWorkers:
         task = self._play.remote(
             job_text(job),
             sweep_folder.missing(job.folder, job.names),
-            {} if job.algorithms is None else _sources(job.algorithms),
+            [_sources(folder) for folder in job.components],
             str(Path(data).absolute()) if data else None,
             self._cpus,
             self._notices,

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from netsim.engine import resuming, runner, sweep_folder
@@ -13,7 +12,8 @@ from netsim.engine.sweep import Job, Outcome
 from netsim.errors import FolderBusyError, NetsimError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.results import status
-from netsim.scenario import AlgorithmEntry, algorithm_files, check
+from netsim.scenario import AlgorithmEntry, check
+from netsim.scenario.kinds import Kinds, kinds_of
 
 if TYPE_CHECKING:
     from netsim.engine.simulation import Progress
@@ -67,7 +67,7 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
 
     watch = _Watch(job, tell, ask)
     try:
-        modules = algorithm_files.algorithms(job.algorithms)
+        modules = kinds_of(job.components)
         if _has_gone_on(job, missing, modules, watch):
             return Outcome(job)
         scenario = check(job.draft, modules)
@@ -79,7 +79,7 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
             job.timing_only,
             watch,
             sub_folders=True,
-            algorithms=job.algorithms,
+            components=job.components,
         )
     except PrunedError as error:
         _say_pruned(job, str(error))
@@ -93,9 +93,7 @@ def play_job(job: Job, tell: Tell, ask: Ask) -> Outcome:
     return Outcome(job)
 
 
-def _has_gone_on(
-    job: Job, missing: Sequence[str], modules: dict[str, ModuleType], watch: runner.Watch
-) -> bool:
+def _has_gone_on(job: Job, missing: Sequence[str], modules: Kinds, watch: runner.Watch) -> bool:
     """Go on with a run that was killed or interrupted; False if it has to begin anew.
 
     Parameters
@@ -103,8 +101,8 @@ def _has_gone_on(
     job : Job
     missing : sequence of str
         Its algorithms that are not done.
-    modules : dict of str to module
-        The algorithms.
+    modules : Kinds
+        What its scenario can name.
     watch : callable
         Told of the progress.
     """

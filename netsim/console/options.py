@@ -1,0 +1,48 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A file, or a shipped scenario's name.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="A.B=V", help="Change one key; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's seed.")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
+]
+Components = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--components",
+        "--algorithms",
+        metavar="DIR",
+        help="A folder of your own algorithms, models, channels, ...; may be repeated.",
+    ),
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="The data sets' folder [$NETSIM_DATA].")
+]
+TimingOnly = Annotated[
+    bool, typer.Option("--timing-only", help="Play the network without learning.")
+]
+Target = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="ACCURACY", help="When was this accuracy first reached?"),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
+]
+Engine = Literal["local", "ray"]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]

@@ -1,0 +1,158 @@
+"""The command `netsim new`: the first file of a component, and its test."""
+
+import importlib
+import keyword
+import pkgutil
+import re
+from pathlib import Path
+
+from rich.text import Text
+
+from netsim.console import starts, terminal
+from netsim.errors import ScenarioError, one_line
+from netsim.recording.whole_files import write_text
+from netsim.registry import Choice, Component, did_you_mean, family_of, shipped_family, tag_of
+from netsim.scenario import Scenario
+from netsim.scenario.component_files import NOT_COMPONENTS
+from netsim.scenario.file_paths import ANY, marked_keys
+from netsim.scenario.kinds import kinds_of
+
+PLACEHOLDERS = ("starting", "Starting")
+"""What stands in a file of `starts` for the name, and for that of its class."""
+
+ALGORITHM = "algorithm"
+
+TEST = '''\
+"""What {name} must pass: pytest {file}."""
+
+from netsim import testing
+
+
+def test_{name}() -> None:
+    testing.check("{name}.py", beside=__file__)
+'''
+
+
+def new(sort: str, name: str, folder: Path) -> None:
+    """Write a component that works as it is, and its test.
+
+    Parameters
+    ----------
+    sort : str
+        Such as `algorithm`, `model`, `fading`; or a table of scenarios, such as `radio.fading`.
+    name : str
+        What scenarios will call it.
+    folder : Path
+        Where to; created if need be.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such sort, the name won't do, or a file is there already.
+    """
+    chosen = _sort(sort)
+    package = _package(chosen)
+    _require_name(name, package)
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    source = Path(str(importlib.import_module(f"{starts.__name__}.{chosen}").__file__))
+    text = source.read_text(encoding="utf-8")
+    for old, now in zip(PLACEHOLDERS, (name, class_name), strict=True):
+        text = re.sub(rf"(?<![A-Za-z]){old}", now, text)
+    test = f"test_{name}.py"
+    files = {f"{name}.py": text, test: TEST.format(name=name, file=test)}
+    there = [folder / file for file in files if (folder / file).exists()]
+    if there:
+        raise ScenarioError(f"{one_line(there[0])}: is there already; choose another name")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            write_text(folder / file, content)
+    except OSError as error:
+        raise ScenarioError(f"--dir {folder}: cannot be written: {error.strerror}") from error
+    place = one_line(folder)
+    console = terminal.out()
+    console.print(Text(f"wrote {folder / name}.py and {folder / test}"))
+    console.print(
+        Text(f"netsim run quickstart --components {place} --set {_setting(package, name)}")
+    )
+    console.print(Text(f"pytest {folder / test}"))
+
+
+def sorts() -> list[str]:
+    """What there is a first file of, by name."""
+    return sorted(info.name for info in pkgutil.iter_modules(starts.__path__))
+
+
+def _sort(word: str) -> str:
+    """The first file that a word means.
+
+    Raises
+    ------
+    ScenarioError
+        If it means none, or several.
+    """
+    known = sorts()
+    plain = word.strip().lower().replace("-", "_").removesuffix("s")
+    for sort in known:
+        if plain in (sort.removesuffix("s"), sort.replace("_", "").removesuffix("s")):
+            return sort
+    named = {sort: _package(sort) for sort in known}
+    tables = {s: _table(package) for s, package in named.items() if package is not None}
+    by_table = [sort for sort, table in tables.items() if table == word.strip()]
+    by_part = [s for s, p in named.items() if p and plain in _parts(p)]
+    found = by_table or by_part
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ScenarioError(f"netsim new {one_line(word)}: which one? {', '.join(found)}")
+    raise ScenarioError(
+        f"netsim new {one_line(word)}: must be one of {', '.join(known)}"
+        + did_you_mean(word, known)
+    )
+
+
+def _parts(package: str) -> set[str]:
+    """The words in a package's name, without their plural."""
+    return {part.removesuffix("s") for part in package.split(".")[1:]}
+
+
+def _package(sort: str) -> str | None:
+    """The family that a first file is of; None: it is an algorithm."""
+    module = importlib.import_module(f"{starts.__name__}.{sort}")
+    for value in vars(module).values():
+        here = getattr(value, "__module__", "") == module.__name__
+        if here and isinstance(value, type) and issubclass(value, Component):
+            return family_of(value)
+    return None
+
+
+def _table(package: str) -> str:
+    """The first table of a scenario that takes one of a family."""
+    return next(
+        ".".join(map(str, path))
+        for path, mark in marked_keys(Scenario, Choice)
+        if mark.package == package and ANY not in path
+    )
+
+
+def _setting(package: str | None, name: str) -> str:
+    """What `--set` takes to choose a component."""
+    if package is None:
+        return f"algorithm=[{{kind='{name}'}}]"
+    if package == "netsim.models":
+        return f"model=[{{kind='{name}'}}]"
+    return f"{_table(package)}.{tag_of(package)}={name}"
+
+
+def _require_name(name: str, package: str | None) -> None:
+    """Refuse a name that no component can have."""
+    label = f"netsim new {one_line(name)}"
+    usable = re.fullmatch(r"[a-z][a-z0-9_]*", name) and not keyword.iskeyword(name)
+    if not usable or name.startswith(NOT_COMPONENTS):
+        raise ScenarioError(
+            f"{label}: a name has small letters, digits and _, and does not begin with test_: it "
+            "is that of the file"
+        )
+    shipped = kinds_of() if package is None else shipped_family(package, tag_of(package))
+    if name in shipped:
+        raise ScenarioError(f"{label}: netsim ships one of that name; choose another")

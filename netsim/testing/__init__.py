@@ -1,0 +1,132 @@
+"""What components must pass: for tests of one's own, in three lines.
+
+    from netsim import testing
+
+    def test_two_ray():
+        testing.check("two_ray.py", beside=__file__)
+
+What a file holds is found by looking: an algorithm plays under each schedule that it allows, over
+clean links and lossy ones, with nodes that come and go, without learning, on two backends, and
+broken off and resumed; a component plays a whole run twice, and keeps what its family promises
+(`netsim.testing.families`, one file each). What does not hold is an `AssertionError` that says what
+was found. `checks` gives the same one by one, for `pytest.mark.parametrize`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from netsim.scenario.kinds import kinds_of
+from netsim.testing import algorithms, components
+from netsim.testing.algorithms import AlgorithmCase
+from netsim.testing.components import ComponentCase
+
+__all__ = ["AlgorithmCase", "Check", "ComponentCase", "check", "checks"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that must hold.
+
+    Attributes
+    ----------
+    name : str
+        What it is about, as pytest shows it with `ids=str`.
+    run : callable
+        Raises AssertionError where it does not hold.
+    """
+
+    name: str
+    run: Callable[[], object]
+
+    def __call__(self) -> None:
+        """Check it."""
+        self.run()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def check(file: str, beside: str = "", folder: Path | None = None, **keys: Any) -> None:
+    """Check all that must hold of what a file holds.
+
+    Parameters
+    ----------
+    file : str
+        The file of a component, or of an algorithm.
+    beside : str
+        A file of the same folder, such as the test's own `__file__`.
+    folder : Path, optional
+        The data folder, for data sets that read files.
+    **keys : object
+        Keys of its table that differ from their defaults, or have none.
+
+    Raises
+    ------
+    AssertionError
+        With the first thing that does not hold.
+    ScenarioError
+        If the file can't be used, or its keys are not what they should be.
+    """
+    for each in checks(file, beside, folder, **keys):
+        try:
+            each()
+        except AssertionError as error:
+            error.add_note(f"{file}: {each}")
+            raise
+
+
+def checks(file: str, beside: str = "", folder: Path | None = None, **keys: Any) -> list[Check]:
+    """All that must hold of what a file holds, one by one.
+
+    Parameters
+    ----------
+    file, beside, folder, **keys
+        As of `check`.
+
+    Returns
+    -------
+    list of Check
+
+    Raises
+    ------
+    ScenarioError
+        If the file can't be used.
+    """
+    path = (Path(beside).parent if beside else Path()) / file
+    kinds, kind = kinds_of((path.parent,)), path.stem
+    found: list[Check] = []
+    if kind in kinds and _lies_at(kinds[kind].__file__, path):
+        found += _of_algorithm(AlgorithmCase(kinds, kind, keys))
+    for package, members in kinds.components.items():
+        if kind in members:
+            found += _of_component(ComponentCase(kinds, package, kind, keys, folder))
+    if not found:
+        raise AssertionError(f"{path}: holds no algorithm and no component of that name")
+    return found
+
+
+def _lies_at(file: str | None, path: Path) -> bool:
+    return file is not None and Path(file).resolve() == path.resolve()
+
+
+def _of_algorithm(case: AlgorithmCase) -> Iterator[Check]:
+    yield Check("contract", partial(algorithms.keeps_the_contract, case))
+    for schedule in case.schedules:
+        for world in case.worlds:
+            run = partial(algorithms.plays, case, schedule, world)
+            yield Check(f"{schedule}, {world}", run)
+        yield Check(f"{schedule}, churn", partial(algorithms.survives_churn, case, schedule))
+    if not case.needs_values:
+        yield Check("timing only", partial(algorithms.plays_without_learning, case))
+    yield Check("two backends", partial(algorithms.learns_alike_on_two_backends, case))
+    yield Check("resumed", partial(algorithms.goes_on_after_an_interrupt, case))
+
+
+def _of_component(case: ComponentCase) -> Iterator[Check]:
+    yield Check("contract", partial(components.keeps_the_contract, case))
+    yield Check("family", partial(components.keeps_what_its_family_promises, case))
+    yield Check("run", partial(components.plays_the_same_twice, case))
+    yield Check("scenario file", partial(components.is_written_and_read_again, case))

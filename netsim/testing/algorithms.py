@@ -1,0 +1,266 @@
+"""What an algorithm must pass, whoever wrote it."""
+
+import inspect
+import re
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from netsim import engine, world
+from netsim.engine import resuming
+from netsim.engine.interruption import USUAL, Interrupted
+from netsim.engine.simulation import Progress, Simulation
+from netsim.messaging.message import Message
+from netsim.registry import Table, family, in_force
+from netsim.results import summary
+from netsim.scenario import Scenario, algorithm_files, from_dict
+from netsim.scenario.kinds import Kinds
+from netsim.testing.small_world import CHURN, SCHEDULES, WORLDS, played, require, tables
+
+FINGERPRINTS = ("event_log_sha256", "parameters_sha256")
+
+
+@dataclass(frozen=True)
+class AlgorithmCase:
+    """An algorithm to test.
+
+    Attributes
+    ----------
+    kinds : Kinds
+        All that a scenario can name.
+    kind : str
+        The algorithm's name.
+    params : mapping
+        Those that differ from their defaults; steps and epochs are one unless they are here.
+    """
+
+    kinds: Kinds
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def module(self) -> ModuleType:
+        """The algorithm."""
+        return self.kinds[self.kind]
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether it can't be played without learning."""
+        return algorithm_files.needs_values(self.module)
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """Of the schedules that ship, those that it runs under."""
+        allowed = algorithm_files.schedules(self.module)
+        return tuple(s for s in SCHEDULES if allowed is None or s in allowed)
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """`server` only where it takes notice of servers, or leaves them out."""
+        source = Path(str(self.module.__file__)).read_text(encoding="utf-8")
+        servers = "node.servers" in source or not algorithm_files.knows_servers(self.module)
+        return tuple(w for w in WORLDS if w != "server" or servers)
+
+    def scenario(self, schedule: str, **changed: Any) -> Scenario:
+        """A small scenario that plays it.
+
+        Parameters
+        ----------
+        schedule : str
+            One of `SCHEDULES`.
+        **changed : object
+            Tables that differ.
+        """
+        params = {**shortest(self.module.Params), **self.params}
+        found = tables(self.kind, SCHEDULES[schedule], params=params, **changed)
+        return from_dict(found, f"test of {self.kind}", kinds=self.kinds)
+
+
+def shortest(params: type[Table]) -> dict[str, Any]:
+    """Params that are required, and as few local steps as there may be."""
+    known = params.model_fields
+    counts = {key for key, info in known.items() if isinstance(info.default, int)}
+    few = {key: 1 for key in counts if re.search("steps|epochs", key)}
+    required = {key: info.annotation for key, info in known.items() if info.is_required()}
+    return {key: 1 if kind is int else 1.0 for key, kind in required.items()} | few
+
+
+def keeps_the_contract(case: AlgorithmCase) -> None:
+    """Params and messages are frozen, the file says what it is, its schedules exist."""
+    module = case.module
+    require(inspect.getdoc(module), f"{module.__file__}: has no docstring: say what it is")
+    config = module.Params.model_config
+    require(config.get("frozen"), "Params must be frozen: derive it from netsim.api.Params")
+    require(config.get("extra") == "forbid", "Params must refuse unknown keys: see netsim.api")
+    with in_force(case.kinds.components):
+        known = set(family("netsim.schedules", "schedule"))
+    unknown = set(algorithm_files.schedules(module) or ()) - known
+    require(not unknown, f"it declares schedules that there are not: {sorted(unknown)}")
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and issubclass(value, Message) and value is not Message:
+            frozen = getattr(value, "__dataclass_params__", None)
+            require(
+                frozen is not None and frozen.frozen,
+                f"message {value.__name__} is not frozen: write @dataclass(frozen=True) above it",
+            )
+
+
+def plays(case: AlgorithmCase, schedule: str, where: str) -> None:
+    """It plays thirty seconds and learns; over lossy links, twice the same.
+
+    Parameters
+    ----------
+    case : AlgorithmCase
+    schedule : str
+        One of `SCHEDULES`.
+    where : str
+        One of `WORLDS`.
+    """
+    scenario = case.scenario(
+        schedule,
+        horizon_s=30.0,
+        compute={"kind": "fixed", "step_s": 0.5},
+        metrics={"every_s": 15.0, "common_test_samples": 5},
+        **WORLDS[where],
+    )
+    found = played(scenario)
+    require(found["local_steps"] > 0, "no node has trained: is node.train waited for with yield?")
+    measured = found["accuracy"]["nodes"]  # under star not everybody has woken yet
+    require(0 < measured <= 5, f"{measured} of 5 nodes have published a model: node.publish(theta)")
+    if where != "lossy":  # once is enough to see that a run repeats itself
+        return
+    again = played(scenario)
+    for name in FINGERPRINTS:
+        require(
+            again[name] == found[name],
+            f"played twice, {name} is another one: draw with node.uniform and node.permutation, "
+            "keep nothing in module variables, iterate over no set",
+        )
+
+
+def survives_churn(case: AlgorithmCase, schedule: str) -> None:
+    """Nodes are switched off and on while it plays, and it goes on.
+
+    Parameters
+    ----------
+    case : AlgorithmCase
+    schedule : str
+        One of `SCHEDULES`.
+    """
+    scenario = case.scenario(
+        schedule,
+        horizon_s=60.0,
+        churn=CHURN,
+        link={"latency_s": 0.3},
+        compute={"kind": "fixed", "step_s": 0.5},
+        metrics={"every_s": 60.0, "common_test_samples": 5},
+    )
+    found = played(scenario, timing_only=not case.needs_values)
+    require(found["local_steps"] > 0, "no node has trained")
+    require(found["power"]["switch_offs"] > 10, "nodes were not switched off")
+    if found["messages"]["sent"]:
+        require(found["wakes"]["skipped"] > 0, "no wake-up was skipped, though nodes were off")
+        off = any(outcomes.get("off") for outcomes in found["outcomes"].values())
+        require(off, "no message was lost to a node that was off")
+
+
+def plays_without_learning(case: AlgorithmCase) -> None:
+    """With `--timing-only` the same messages are sent at the same times."""
+    scenario = case.scenario(case.schedules[-1], horizon_s=30.0)
+    learned, timed = played(scenario), played(scenario, timing_only=True)
+    require(
+        timed["event_log_sha256"] == learned["event_log_sha256"],
+        "without learning another course is taken: it depends on computed values, so declare "
+        "@netsim.api.algorithm(needs_values=True)",
+    )
+
+
+def learns_alike_on_two_backends(case: AlgorithmCase) -> None:
+    """One node after the other, and many in one call: the same models but for rounding."""
+    alone, grouped = (_models(case, backend) for backend in ("sequential", "stacked"))
+    require(alone.keys() == grouped.keys(), "other models are published on another backend")
+    for key, model in alone.items():
+        torch.testing.assert_close(
+            grouped[key],
+            model,
+            rtol=1e-7,
+            atol=1e-7,
+            msg=lambda text, key=key: (  # type: ignore[misc]
+                f"node {key[0]}, {key[1]}: learned otherwise in a group: a loss or a function of "
+                f"values must be pure and for one node: {text}"
+            ),
+        )
+
+
+def _models(case: AlgorithmCase, backend: str) -> dict[tuple[int, str], torch.Tensor]:
+    """Every model that is published last, by node and stage, in float64."""
+    scenario = case.scenario(
+        case.schedules[-1],
+        horizon_s=20.0,
+        training={"learning_rate": 0.1, "dtype": "float64"},
+        run={"device": "cpu", "backend": backend},
+    )
+    run = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
+    run.to_horizon()
+    found = {
+        (node.id, stage): publication.ref.tensor().clone()
+        for node in run.parts
+        for stage, publication in node.publishing.published.items()
+    }
+    run.finish(None)
+    return found
+
+
+def goes_on_after_an_interrupt(case: AlgorithmCase) -> None:
+    """Broken off half-way and resumed, it comes to the same end.
+
+    Outside of the main thread no signal can break it off: then nothing is checked.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    scenario = case.scenario(case.schedules[-1], horizon_s=20.0)
+    whole = played(scenario)
+    built, [entry] = world.build(scenario), scenario.algorithm
+    with tempfile.TemporaryDirectory(prefix="netsim-testing-") as place, _signals_as_usual():
+        folder = Path(place) / "run"
+        try:
+            engine.play(built, entry, folder, on_progress=_interrupts_at(10.0))
+        except Interrupted:
+            resuming.play(resuming.found(folder, case.kinds), case.kinds, lambda _: None, None)
+        resumed = summary.load(folder)
+    for name in FINGERPRINTS:
+        require(
+            resumed[name] == whole[name],
+            f"resumed, {name} is another one: what a node knows belongs into its processes, "
+            "not into module variables",
+        )
+
+
+def _interrupts_at(virtual_s: float) -> Any:
+    """A watcher that asks the run to end, once, at the first progress from an instant on."""
+    asked: list[float] = []
+
+    def watch(progress: Progress) -> None:
+        if progress.virtual_s >= virtual_s and not asked:
+            asked.append(progress.virtual_s)
+            signal.raise_signal(signal.SIGINT)
+
+    return watch
+
+
+@contextmanager
+def _signals_as_usual() -> Iterator[None]:
+    """Ctrl-C means what it does in a terminal, whatever the test runner has made of it."""
+    before = signal.signal(signal.SIGINT, USUAL[signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,35 @@
+"""Data sets: rows with a label each, split once and for all."""
+
+from pathlib import Path
+
+import numpy as np
+
+from netsim.data.sets import DataSet
+from netsim.testing.small_world import require
+
+
+def check(data_set: DataSet, folder: Path | None) -> None:
+    """Its arrays fit together, no row is for training and test, and it reads the same again.
+
+    Parameters
+    ----------
+    data_set : DataSet
+    folder : Path or None
+        The data folder.
+    """
+    samples = data_set.read(folder)
+    rows = len(samples.x)
+    require(len(samples.y) == rows, f"{rows} inputs have {len(samples.y)} labels")
+    require(np.isfinite(samples.x).all(), "inputs are not finite")
+    for name in ("train", "test"):
+        chosen = getattr(samples, name)
+        require(len(chosen) > 0, f"it has no {name} rows")
+        require(len(np.unique(chosen)) == len(chosen), f"{name} names a row twice")
+        inside = chosen.min() >= 0 and chosen.max() < rows
+        require(inside, f"{name} names rows that there are not")
+    shared = np.intersect1d(samples.train, samples.test)
+    require(len(shared) == 0, f"{len(shared)} rows are in both train and test")
+    require(len(samples.class_names) == samples.num_classes, "class_names must name every class")
+    again = data_set.read(folder)
+    same = np.array_equal(again.x, samples.x) and np.array_equal(again.train, samples.train)
+    require(same, "read twice, it is another one: key its draws by a seed of its own")

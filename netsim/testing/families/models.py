@@ -1,0 +1,32 @@
+"""Models: a network in two parts, whose outputs and gradients are finite."""
+
+import torch
+
+from netsim.models import ModelKind, Network
+from netsim.testing.small_world import require
+
+INPUT_SHAPE, CLASSES, BATCH = (1, 8, 8), 10, 3
+
+
+def check(model: ModelKind) -> None:
+    """On the inputs of the digits data set."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = model.build(INPUT_SHAPE, CLASSES)
+        x = torch.rand(BATCH, *INPUT_SHAPE)
+    require(isinstance(network, Network), "build must return a netsim.models.Network")
+    logits = network(x)
+    require(logits.shape == (BATCH, CLASSES), f"outputs have the shape {tuple(logits.shape)}")
+    require(torch.isfinite(logits).all(), "outputs are not finite")
+    features = network.features(x)
+    require(features.shape[0] == BATCH, "features must have one row a sample")
+    loss = torch.nn.functional.cross_entropy(logits, torch.arange(BATCH))
+    torch.autograd.backward(loss)
+    for name, parameter in network.named_parameters():
+        grad = parameter.grad
+        if grad is not None:
+            require(torch.isfinite(grad).all(), f"the gradient of {name} is not finite")
+    require(any(p.grad is not None for p in network.parameters()), "nothing in it can be trained")
+    again = model.build(INPUT_SHAPE, CLASSES)
+    shapes = [[tuple(p.shape) for p in n.parameters()] for n in (network, again)]
+    require(shapes[0] == shapes[1], "built twice, it has other parameters")

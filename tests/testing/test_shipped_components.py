@@ -1,0 +1,48 @@
+"""What ships passes what is asked of components of one's own."""
+
+import pytest
+
+from netsim.registry import Choice, family, tag_of
+from netsim.scenario import Scenario
+from netsim.scenario.file_paths import ANY, marked_keys
+from netsim.scenario.kinds import kinds_of
+from netsim.testing import ComponentCase, components
+
+KINDS = kinds_of()
+FAMILIES = list(dict.fromkeys(m.package for p, m in marked_keys(Scenario, Choice) if ANY not in p))
+REQUIRED = {
+    "netsim.channels.rate": {"rate_bps": 1e6, "min_rate_bps": 1e5},
+    "netsim.schedules": {"rate_hz": 1.0, "period_s": 1.0},
+    "netsim.topology.churn": {"mean_on_s": 5.0, "mean_off_s": 1.0},
+    "netsim.topology": {"degree": 2, "probability": 0.5, "links": 2, "blocks": 2, "rewiring": 0.2},
+    "netsim.devices.speed": {"flops_per_s": 1e9},
+}
+"""Values for keys without a default; a kind takes those that it has."""
+ELSEWHERE = {
+    "file", "contacts", "trace", "bonnmotion", "ns2", "sumo", "gains", "deepmimo", "sionna_rt",
+    "table", "ns3_fad", "devices",
+}  # fmt: skip
+"""They need files."""
+
+
+def cases():
+    for package in FAMILIES:
+        for kind, component in family(package, tag_of(package)).items():
+            fields = component.model_fields
+            known = REQUIRED.get(package, {})
+            keys = {k: v for k, v in known.items() if k in fields and fields[k].is_required()}
+            missing = [k for k, f in fields.items() if f.is_required() and k not in keys]
+            if kind not in ELSEWHERE and not missing and not getattr(component, "needs_files", 0):
+                yield pytest.param(
+                    ComponentCase(KINDS, package, kind, keys), id=f"{package}.{kind}"
+                )
+
+
+def test_every_family_is_reached_by_a_table():
+    assert len(FAMILIES) == 21
+    assert ComponentCase(KINDS, "netsim.channels.fading", "none").path == ("radio", "fading")
+
+
+@pytest.mark.parametrize("case", cases())
+def test_a_component_keeps_what_its_family_promises(case):
+    components.keeps_what_its_family_promises(case)

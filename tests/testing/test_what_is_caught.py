@@ -1,0 +1,106 @@
+"""A component or algorithm that breaks a promise is told which one."""
+# ruff: noqa: E501 - one case a line reads better than a tidy margin
+
+import pytest
+
+from netsim import testing
+
+HEADS = {
+    "fading": "from netsim.channels.fading import Fading\n",
+    "topology": "from netsim.topology import Topology\n",
+    "packet_error": "from netsim.channels.packet_error import PacketError\n",
+    "path_loss": "from netsim.channels.path_loss import PathLoss\n",
+    "rate": "from netsim.channels.rate import Rate\n",
+    "attack": "from netsim.attacks import Attack\n",
+    "speed": "from netsim.devices.speed import Speed\n",
+}
+BASES = {
+    "fading": "Fading", "topology": "Topology", "packet_error": "PacketError",
+    "path_loss": "PathLoss", "rate": "Rate", "attack": "Attack", "speed": "Speed",
+}  # fmt: skip
+WHOLE = '''"""Faulty."""
+from typing import Literal
+
+{head}
+
+class Faulty({base}):
+    """Breaks a promise."""
+
+    kind: Literal["faulty"] = "faulty"
+
+{body}
+'''
+
+FAULTS = [
+    ("fading", "def power_gain(self, u): return 2.0 * u + 0.5", "mean 1.5, which must be 1"),
+    ("fading", "def power_gain(self, u): return 1.5 - u", "must not fall as u rises"),
+    ("topology", "def neighbours(self, site): return [(1,)] + [()] * (site.nodes - 1)", "do not have it"),
+    ("topology", "def neighbours(self, site): return [(0,)] * site.nodes", "neighbour of itself"),
+    ("topology", "def neighbours(self, site): return []", "6 nodes have 0 neighbour lists"),
+    ("packet_error", "def probability(self, snr, packet_bits, threshold): return snr", "not in [0, 1]"),
+    ("packet_error", "def probability(self, snr, packet_bits, threshold): return min(1.0, snr)", "must not rise with the SNR"),
+    ("path_loss", "def loss_db(self, distance_m, carrier_hz, u=0.0): return 50.0 - 0.001 * distance_m", "must not fall as the distance rises"),
+    ("rate", "def bits_per_s(self, snr, bandwidth_hz): return 0.0", "no link can ever be used"),
+    ("rate", "def bits_per_s(self, snr, bandwidth_hz): return 1e6 / (1 + snr)", "must not fall as the SNR rises"),
+    ("attack", "def forgery(self): return lambda values, seed, node, count: values", "function of its module"),
+    ("speed", "def mean_step_s(self): return 0.1\n    def train_s(self, steps, factor, streams, node, job): return -1.0", "steps take -1 s"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "body", "says"), FAULTS)
+def test_a_broken_promise_of_a_family_is_named(tmp_path, family, body, says):
+    text = WHOLE.format(head=HEADS[family], base=BASES[family], body=f"    {body}")
+    (tmp_path / "faulty.py").write_text(text)
+    promise = {str(c): c for c in testing.checks(str(tmp_path / "faulty.py"))}["family"]
+    with pytest.raises(AssertionError) as caught:
+        promise()
+    assert says in str(caught.value)
+
+
+ALGORITHM = '''"""Faulty."""
+import torch
+from netsim.api import Model, Params as Base
+{head}
+class Params(Base):
+    pass
+
+def processes(node, params):
+    return [on_wakeup(node)]
+
+def on_wakeup(node):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        theta = (yield node.train(theta, steps=1{more})).theta
+        got = yield node.exchange(Model(theta))
+        {instead}
+'''
+
+FAULTY_ALGORITHMS = [
+    ("poisson, clean", "", "pass", "", "0 of 5 nodes have published a model"),
+    ("poisson, lossy", "calls = []", "calls.append(1); node.publish(theta, 'x'); yield node.sleep(0.01 * len(calls))", "", "event_log_sha256 is another one"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("which", "head", "instead", "more", "says"), FAULTY_ALGORITHMS)
+def test_a_broken_promise_of_an_algorithm_is_named(tmp_path, which, head, instead, more, says):
+    text = ALGORITHM.format(head=head, instead=instead, more=more)
+    (tmp_path / "faulty.py").write_text(text)
+    check = {str(c): c for c in testing.checks(str(tmp_path / "faulty.py"))}[which]
+    with pytest.raises(AssertionError) as caught:
+        check()
+    assert says in str(caught.value)
+
+
+def test_what_check_finds_is_told_with_the_name_of_the_check(tmp_path):
+    text = WHOLE.format(head=HEADS["fading"], base="Fading", body=f"    {FAULTS[0][1]}")
+    (tmp_path / "faulty.py").write_text(text)
+    with pytest.raises(AssertionError) as caught:
+        testing.check(str(tmp_path / "faulty.py"))
+    assert caught.value.__notes__[-1].endswith("faulty.py: family")
+
+
+def test_a_file_without_components_is_refused(tmp_path):
+    (tmp_path / "_helper.py").write_text("x = 1\n")
+    with pytest.raises(AssertionError, match="holds no algorithm and no component"):
+        testing.check(str(tmp_path / "_helper.py"))
