@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from netsim.errors import ScenarioError
 from netsim.models import ModelKind
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
+from netsim.scenario.kinds import Kinds
 from netsim.scenario.tables import Training
 
 NOT_PLAYED = {
@@ -64,7 +64,7 @@ def entries(modules: Kinds, timer: Timer) -> list[Entry]:
     Parameters
     ----------
     modules : Kinds
-        The algorithms.
+        What scenarios can name.
     timer : callable
         Times models.
     """

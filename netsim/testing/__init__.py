@@ -12,16 +12,20 @@ broken off and resumed; a component plays a whole run twice, and keeps what its 
 was found. `checks` gives the same one by one, for `pytest.mark.parametrize`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import algorithms, components
 from netsim.testing.algorithms import AlgorithmCase
-from netsim.testing.components import ComponentCase
+from netsim.testing.case import ComponentCase
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+"""No tables beside those of the small scenarios."""
 
 __all__ = ["AlgorithmCase", "Check", "ComponentCase", "check", "checks"]
 
@@ -49,7 +53,13 @@ class Check:
         return self.name
 
 
-def check(file: str, beside: str = "", folder: Path | None = None, **keys: Any) -> None:
+def check(
+    file: str,
+    beside: str = "",
+    folder: Path | None = None,
+    tables: Mapping[str, Any] = NONE,
+    **keys: Any,
+) -> None:
     """Check all that must hold of what a file holds.
 
     Parameters
@@ -60,6 +70,8 @@ def check(file: str, beside: str = "", folder: Path | None = None, **keys: Any) 
         A file of the same folder, such as the test's own `__file__`.
     folder : Path, optional
         The data folder, for data sets that read files.
+    tables : mapping, optional
+        Tables of the scenarios that it is played in, where it needs others: another `[data]`, say.
     **keys : object
         Keys of its table that differ from their defaults, or have none.
 
@@ -70,7 +82,7 @@ def check(file: str, beside: str = "", folder: Path | None = None, **keys: Any) 
     ScenarioError
         If the file can't be used, or its keys are not what they should be.
     """
-    for each in checks(file, beside, folder, **keys):
+    for each in checks(file, beside, folder, tables, **keys):
         try:
             each()
         except AssertionError as error:
@@ -78,12 +90,18 @@ def check(file: str, beside: str = "", folder: Path | None = None, **keys: Any) 
             raise
 
 
-def checks(file: str, beside: str = "", folder: Path | None = None, **keys: Any) -> list[Check]:
+def checks(
+    file: str,
+    beside: str = "",
+    folder: Path | None = None,
+    tables: Mapping[str, Any] = NONE,
+    **keys: Any,
+) -> list[Check]:
     """All that must hold of what a file holds, one by one.
 
     Parameters
     ----------
-    file, beside, folder, **keys
+    file, beside, folder, tables, **keys
         As of `check`.
 
     Returns
@@ -99,10 +117,10 @@ def checks(file: str, beside: str = "", folder: Path | None = None, **keys: Any)
     kinds, kind = kinds_of((path.parent,)), path.stem
     found: list[Check] = []
     if kind in kinds and _lies_at(kinds[kind].__file__, path):
-        found += _of_algorithm(AlgorithmCase(kinds, kind, keys))
+        found += _of_algorithm(AlgorithmCase(kinds, kind, keys, tables))
     for package, members in kinds.components.items():
         if kind in members:
-            found += _of_component(ComponentCase(kinds, package, kind, keys, folder))
+            found += _of_component(ComponentCase(kinds, package, kind, keys, folder, tables))
     if not found:
         raise AssertionError(f"{path}: holds no algorithm and no component of that name")
     return found

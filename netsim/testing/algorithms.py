@@ -40,11 +40,14 @@ class AlgorithmCase:
         The algorithm's name.
     params : mapping
         Those that differ from their defaults; steps and epochs are one unless they are here.
+    tables : mapping
+        Other tables of the scenarios that it is played in, such as another `[data]`.
     """
 
     kinds: Kinds
     kind: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def module(self) -> ModuleType:
@@ -80,8 +83,8 @@ class AlgorithmCase:
             Tables that differ.
         """
         params = {**shortest(self.module.Params), **self.params}
-        found = tables(self.kind, SCHEDULES[schedule], params=params, **changed)
-        return from_dict(found, f"test of {self.kind}", kinds=self.kinds)
+        found = tables(self.kind, SCHEDULES[schedule], params=params, **changed) | self.tables
+        return from_dict(found, f"test-{self.kind}", kinds=self.kinds)
 
 
 def shortest(params: type[Table]) -> dict[str, Any]:
@@ -133,7 +136,9 @@ def plays(case: AlgorithmCase, schedule: str, where: str) -> None:
     )
     found = played(scenario)
     require(found["local_steps"] > 0, "no node has trained: is node.train waited for with yield?")
-    measured = found["accuracy"]["nodes"]  # under star not everybody has woken yet
+    measured = found.get("accuracy", {"nodes": 0})[
+        "nodes"
+    ]  # under star not everybody has woken yet
     require(0 < measured <= 5, f"{measured} of 5 nodes have published a model: node.publish(theta)")
     if where != "lossy":  # once is enough to see that a run repeats itself
         return

@@ -4,82 +4,12 @@ import importlib
 import importlib.util
 import inspect
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from netsim.registry import Choice, Component, family, in_force, tag_of
-from netsim.scenario import Scenario, from_dict, load, to_toml
-from netsim.scenario.draft import KeyPath
-from netsim.scenario.file_paths import ANY, marked_keys
-from netsim.scenario.kinds import Kinds
+from netsim.scenario import load, to_toml
 from netsim.testing.algorithms import FINGERPRINTS
-from netsim.testing.small_world import DISC, SCHEDULES, played, require, tables
-
-
-@dataclass(frozen=True)
-class ComponentCase:
-    """A component to test.
-
-    Attributes
-    ----------
-    kinds : Kinds
-        All that a scenario can name.
-    package : str
-        Of its family.
-    kind : str
-        Its name.
-    keys : mapping
-        Keys of its table that differ from their defaults, or have none.
-    folder : Path or None
-        The data folder.
-    """
-
-    kinds: Kinds
-    package: str
-    kind: str
-    keys: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path | None = None
-
-    @property
-    def component(self) -> type[Component]:
-        """Its class."""
-        with in_force(self.kinds.components):
-            return family(self.package, tag_of(self.package))[self.kind]
-
-    @property
-    def path(self) -> KeyPath:
-        """The first key of a scenario that takes one of its family."""
-        return next(
-            path
-            for path, mark in marked_keys(Scenario, Choice)
-            if mark.package == self.package and ANY not in path
-        )
-
-    def scenario(self) -> Scenario:
-        """A small scenario that names it."""
-        whole = tables("dpsgd", SCHEDULES["poisson"]) | DISC
-        if self.path == ("data",):  # of a set of any size every node gets its part
-            whole["data"] = {"partition": {"kind": "iid"}}
-        if self.path[0] == "link":
-            del whole["radio"]
-        inner: dict[str, Any] = whole
-        for key in self.path[:-1]:
-            inner[str(key)] = dict(inner.get(str(key)) or {})
-            inner = inner[str(key)]
-        last = str(self.path[-1])
-        shared = {"partition"} if self.path == ("data",) else set()
-        kept = {key: value for key, value in (inner.get(last) or {}).items() if key in shared}
-        inner[last] = {tag_of(self.package): self.kind, **kept, **self.keys}
-        return from_dict(whole, f"test of {self.kind}", kinds=self.kinds)
-
-    def made(self, scenario: Scenario) -> Any:
-        """The component as a scenario has it."""
-        value: Any = scenario
-        for key in self.path:
-            value = getattr(value, str(key))
-        return value[0] if isinstance(value, tuple) else value
+from netsim.testing.case import ComponentCase
+from netsim.testing.small_world import played, require
 
 
 def keeps_the_contract(case: ComponentCase) -> None:
@@ -101,8 +31,7 @@ def keeps_what_its_family_promises(case: ComponentCase) -> None:
     name = f"netsim.testing.families.{case.package.removeprefix('netsim.').replace('.', '_')}"
     if importlib.util.find_spec(name) is not None:
         made = case.made(case.scenario())
-        check = importlib.import_module(name).check
-        check(made, case.folder) if case.path == ("data",) else check(made)
+        importlib.import_module(name).check(made, case)
 
 
 def plays_the_same_twice(case: ComponentCase) -> None:

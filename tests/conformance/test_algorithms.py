@@ -2,45 +2,24 @@
 
 import ast
 import importlib
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
-import algorithms
-from netsim import engine, world
-from netsim.api import Message, Params
+import algorithms as shipped
+from netsim.api import Params
 from netsim.registry import family
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import algorithm_files
+from netsim.testing import AlgorithmCase, algorithms
+from netsim.testing.small_world import SCHEDULES
 
-from .conftest import tables
-
-FOLDER = Path(algorithms.__file__).parent
+FOLDER = Path(shipped.__file__).parent
 MODULES = algorithm_files.algorithms()
-SCHEDULES = {
-    "star": {"schedule": "star", "slots_per_exchange": 5},
-    "rounds": {"schedule": "rounds", "interval_s": 2.0},
-    "poisson": {"schedule": "poisson", "rate_hz": 0.2, "slot_s": 1.0},
-    "periodic": {"schedule": "periodic", "period_s": 5.0, "slot_s": 1.0},
-}
 OUTSIDE = {"torch", "numpy", "scipy", "networkx"}
 LAZY_VERBS = {"compute", "train", "publish"}
-WORLDS = {
-    "clean": {"link": {"latency_s": 0.05}},
-    "lossy": {"link": {"latency_s": 0.05, "loss": 0.3}},
-    "server": {"nodes": {"count": 5, "groups": [{"name": "hub", "count": 1, "role": "server"}]}},
-}
-CHURN = {"kind": "exponential", "mean_on_s": 6.0, "mean_off_s": 3.0}
-PLAYS = [
-    (name, schedule, where)
-    for name, module in MODULES.items()
-    for schedule in algorithm_files.schedules(module) or SCHEDULES
-    for where in WORLDS
-    if where != "server"
-    or "node.servers" in Path(str(module.__file__)).read_text()
-    or not algorithm_files.knows_servers(module)
-]
+CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}
+PLAYS = [(n, s, w) for n, case in CASES.items() for s in case.schedules for w in case.worlds]
 
 
 def imported(tree: ast.AST):
@@ -83,78 +62,40 @@ def test_what_is_computed_later_is_no_lambda(path):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_params_and_messages_are_frozen_and_schedules_exist(name):
-    module = MODULES[name]
-    assert issubclass(module.Params, Params)
-    assert module.Params.model_config["frozen"]
-    assert module.Params.model_config["extra"] == "forbid"
-    known = set(family("netsim.schedules", "schedule"))
-    assert set(algorithm_files.schedules(module) or ()) <= known
-    for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, Message) and value is not Message:
-            assert value.__dataclass_params__.frozen
-
-
-def shortest(params):
-    """Params that are required, and as few local steps as there may be."""
-    counts = {key for key, field in params.items() if isinstance(field.default, int)}
-    few = {key: 1 for key in counts if re.search("steps|epochs", key)}
-    required = {key: field.annotation for key, field in params.items() if field.is_required()}
-    return {key: 1 if kind is int else 1.0 for key, kind in required.items()} | few
+    assert issubclass(MODULES[name].Params, Params)
+    algorithms.keeps_the_contract(CASES[name])
 
 
 @pytest.mark.thinned(8)
 @pytest.mark.parametrize(("name", "schedule", "where"), PLAYS)
 def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, where):
-    changed = tables(
-        name,
-        SCHEDULES[schedule],
-        horizon_s=30.0,
-        compute={"kind": "fixed", "step_s": 0.5},
-        params=shortest(MODULES[name].Params.model_fields),
-        metrics={"every_s": 15.0, "common_test_samples": 5},
-        **WORLDS[where],
-    )
-    scenario = from_dict(changed)
-    summary = engine.play(world.build(scenario), scenario.algorithm[0])
-    assert summary["local_steps"] > 0
-    assert 0 < summary["accuracy"]["nodes"] <= 5  # under star not everybody has woken yet
-    assert summary["parameters_sha256"]
-    if where != "lossy":  # once is enough to see that a run repeats itself
-        return
-    again = engine.play(world.build(scenario), scenario.algorithm[0])
-    assert again["event_log_sha256"] == summary["event_log_sha256"]
-    assert again["parameters_sha256"] == summary["parameters_sha256"]
+    algorithms.plays(CASES[name], schedule, where)
 
 
 @pytest.mark.thinned(4)
 @pytest.mark.parametrize(
-    ("name", "schedule"),
-    [
-        (n, s)
-        for n, module in MODULES.items()
-        for s in algorithm_files.schedules(module) or SCHEDULES
-    ],
+    ("name", "schedule"), [(n, s) for n, case in CASES.items() for s in case.schedules]
 )
 def test_an_algorithm_survives_churn(name, schedule):
-    module = MODULES[name]
-    changed = tables(
-        name,
-        SCHEDULES[schedule],
-        horizon_s=60.0,
-        churn=CHURN,
-        link={"latency_s": 0.3},
-        compute={"kind": "fixed", "step_s": 0.5},
-        params=shortest(module.Params.model_fields),
-        metrics={"every_s": 60.0, "common_test_samples": 5},
-    )
-    scenario = from_dict(changed)
-    values = algorithm_files.needs_values(module)
-    summary = engine.play(world.build(scenario), scenario.algorithm[0], timing_only=not values)
-    assert summary["local_steps"] > 0
-    assert summary["power"]["switch_offs"] > 10
-    if summary["messages"]["sent"]:
-        assert summary["wakes"]["skipped"] > 0
-        assert any(by.get("off") for by in summary["outcomes"].values())
+    algorithms.survives_churn(CASES[name], schedule)
+
+
+@pytest.mark.thinned(8)
+@pytest.mark.parametrize("name", [n for n, case in CASES.items() if not case.needs_values])
+def test_an_algorithm_takes_the_same_course_without_learning(name):
+    algorithms.plays_without_learning(CASES[name])
+
+
+@pytest.mark.thinned(8)
+@pytest.mark.parametrize("name", MODULES)
+def test_an_algorithm_learns_alike_on_two_backends(name):
+    algorithms.learns_alike_on_two_backends(CASES[name])
+
+
+@pytest.mark.thinned(8)
+@pytest.mark.parametrize("name", MODULES)
+def test_an_algorithm_goes_on_after_an_interrupt(name):
+    algorithms.goes_on_after_an_interrupt(CASES[name])
 
 
 def test_an_algorithm_may_borrow_its_params(play_source):

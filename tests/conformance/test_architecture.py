@@ -42,6 +42,7 @@ FLOORS = [
     {"results"},
     {"world"},
     {"engine"},
+    {"testing"},
     {"console"},
     {"__main__"},
 ]

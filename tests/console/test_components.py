@@ -259,8 +259,8 @@ def test_installed_packages_are_listed_and_named_in_errors(site, netsim, monkeyp
     monkeypatch.syspath_prepend(str(site))
     assert "even" in netsim("list", "fading").output
     assert '"fedper"' in netsim("schema").output
-    result = netsim("validate", "s.toml", "--set", "algorithm.kind=fedpre")
-    assert 'did you mean "fedper"?' in result.output
+    result = netsim("validate", "s.toml", "--set", "radio.fading.kind=evenn")
+    assert 'did you mean "even"?' in result.output
 
 
 def test_a_folder_comes_before_an_installed_package(site, netsim, mine, monkeypatch):
@@ -271,9 +271,14 @@ def test_a_folder_comes_before_an_installed_package(site, netsim, mine, monkeypa
     assert "depth = 0.5" not in listed
 
 
-def test_entry_points_are_not_read_where_all_kinds_are_known(netsim, mine, monkeypatch):
-    def refuse(**_):
-        raise RuntimeError("entry points were read")
+def test_entry_points_are_not_read_where_all_kinds_are_known(netsim, here, mine, monkeypatch):
+    (here / "s.toml").write_text((here / "s.toml").read_text().replace('"alone"', '"local"'))
+    read = importlib.metadata.entry_points
+
+    def refuse(**which):
+        if which.get("group") == "netsim.components":
+            raise RuntimeError("entry points were read")
+        return read(**which)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", refuse)
     assert netsim(*RUN, *ON_AIR, *OWN, algorithms=False).exit_code == 0

@@ -395,7 +395,7 @@ def test_what_became_a_pipe_after_it_was_looked_at(pipe, monkeypatch):
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
-        (["exchange.schedule=[]"], "[exchange] schedule = []: must be one of periodic, poisson, rounds, star"),
+        (["exchange.schedule=[]"], "[exchange] schedule = []: must be one of periodic, poisson, rounds, star, or of your own"),
         (["model.hidden=[[1], [[2]]]"], "[model] hidden.0 = [1]: must be a whole number"),
         (["seed=" + "1" * 5000], "must be a whole number"),
         ([".".join(["a"] * 1000) + "=1"], "is not a key path such as radio.gap_db"),

@@ -45,7 +45,7 @@ def errors(write, algorithms):
         ("[metrics]\nevery_s = '2 apples'", '[metrics] every_s = "2 apples": must be a number; the unit is part of the key (s)'),
         ("[metrics]\nstages = 'mixed'", '[metrics] stages = "mixed": must be a list'),
         ("[radio]\ncarrier_ghz = 2.4", "[radio] carrier_ghz = 2.4: is not a key of this table; the unit of this quantity is hz: write carrier_hz = 2400000000"),
-        ("[radio.fading]\nkind = 'raleigh'", '[radio.fading] kind = "raleigh": must be one of frequency_selective, nakagami, none, ns3_fad, rayleigh, rician; did you mean "rayleigh"?'),
+        ("[radio.fading]\nkind = 'raleigh'", '[radio.fading] kind = "raleigh": must be one of frequency_selective, nakagami, none, ns3_fad, rayleigh, rician, or of your own (--components DIR; netsim new begins one); did you mean "rayleigh"?'),
         ("[radio.fading]\nkind = 'rayleigh'\ncoherence_s = 0", "[radio.fading] coherence_s = 0: must be greater than 0"),
         ("[radio]\n[link]\n", '[link]: stands beside [radio], and no node has role "server", which it would be for; leave one out'),
         ("[topology]\nkind = 'random_regular'\ndegree = 'x'", '[topology] degree = "x": must be a whole number'),

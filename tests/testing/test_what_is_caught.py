@@ -77,8 +77,8 @@ def on_wakeup(node):
 '''
 
 FAULTY_ALGORITHMS = [
-    ("poisson, clean", "", "pass", "", "0 of 5 nodes have published a model"),
-    ("poisson, lossy", "calls = []", "calls.append(1); node.publish(theta, 'x'); yield node.sleep(0.01 * len(calls))", "", "event_log_sha256 is another one"),
+    ("poisson, clean", "", "pass", "", "no node has published a model"),
+    ("poisson, lossy", "calls = []", "calls.append(1); node.publish(theta, 'x'); yield node.sleep(0.1 * len(calls))", "", "event_log_sha256 is another one"),
 ]  # fmt: skip
 
 

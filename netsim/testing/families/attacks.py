@@ -5,10 +5,11 @@ import torch
 
 from netsim.attacks import Attack
 from netsim.rng import Streams
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 
-def check(attack: Attack) -> None:
+def check(attack: Attack, case: ComponentCase) -> None:
     """Forged values keep their shape and type, and flipped labels are labels."""
     some = attack.malicious(range(10), Streams(0))
     require(some <= set(range(10)), f"malicious names nodes that it was not given: {sorted(some)}")

@@ -3,12 +3,13 @@
 import numpy as np
 
 from netsim.channels.fading import Fading
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 DRAWS = 200_000
 
 
-def check(model: Fading) -> None:
+def check(model: Fading, case: ComponentCase) -> None:
     """The gain's mean is 1 to 1 %, it increases, and numbers give what arrays give."""
     if model.continuous:
         return

@@ -3,12 +3,13 @@
 import numpy as np
 
 from netsim.channels.packet_error import PacketError
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 THRESHOLD = 3.0
 
 
-def check(model: PacketError) -> None:
+def check(model: PacketError, case: ComponentCase) -> None:
     """In [0, 1]; not rising with the SNR, not falling with the size of the packet."""
     snrs = [0.0, *np.geomspace(1e-4, 1e6, 200).tolist(), float("inf")]
     for bits in (100, 12_000):

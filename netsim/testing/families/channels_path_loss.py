@@ -3,12 +3,13 @@
 import numpy as np
 
 from netsim.channels.path_loss import PathLoss
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 CARRIER_HZ = 2.4e9
 
 
-def check(model: PathLoss) -> None:
+def check(model: PathLoss, case: ComponentCase) -> None:
     """With line of sight: finite, not falling, and of a number what it is of an array."""
     distances_m = np.geomspace(1.0, 10_000.0, 200)
     losses = np.asarray(model.loss_db(distances_m, CARRIER_HZ, 0.0))

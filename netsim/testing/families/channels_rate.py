@@ -3,12 +3,13 @@
 import numpy as np
 
 from netsim.channels.rate import Rate
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 BANDWIDTH_HZ = 20e6
 
 
-def check(model: Rate) -> None:
+def check(model: Rate, case: ComponentCase) -> None:
     """The rate does not fall as the SNR rises, and `needed_snr` is where it is chosen."""
     snrs = np.geomspace(1e-3, 1e5, 100).tolist()
     rates = [model.bits_per_s(snr, BANDWIDTH_HZ) for snr in snrs]

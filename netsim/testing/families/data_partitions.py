@@ -4,12 +4,13 @@ import numpy as np
 
 from netsim.data.partitions import Partition
 from netsim.rng import Streams
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 CLASSES, NODES = 10, 5
 
 
-def check(partition: Partition) -> None:
+def check(partition: Partition, case: ComponentCase) -> None:
     """Of 800 training and 200 test rows of ten classes over five nodes."""
     labels = np.random.default_rng(1).permutation(np.arange(1_000) % CLASSES)
     groups = np.arange(1_000) % 25

@@ -1,23 +1,15 @@
 """Data sets: rows with a label each, split once and for all."""
 
-from pathlib import Path
-
 import numpy as np
 
 from netsim.data.sets import DataSet
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 
-def check(data_set: DataSet, folder: Path | None) -> None:
-    """Its arrays fit together, no row is for training and test, and it reads the same again.
-
-    Parameters
-    ----------
-    data_set : DataSet
-    folder : Path or None
-        The data folder.
-    """
-    samples = data_set.read(folder)
+def check(data_set: DataSet, case: ComponentCase) -> None:
+    """Its arrays fit together, no row is for training and test, and it reads the same again."""
+    samples = data_set.read(case.folder)
     rows = len(samples.x)
     require(len(samples.y) == rows, f"{rows} inputs have {len(samples.y)} labels")
     require(np.isfinite(samples.x).all(), "inputs are not finite")
@@ -30,6 +22,6 @@ def check(data_set: DataSet, folder: Path | None) -> None:
     shared = np.intersect1d(samples.train, samples.test)
     require(len(shared) == 0, f"{len(shared)} rows are in both train and test")
     require(len(samples.class_names) == samples.num_classes, "class_names must name every class")
-    again = data_set.read(folder)
+    again = data_set.read(case.folder)
     same = np.array_equal(again.x, samples.x) and np.array_equal(again.train, samples.train)
     require(same, "read twice, it is another one: key its draws by a seed of its own")

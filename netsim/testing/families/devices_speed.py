@@ -2,10 +2,11 @@
 
 from netsim.devices.speed import Speed
 from netsim.rng import Streams
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 
-def check(speed: Speed) -> None:
+def check(speed: Speed, case: ComponentCase) -> None:
     """Jobs of one and of ten steps on a nominal device."""
     relative = speed.relative([1.0, 2.0], Streams(0), None)
     require(len(relative) == 2, f"2 nodes have {len(relative)} speeds")

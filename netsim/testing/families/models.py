@@ -3,20 +3,23 @@
 import torch
 
 from netsim.models import ModelKind, Network
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
-INPUT_SHAPE, CLASSES, BATCH = (1, 8, 8), 10, 3
+BATCH = 3
 
 
-def check(model: ModelKind) -> None:
-    """On the inputs of the digits data set."""
+def check(model: ModelKind, case: ComponentCase) -> None:
+    """On the inputs of the scenario's data set: digits, unless the test says otherwise."""
+    samples = case.scenario().data.load(case.folder)
+    shape, classes = samples.input_shape, samples.num_classes
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = model.build(INPUT_SHAPE, CLASSES)
-        x = torch.rand(BATCH, *INPUT_SHAPE)
+        network = model.build(shape, classes)
+    x = torch.from_numpy(samples.x[:BATCH])
     require(isinstance(network, Network), "build must return a netsim.models.Network")
     logits = network(x)
-    require(logits.shape == (BATCH, CLASSES), f"outputs have the shape {tuple(logits.shape)}")
+    require(logits.shape == (BATCH, classes), f"outputs have the shape {tuple(logits.shape)}")
     require(torch.isfinite(logits).all(), "outputs are not finite")
     features = network.features(x)
     require(features.shape[0] == BATCH, "features must have one row a sample")
@@ -27,6 +30,6 @@ def check(model: ModelKind) -> None:
         if grad is not None:
             require(torch.isfinite(grad).all(), f"the gradient of {name} is not finite")
     require(any(p.grad is not None for p in network.parameters()), "nothing in it can be trained")
-    again = model.build(INPUT_SHAPE, CLASSES)
+    again = model.build(shape, classes)
     shapes = [[tuple(p.shape) for p in n.parameters()] for n in (network, again)]
     require(shapes[0] == shapes[1], "built twice, it has other parameters")

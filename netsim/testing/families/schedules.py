@@ -2,12 +2,13 @@
 
 from netsim.rng import Streams
 from netsim.schedules import Schedule
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 
 NODES, WAKES = 4, 50
 
 
-def check(schedule: Schedule) -> None:
+def check(schedule: Schedule, case: ComponentCase) -> None:
     """Fifty wake-ups of four nodes."""
     if schedule.barrier:
         return

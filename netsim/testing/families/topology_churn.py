@@ -3,11 +3,12 @@
 from itertools import islice
 
 from netsim.rng import Streams
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 from netsim.topology.churn import Churn
 
 
-def check(churn: Churn) -> None:
+def check(churn: Churn, case: ComponentCase) -> None:
     """The first hundred switches of three nodes."""
 
     def switches() -> list[tuple[bool, list[int]]] | None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from netsim.rng import Streams
+from netsim.testing.case import ComponentCase
 from netsim.testing.small_world import require
 from netsim.topology.mobility import Mobility
 from netsim.units import NS_PER_S
@@ -10,7 +11,7 @@ from netsim.units import NS_PER_S
 START_M = np.array([[0.0, 0.0], [10.0, -5.0], [-20.0, 15.0]])
 
 
-def check(mobility: Mobility) -> None:
+def check(mobility: Mobility, case: ComponentCase) -> None:
     """Three nodes for a minute: asked in any order, never faster than `fastest_m_per_s`."""
 
     def at(order: range) -> dict[int, np.ndarray]:
