@@ -136,10 +136,8 @@ def plays(case: AlgorithmCase, schedule: str, where: str) -> None:
     )
     found = played(scenario)
     require(found["local_steps"] > 0, "no node has trained: is node.train waited for with yield?")
-    measured = found.get("accuracy", {"nodes": 0})[
-        "nodes"
-    ]  # under star not everybody has woken yet
-    require(0 < measured <= 5, f"{measured} of 5 nodes have published a model: node.publish(theta)")
+    measured = found.get("accuracy", {"nodes": 0})["nodes"]  # not all, where not all have woken
+    require(measured > 0, "no node has published a model: node.publish(theta)")
     if where != "lossy":  # once is enough to see that a run repeats itself
         return
     again = played(scenario)

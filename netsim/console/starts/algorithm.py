@@ -28,7 +28,15 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 
 def on_wakeup(node: Node, params: Params, inbox: Inbox) -> Process:
-    """Train, send the model, mix what has come, publish what the node would predict with."""
+    """Train, send the model, mix what has come, publish what the node would predict with.
+
+    Parameters
+    ----------
+    node : Node
+    params : Params
+    inbox : Inbox
+        Of the models of neighbours, late ones included.
+    """
     theta = node.initial()
     while True:
         yield node.wakeup()
