@@ -137,4 +137,5 @@ def play(tables: dict[str, Any], folder: Path | None = None) -> tuple[dict[str, 
 
 def exported(run: Path, folder: Path, algorithms: Path | None = None) -> Path:
     """A run folder for ns-3, as by `netsim export`."""
-    return export(run, (None, "ns3"), folder, 1.0, algorithms, None)
+    components = () if algorithms is None else (algorithms,)
+    return export(run, (None, "ns3"), folder, 1.0, components, None)

@@ -83,7 +83,7 @@ class AlgorithmCase:
             Tables that differ.
         """
         params = {**shortest(self.module.Params), **self.params}
-        found = tables(self.kind, SCHEDULES[schedule], params=params, **changed) | self.tables
+        found = tables(self.kind, SCHEDULES[schedule], params=params, **changed) | dict(self.tables)
         return from_dict(found, f"test-{self.kind}", kinds=self.kinds)
 
 

@@ -57,7 +57,7 @@ class ComponentCase:
 
     def scenario(self) -> Scenario:
         """A small scenario that names it."""
-        whole = tables("dpsgd", SCHEDULES["poisson"]) | DISC | self.tables
+        whole = tables("dpsgd", SCHEDULES["poisson"]) | DISC | dict(self.tables)
         if self.path == ("data",):  # of a set of any size every node gets its part
             whole["data"] = {"partition": {"kind": "iid"}}
         if self.path[0] == "link":

@@ -36,7 +36,7 @@ def begun(tmp_path):
         table = {"trials": trials, "draw": DRAW, "seeds": [0, 1], **changes}
         draft = Draft("s", {**scenario, "sweep": table})
         whole = check(draft, algorithm_files.algorithms())
-        return search.Search(draft, whole, sweep.plan(draft, whole, tmp_path, None), tmp_path)
+        return search.Search(draft, whole, sweep.plan(draft, whole, tmp_path, ()), tmp_path)
 
     return begin
 

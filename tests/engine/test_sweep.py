@@ -59,7 +59,7 @@ def test_every_end_of_a_search_is_checked_before_anything_is_played():
     draft = Draft("s", {**SMALL, "sweep": {"trials": 2, "draw": draw, "select": "accuracy"}})
     modules = algorithm_files.algorithms()
     with pytest.raises(ScenarioError) as found:
-        sweep.plan(draft, check(draft, modules), Path("out"), None)
+        sweep.plan(draft, check(draft, modules), Path("out"), ())
     assert "batch_size = 0: must be at least 1" in str(found.value)
     assert "learning_rate = -1" in str(found.value)
 
@@ -80,7 +80,7 @@ def test_a_point_is_checked_once_for_all_its_seeds(monkeypatch):
     modules = algorithm_files.algorithms()
     whole, checked = check(draft, modules), []
     monkeypatch.setattr(sweep, "check", lambda own, known: checked.append(own) or check(own, known))
-    jobs = sweep.plan(draft, whole, Path("out"), None)
+    jobs = sweep.plan(draft, whole, Path("out"), ())
     assert len(checked) == 2
     assert [(job.point.label, job.seed) for job in jobs] == [
         (f"batch_size={size}", seed) for size in (4, 8) for seed in SEEDS

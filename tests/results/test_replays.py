@@ -49,7 +49,7 @@ def exported(tmp_path):
         scenario = from_dict(tables, "quick")
         run, out = tmp_path / "run", tmp_path / "out"
         engine.play(world.build(scenario), scenario.algorithm[0], folder=run, timing_only=True)
-        export(run, (None, "ns3"), out, step_s, None, None)
+        export(run, (None, "ns3"), out, step_s, (), None)
         return run, out, json.loads((out / "replay.json").read_text())
 
     return play

@@ -51,7 +51,7 @@ def test_a_scenario_that_plays_one_is_valid_at_every_point(name):
     assert len({point.label for point in points}) == len(points)
     one_seed = draft.copy()
     one_seed.assign("sweep.seeds", [sweeps.seeds(scenario.sweep, scenario.seed)[0]], "test")
-    sweeps.plan(one_seed, check(one_seed, MODULES), Path(), None)
+    sweeps.plan(one_seed, check(one_seed, MODULES), Path(), ())
 
 
 @pytest.mark.parametrize("name", PLAYING)

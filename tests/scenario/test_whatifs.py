@@ -34,7 +34,7 @@ def test_a_what_if_is_valid_at_every_point_and_its_first_plays(name, tmp_path):
     assert scenario.sweep is not None
     assert scenario.sweep.over
     assert len(scenario.sweep.seeds) >= 3
-    jobs = sweeps.plan(draft, scenario, tmp_path, None)
+    jobs = sweeps.plan(draft, scenario, tmp_path, ())
     small = check(jobs[0].draft, modules)
     built = world.build(small)
     for entry in small.algorithm:

@@ -3,6 +3,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.registry import family
 from netsim.rng import Streams
+from netsim.testing.families.topology import check as check_topology
 from netsim.topology import Site, Topology
 from netsim.topology.barabasi_albert import BarabasiAlbert
 from netsim.topology.bipartite import Bipartite
@@ -38,15 +39,8 @@ def test_every_member_of_the_family_is_tested():
 
 
 @pytest.mark.parametrize("topology", MEMBERS, ids=lambda t: t.kind)
-@pytest.mark.parametrize("nodes", [6, 20])
-def test_neighbours_are_symmetric_sorted_and_without_self(topology, nodes):
-    neighbours = topology.neighbours(Site(nodes, Streams(0)))
-    assert len(neighbours) == nodes
-    for i, peers in enumerate(neighbours):
-        assert isinstance(peers, tuple)
-        assert list(peers) == sorted(set(peers))
-        assert i not in peers
-        assert all(i in neighbours[j] for j in peers)
+def test_neighbours_are_symmetric_sorted_and_without_self(topology):
+    check_topology(topology)
 
 
 @pytest.mark.parametrize(

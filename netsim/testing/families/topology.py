@@ -15,7 +15,7 @@ def site(nodes: int, seed: int = 0) -> Site:
     return Site(nodes, Streams(seed), positions_m=positions_m, range_m=80.0)
 
 
-def check(topology: Topology, case: ComponentCase) -> None:
+def check(topology: Topology, case: ComponentCase | None = None) -> None:
     """Of 6 and of 20 nodes, played from two seeds."""
     for nodes in (6, 20):
         neighbours = topology.neighbours(site(nodes))

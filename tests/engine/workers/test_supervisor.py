@@ -13,7 +13,7 @@ from netsim.scenario.draft import Draft
 
 def job(seed: int) -> Job:
     draft = Draft("s", {"seed": seed, "x": float("inf")}, {("a", 0, "b"): "--set"})
-    return Job(Point("p", {"k": [1]}), seed, draft, Path(f"p/seed-{seed}"), None, False, ("a",))
+    return Job(Point("p", {"k": [1]}), seed, draft, Path(f"p/seed-{seed}"), (), False, ("a",))
 
 
 class Workers:
