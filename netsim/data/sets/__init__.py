@@ -131,7 +131,7 @@ def _load(data_set: DataSet, folder: Path | None) -> tuple[Samples, tuple[InputF
             samples = data_set.read(folder if data_set.needs_files else None)
         return samples, notes.hashed()
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
-        kind = type(data_set).__module__.rpartition(".")[2]
+        kind = getattr(data_set, "kind", type(data_set).__name__)
         raise DataError(
             f'[data] kind = "{kind}": its files hold what they should not ({one_line(error)}); '
             "fetch them again"
