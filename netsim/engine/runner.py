@@ -67,16 +67,9 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
     said = f"{option} {one_line(out)}"
     try:
         if out.is_dir():
-            taken = _taken(out, option)
-            if taken:
-                return taken
-            if (out / command.FOLDER / command.FILE).is_file():
-                return (
-                    f"{said}: holds an unfinished run; go on with netsim resume {one_line(out)}, "
-                    "or choose another folder"
-                )
-            if not all(map(is_lock, out.iterdir())):
-                return f"{said}: is not empty; results never go into an existing folder"
+            occupied = _occupied(out, option)
+            if occupied is not None:
+                return occupied
         elif out.exists() or out.is_symlink():
             return f"{said}: is not a folder"
         existing = out
@@ -89,6 +82,23 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
     if not os.access(existing, os.W_OK | os.X_OK):
         return f"{said}: cannot be written: no permission in {one_line(existing)}"
     return None
+
+
+def _occupied(out: Path, option: str) -> str | None:
+    """Why a folder that is there is not free for results, or None."""
+    taken = _taken(out, option)
+    if taken is not None or all(map(is_lock, out.iterdir())):
+        return taken
+    taken = _taken(out, option)  # whoever writes locks first, perhaps since the look at the lock
+    if taken is not None:
+        return taken
+    said = f"{option} {one_line(out)}"
+    if (out / command.FOLDER / command.FILE).is_file():
+        return (
+            f"{said}: holds an unfinished run; go on with netsim resume {one_line(out)}, "
+            "or choose another folder"
+        )
+    return f"{said}: is not empty; results never go into an existing folder"
 
 
 def _taken(out: Path, option: str) -> str | None:

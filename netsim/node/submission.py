@@ -92,5 +92,6 @@ def require_samples(shards: Shards, node_id: int, split: str) -> None:
     """
     if len(getattr(shards.rows[node_id], split, ())) == 0:
         raise ProtocolError(
-            f"node {node_id} has no {split} samples; set [data] validation to cut some"
+            f"node {node_id} has no {split} samples; set [data] validation to cut some, or to a "
+            "larger share"
         )

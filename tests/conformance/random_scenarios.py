@@ -28,8 +28,9 @@ UNFIT = (
     "neither is a base station",
     "has no time in which several nodes send at once",
     "which it does not serve",
+    "has no validation samples",
 )
-"""Errors of methods that a topology or a medium access is not for."""
+"""Errors of methods that a topology, a medium access or a node's few samples are not for."""
 
 
 class Draw:

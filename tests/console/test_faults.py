@@ -342,3 +342,14 @@ def test_of_two_runs_into_one_folder_one_plays(here, pairs):
     said = [line for process in two for line in process.communicate()[1].splitlines()]
     assert len(said) == pairs
     assert all("writes into it" in s or "is writing" in s or "not empty" in s for s in said)
+
+
+def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_path, monkeypatch):
+    from netsim.engine import runner
+
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal" / "command.json").write_text("{}")
+    assert "holds an unfinished run" in runner.out_problem(tmp_path)
+    looks = iter([None, "somebody writes into it"])
+    monkeypatch.setattr(runner, "_taken", lambda *_: next(looks))
+    assert runner.out_problem(tmp_path) == "somebody writes into it"
