@@ -17,7 +17,8 @@ import torch
 from netsim import engine, world
 from netsim.engine import resuming
 from netsim.engine.interruption import USUAL, Interrupted
-from netsim.engine.simulation import Progress, Simulation
+from netsim.engine.progress import Progress
+from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Message
 from netsim.registry import Table, family, in_force
 from netsim.results import summary
