@@ -1,0 +1,34 @@
+"""Classification by cross-entropy against labels that leave some weight to the other classes."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from netsim.learning.tasks.classification import Classification
+from netsim.registry import Fraction
+
+
+class Starting(Classification):
+    """The label counts 1 - smoothing, all classes share the rest evenly; judged by accuracy.
+
+    Attributes
+    ----------
+    smoothing : float
+        Weight that is spread over all classes.
+    """
+
+    kind: Literal["starting"] = "starting"
+    smoothing: Fraction = 0.1
+
+    def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Loss of each sample, (n,), of logits (n, C) and class numbers (n,)."""
+        log_shares = torch.log_softmax(outputs, dim=-1)
+        of_label = log_shares.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+        return -(1.0 - self.smoothing) * of_label - self.smoothing * log_shares.mean(-1)
+
+    def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
+        """How sure the model is on average, beside accuracy and loss, which come by themselves."""
+        sureness = torch.softmax(outputs.double(), dim=-1).amax(-1).mean()
+        return {"sureness": float(sureness)}
