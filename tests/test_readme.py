@@ -1,13 +1,16 @@
 """What README shows works as shown."""
 
+import json
 import re
-import tomllib
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from netsim import engine, world
-from netsim.scenario import from_dict, load
+from netsim.console.app import app
+from netsim.scenario import load
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -33,23 +36,35 @@ def test_the_scenario_plays(scenario_file: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "schedule", [{"schedule": "rounds"}, {"schedule": "poisson", "rate_hz": 0.2}]
-)
+@pytest.mark.parametrize("schedule", ["schedule='rounds'", "schedule='poisson',rate_hz=0.2", None])
 def test_the_algorithm_added_by_one_file_gossips(
-    schedule: dict[str, object], scenario_file: Path, tmp_path: Path
+    schedule: str | None, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    folder = tmp_path / "own"
-    folder.mkdir()
+    """By README's own command, on its own scenario, with its own schedule and two others."""
+    here = scenario_file.parent
+    monkeypatch.chdir(here)
+    (here / "folder_of_gossip").mkdir()
     (source,) = (block for block in blocks("python") if "def processes" in block)
-    (folder / "gossip.py").write_text(source, encoding="utf-8")
-    tables = tomllib.loads(scenario_file.read_text(encoding="utf-8"))
-    tables |= {"horizon_s": 60.0, "algorithm": {"kind": "gossip"}, "exchange": schedule}
-    scenario = from_dict(tables, algorithms_folder=folder)
-    built = world.build(scenario)
-    summary = engine.play(built, scenario.algorithm[0])
+    (here / "folder_of_gossip/gossip.py").write_text(source, encoding="utf-8")
+    (command,) = re.findall(r"^    netsim (run mine.*gossip.*)$", README, flags=re.MULTILINE)
+    more = shlex.split("--set horizon_s=60 --out out -q --no-figures")
+    other = [] if schedule is None else ["--set", f"exchange={{{schedule}}}"]
+    result = CliRunner().invoke(app, [*shlex.split(command), *more, *other])
+    assert result.exit_code == 0, result.output
+    summary = json.loads((here / "out/summary.json").read_text(encoding="utf-8"))
     assert summary["messages"]["delivered"] > 0
     assert summary["accuracy"]["mean"] > 0.5
+
+
+@pytest.mark.slow
+def test_results_are_read_from_python_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    play = "run quickstart --set horizon_s=60 --set metrics.every_s=30 -q --no-figures"
+    assert CliRunner().invoke(app, shlex.split(play)).exit_code == 0
+    (block,) = (block for block in blocks("python") if "netsim.open" in block)
+    names: dict[str, object] = {}
+    exec(block, names)
+    assert {"kd_pdfl", "fedavg", "local"} <= set(names["accuracy"]["algorithm"])
 
 
 def test_the_two_set_up_commands_are_there_word_for_word():
