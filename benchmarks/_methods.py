@@ -11,6 +11,8 @@ RATES = (0.03, 0.1, 0.3)
 INTERVAL_S = 10.0
 """Between two rounds, or two wake-ups of a node."""
 MAX_AGE_S = 3 * INTERVAL_S
+NO_AGE = {"local", "sparq_sgd"}
+"""They hear nothing, or what they hear stays right until the next change comes."""
 
 COMMON: dict[str, Any] = {
     "data": {
@@ -70,6 +72,7 @@ LAST = "last"
 LOCAL = {"local_steps": ROUND_STEPS}
 EPOCHS = {"local_epochs": 2}
 VIEWS = {"flip": 0.0, "jitter": 0.0, "grayscale": 0.0}
+SPARSE = {"threshold": 100.0, "gamma": 0.4, "compression": {"kind": "top_k", "fraction": 0.1}}
 CHAIN = [[i, i + 1] for i in range(NODES - 1)]
 
 
@@ -154,6 +157,7 @@ CASES = (
     Case("ditto", {**LOCAL, "strength": 0.75}, steps=2 * ROUND_STEPS),
     Case("dpsgd", {"local_steps": 1}, name="dpsgd_step", published="peers", steps=1),
     Case("dpsgd", LOCAL, name="dpsgd_epochs", published="peers"),
+    Case("sparq_sgd", {**LOCAL, **SPARSE}, published="peers"),
     Case("dfedavgm", {**LOCAL, "training": {"momentum": 0.9}}, published="peers", reports="mixed"),
     Case("cga", {"local_steps": 1}, name="cga_step", published="peers", steps=1, per_neighbour=1),
     Case(
@@ -240,7 +244,7 @@ def tables(case: Case, world: str, rate: float, seed: int, rounds: float) -> dic
         slots = exchange["slots_per_exchange"]
         horizon_s = exchange["slot_s"] * STEPS * slots / (slots - 2)  # two are an exchange's own
     keys = {**case.keys, **(case.in_rounds if in_rounds else case.in_radio)}
-    if not in_rounds and case.kind != "local":
+    if not in_rounds and case.kind not in NO_AGE:
         keys["max_age_s"] = MAX_AGE_S
     keys |= dict.fromkeys(case.rate_keys, rate)
     if case.reports != LAST:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from types import CodeType, FrameType
 
-ALGORITHMS = ("algorithms.", "netsim.algorithms.", "netsim_algorithms_")
+ALGORITHMS = ("algorithms.", "netsim.algorithms.", "netsim_components_")
 """How the names of algorithm modules begin: in the repository, installed, and a user's own."""
 
 Place = tuple[CodeType, int]

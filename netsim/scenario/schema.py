@@ -72,7 +72,7 @@ def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool)
     """Follow references, and the branch of a union that `raw` means."""
     while True:
         if node.get("type") == "array" and isinstance(raw, dict):
-            node = node["items"]  # one table stands for a list of one
+            node = node.get("items", {})  # one table stands for a list of one
         elif "$ref" in node:
             node = root["$defs"][node["$ref"].rpartition("/")[2]]
         elif "anyOf" in node:

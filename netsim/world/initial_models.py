@@ -10,6 +10,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.learning.architecture import Architecture, build_architecture
 from netsim.learning.global_draws import ALONE
 from netsim.learning.tasks import Examples
+from netsim.models import ModelKind
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 
@@ -33,7 +34,7 @@ def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: tor
         Also if it can't be built, or gives something else than the task needs.
     """
     kind = scenario.model[which]
-    where = f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
+    where = _named(kind)
     try:
         with ALONE, torch.random.fork_rng(devices=[]), torch.device("meta"):
             module = kind.build(examples.input_shape, examples.num_outputs)
@@ -42,7 +43,6 @@ def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: tor
     except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
         first = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
-    _require_outputs(where, module.to(dtype), examples)
     parameters = sum(p.numel() for p in module.parameters())
     users = len(range(which, scenario.nodes.count, len(scenario.model)))
     copies = 1 if scenario.training.common_initial else users
@@ -56,14 +56,14 @@ def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: tor
 
 
 def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) -> None:
-    """Raise ScenarioError if a model without values gives something else than the task needs.
+    """Raise ScenarioError if a model gives something else than the task needs.
 
     Parameters
     ----------
     where : str
         What the message begins with.
     module : torch.nn.Module
-        On the device `meta`.
+        On the CPU. Tensors of the device `meta` would do, but the first of them takes two seconds.
     examples : Examples
     """
     given = torch.from_numpy(examples.x[:2])
@@ -73,18 +73,26 @@ def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) ->
             f"{where}: takes no whole numbers, which the inputs are; take a model that begins with "
             'torch.nn.Embedding, such as "transformer"'
         )
-    kind = given.dtype if is_whole else next(module.parameters()).dtype
+    dtype = given.dtype if is_whole else next(module.parameters()).dtype
+    was_training = module.training
     try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            outputs = module.eval()(torch.empty(given.shape, dtype=kind, device="meta"))
-    except Exception:  # a pass that reads values can't be tried without any
+        with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]):
+            outputs = module.eval()(given.to(dtype))
+    except Exception:  # training will say what is wrong, with the place
         return
+    finally:
+        module.train(was_training)
     shape = tuple(outputs.shape[1:])
     if shape != examples.output_shape:
         raise ScenarioError(
             f"{where}: gives {shape} for a sample, and the task needs {examples.output_shape}; "
             "take another model"
         )
+
+
+def _named(kind: ModelKind) -> str:
+    """How errors name a model."""
+    return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
 
 
 def _memory_bytes() -> float:
@@ -145,6 +153,7 @@ def initial_models(
 
     for which, kind in enumerate(kinds):
         module, row = draw(which)
+        _require_outputs(_named(kind), module, examples)
         layouts.append(build_architecture(type(kind).__name__, module, device, dtype, num_outputs))
         common.append(row.to(device))
     for node in range(scenario.nodes.count):

@@ -256,6 +256,15 @@ OWN = {
         "local_epochs": ({"local_epochs": 2}, "refused"),
     },
     "pfedsim": {"general_rounds": ({"general_rounds": 2}, {})},
+    "sparq_sgd": {
+        "threshold": ({"threshold": 1e6}, {}),
+        "growth": ({"growth": 9.0}, {}, {"threshold": 1.0}),
+        "gamma": ({"gamma": 0.3}, {}),
+        "compression": ({"compression": {"kind": "top_k", "fraction": 0.3}}, {}),
+        "rate": ({"rate": {"kind": "cosine", "over": 9.0}}, {}),
+        "timeout_s": ({"timeout_s": 0.005}, LOST),
+        "tries": ({"tries": 1}, LOST),
+    },
     "sfl": {
         "graph": (LEARNED, {}),
         "edges": ({"edges": [[0, 1], [1, 2], [2, 3]]}, {}),

@@ -15,8 +15,9 @@ class Step:
     horizon_s: float = 100.0
     events: int = 12_345
     node_steps: int = 2_000_000
-    accuracy: float | None = 0.5
+    score: float | None = 0.5
     wall_s: float = 2.0
+    metric: str = "accuracy"
 
 
 @dataclass

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from netsim.console.progress import _words
+from netsim.console.progress import words_of
 from netsim.engine.progress import Progress
 from netsim.errors import ScenarioError
 from netsim.recording.main_metric import ACCURACY, MainMetric
@@ -90,8 +90,8 @@ def test_a_summary_that_does_not_say_it_rightly_is_one_of_accuracy_or_of_no_dire
 
 def test_the_progress_line_names_the_metric():
     step = Progress(1.0, 2.0, 10, 20, 12.345678, 1.0, metric="perplexity")
-    assert "perplexity 12.35" in _words(step)
-    assert "accuracy 50.0 %" in _words(Progress(1.0, 2.0, 10, 20, 0.5, 1.0))
+    assert "perplexity 12.35" in words_of(step)
+    assert "accuracy 50.0 %" in words_of(Progress(1.0, 2.0, 10, 20, 0.5, 1.0))
 
 
 def test_best_of_equal_validation_is_the_first_or_the_last():

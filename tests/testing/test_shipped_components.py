@@ -21,15 +21,19 @@ REQUIRED = {
 ELSEWHERE = {
     "file", "contacts", "trace", "bonnmotion", "ns2", "sumo", "gains", "deepmimo", "sionna_rt",
     "table", "ns3_fad", "devices", "dpfl_toy", "mapl_scenario", "alexnet_small", "emnist_cnn",
-    "googlenet", "l2c_cifar_cnn", "l2c_miniimagenet_cnn", "lenet",
+    "googlenet", "l2c_cifar_cnn", "l2c_miniimagenet_cnn", "lenet", "labelling",
 }  # fmt: skip
 """They need files, or other data: larger images, more rows, another number of nodes."""
 KEYS = {"class_mix": {"test_samples": 10}, "bipartite": {"links": 2}, "group_ring": {"links": 2}}
+TEXT = {"data": {"kind": "text", "length": 8, "partition": {"kind": "iid"}}}
 TABLES = {
     "minstrel": {"radio": {"packet_error": {"kind": "ofdm_80211"}}},
     "ofdm_80211": {
         "radio": {"packet_error": {"kind": "ofdm_80211"}, "rate": {"kind": "ofdm_80211"}}
     },
+    "transformer": TEXT | {"task": {"kind": "next_token"}},
+    "next_token": TEXT | {"model": {"kind": "transformer"}},
+    "diabetes": {"task": {"kind": "regression"}},
 }
 
 

@@ -99,7 +99,7 @@ def job_of(table: PaperTable, run: Run, threads: int = 1) -> Job:
     draft.assign("seed", run.seed, table.name)
     draft.assign("run.threads", threads, table.name)
     label = " / ".join(cell.id)
-    return Job(Point(label, {}), run.seed, draft, run.folder, None, False, (cell.row.entry,))
+    return Job(Point(label, {}), run.seed, draft, run.folder, (), False, (cell.row.entry,))
 
 
 def wanted(table: PaperTable, run: Run) -> Scenario:

@@ -26,7 +26,9 @@ class Starting(Classification):
         """Loss of each sample, (n,), of logits (n, C) and class numbers (n,)."""
         log_shares = torch.log_softmax(outputs, dim=-1)
         of_label = log_shares.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-        return -(1.0 - self.smoothing) * of_label - self.smoothing * log_shares.mean(-1)
+        of_all = log_shares.mean(-1)
+        losses: Tensor = -(1.0 - self.smoothing) * of_label - self.smoothing * of_all
+        return losses
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """How sure the model is on average, beside accuracy and loss, which come by themselves."""

@@ -10,26 +10,27 @@ BATCH = 3
 
 
 def check(model: ModelKind, case: ComponentCase) -> None:
-    """On the inputs of the scenario's data set: digits, unless the test says otherwise."""
-    samples = case.scenario().data.load(case.folder)
-    shape, classes = samples.input_shape, samples.num_classes
+    """On the inputs of the scenario's data set and task: digits, unless the test says otherwise."""
+    scenario = case.scenario()
+    examples = scenario.task.examples(scenario.data.load(case.folder))
+    shape, outputs = examples.input_shape, examples.num_outputs
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = model.build(shape, classes)
-    x = torch.from_numpy(samples.x[:BATCH])
+        network = model.build(shape, outputs)
+    x = torch.from_numpy(examples.x[:BATCH])
     require(isinstance(network, Network), "build must return a netsim.models.Network")
     logits = network(x)
-    require(logits.shape == (BATCH, classes), f"outputs have the shape {tuple(logits.shape)}")
+    wanted = (BATCH, *examples.output_shape)
+    require(logits.shape == wanted, f"outputs have the shape {tuple(logits.shape)}")
     require(torch.isfinite(logits).all(), "outputs are not finite")
     features = network.features(x)
     require(features.shape[0] == BATCH, "features must have one row a sample")
-    loss = torch.nn.functional.cross_entropy(logits, torch.arange(BATCH))
-    torch.autograd.backward(loss)
+    torch.autograd.backward(logits.square().mean())
     for name, parameter in network.named_parameters():
         grad = parameter.grad
         if grad is not None:
             require(torch.isfinite(grad).all(), f"the gradient of {name} is not finite")
     require(any(p.grad is not None for p in network.parameters()), "nothing in it can be trained")
-    again = model.build(shape, classes)
+    again = model.build(shape, outputs)
     shapes = [[tuple(p.shape) for p in n.parameters()] for n in (network, again)]
     require(shapes[0] == shapes[1], "built twice, it has other parameters")

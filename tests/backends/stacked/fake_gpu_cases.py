@@ -20,11 +20,13 @@ from netsim.api import augmented_cross_entropy, batched
 from netsim.backends import job_types
 from netsim.backends.dispatch import choose
 from netsim.backends.job_types.apply import Apply
+from netsim.backends.job_types.batch_gradient import BatchGradient
 from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.measure import Measure
 from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.outputs import Outputs
+from netsim.backends.job_types.private_train import PrivateTrain
 from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train
@@ -34,6 +36,7 @@ from netsim.learning.architecture import build_architecture
 from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
+from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Limits, Scheduler
 from netsim.learning.select import pooled
@@ -170,6 +173,10 @@ JOBS = {
     ),
     "loss": (lambda b, m: b.later(Loss(m.owner, "train"), [m], ()), 3),
     "gradient": (lambda b, m: b.later(Gradient(m.owner, "train"), [m], m.shape), 4),
+    "batch gradient": (
+        lambda b, m: b.later(BatchGradient(BatchKey(m.owner, "train", 0)), [m], m.shape),
+        3,
+    ),
     "measure": (lambda b, m: b.later(Measure(spread, m.owner, "train", ()), [m], ()), 1),
     "apply": (lambda b, m: b.later(Apply(double, (Slot(0),)), [m], m.shape), 0),
 }
@@ -306,6 +313,21 @@ def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, wai
 
 
 def test_there_is_a_case_for_every_job_type():
-    played = {"select"} | {name.partition(",")[0].partition(" of ")[0] for name in JOBS}
+    played = {name.partition(",")[0].partition(" of ")[0] for name in JOBS}
+    played |= {"select", "private train"}
     files = {info.name for info in pkgutil.iter_modules(job_types.__path__)}
     assert files == {name.replace(" ", "_") for name in played} - {"own_loss"}
+
+
+def test_private_training_goes_node_after_node(waits):
+    """The gradients of one node's samples fill a call by themselves."""
+    bench = bench_of(3)
+    state = optimizers.state_size(SGD.kind, bench.architecture.num_parameters)
+    batches, privacy = Batches(0, "train", 0, 2), Privacy(1.0, 1.0)
+    work = PrivateTrain(batches, SGD, None, (), 0, False, None, privacy)
+    model = bench.models[0]
+    held = bench.later(work, [model], model.shape, (state,))
+    bench.scheduler.flush()
+    assert all(ref.tensor().is_cuda for ref in held)
+    assert bench.backend.one_by_one
+    bench.backend.one_by_one.clear()
