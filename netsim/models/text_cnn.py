@@ -28,11 +28,11 @@ class TextCnn(ModelKind):
     vocabulary : int
         Words; inputs are their numbers, and what is no word's number counts as the nearest one.
     width : int
-        Of a word.
+        Numbers of a word.
     filters : int
-        Of each kernel.
+        Filters of each kernel.
     kernels : tuple of int
-        Words that a filter sees.
+        How many words each kernel sees.
     """
 
     kind: Literal["text_cnn"] = "text_cnn"

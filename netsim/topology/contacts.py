@@ -19,11 +19,15 @@ class Contacts(Topology):
 
     Parameters
     ----------
-    path, member : str
-        The trace; see `netsim.traces.contacts.read_contacts`. Beside the scenario, else below the
-        data folder.
+    path : str
+        The trace: lines `t i j`, `i j start end` or `t CONN i j up|down`; may be `.gz`, or a `.zip`
+        that holds it. Beside the scenario, else below the data folder.
+    member : str
+        Which file of a zip. Absent: the only one.
     columns : tuple of str, optional
-        What the columns are: t, i, j, start, end, or _ for one that is not read.
+        What the columns are: t, i, j, start, end, or _ for one that is not read; empty: as a header
+        says, else four columns of numbers are `i j start end` and all else `t i j`. Example: `["t",
+        "i", "j"]`
     sample_s : float
         How long before t the contact of a line `t i j` began (SocioPatterns: 20 s).
     start_s : float, optional

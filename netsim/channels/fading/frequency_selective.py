@@ -71,7 +71,8 @@ class FrequencySelective(Fading):
     resource_blocks : int
         K, into which the band is cut; 50 are 10 MHz of LTE. At most 275, the most of NR.
     profile : str
-        Power over delay.
+        Power over delay: exponential, one of the lines of TR 38.901, or blocks that fade by
+        themselves. Source: 3GPP TR 38.901, tables 7.7.2-1 to -3.
     delay_spread_s : float
         s, root mean square [s]; 100 ns is TR 38.901's "nominal"; 0: all blocks are alike.
     mapping : {"eesm", "capacity"}

@@ -65,8 +65,12 @@ class Csma(Mac):
 
     Attributes
     ----------
-    slot_s, sifs_s, difs_s : float
-        Idle slot and gaps between frames [s].
+    slot_s : float
+        Length of an idle slot of the backoff.
+    sifs_s : float
+        Gap between a packet and its acknowledgement.
+    difs_s : float
+        Gap after which a free channel may be taken.
     ack_s : float or None
         Time of an acknowledgement [s]; None: at the highest basic rate of 802.11a (6, 12 or
         24 Mb/s) that is not above the data rate.
@@ -74,13 +78,15 @@ class Csma(Mac):
         Gap in place of DIFS after a frame that was heard but not understood [s]; None: `difs_s`.
     rts_threshold_bits : int or None
         Packets of more bits are preceded by RTS and CTS; None: none is.
-    rts_s, cts_s : float
-        Times of these frames at the basic rate [s].
+    rts_s : float
+        Time of an RTS frame at the basic rate.
+    cts_s : float
+        Time of a CTS frame at the basic rate.
     capture : bool
         Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
         being lost.
     propagation_s : float
-        One-way delay [s].
+        One-way delay on the air, which a packet and its acknowledgement take twice.
     cw_min : int
         W: a first backoff is uniform on 0 .. W-1 slots.
     stages : int

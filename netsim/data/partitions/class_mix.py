@@ -28,8 +28,10 @@ class ClassMix(Partition):
     ----------
     alpha : float
         Concentration of the mix; the smaller, the fewer classes a node has.
-    train_min, train_max : int
-        Bounds, both included, of the uniform number of training samples.
+    train_min : int
+        Least number of training samples of a node.
+    train_max : int
+        Greatest number of training samples of a node; numbers are uniform between both.
     test_samples : int
         Test samples of each node.
     test_mix : {"own", "pooled"}
