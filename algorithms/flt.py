@@ -54,7 +54,7 @@ class Params(api.RoundParams):
     threshold
         Distance below which two nodes are linked; 1 is that of the average pair.
     iterations
-        Iterations of k-means.
+        How many iterations k-means takes.
     announce
         Rounds in which a node sends its centres; one is enough where nothing is lost.
     """

@@ -28,7 +28,7 @@ class MatrixFactorization(ModelKind):
     items : int
         How many items there are; what is no number of one counts as the nearest.
     width : int
-        Numbers of a user's or an item's vector.
+        How many numbers a user's or an item's vector has.
     """
 
     kind: Literal["matrix_factorization"] = "matrix_factorization"

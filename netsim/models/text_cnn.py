@@ -26,11 +26,12 @@ class TextCnn(ModelKind):
     Parameters
     ----------
     vocabulary : int
-        Words; inputs are their numbers, and what is no word's number counts as the nearest one.
+        How many words there are; inputs are their numbers, and what is no word's number counts as
+        the nearest one.
     width : int
-        Numbers of a word.
+        How many numbers stand for a word.
     filters : int
-        Filters of each kernel.
+        How many filters each kernel has.
     kernels : tuple of int
         How many words each kernel sees.
     """

@@ -30,9 +30,9 @@ class Transformer(ModelKind):
     vocabulary : int, optional
         How many tokens there are. Absent: as many as outputs.
     width : int
-        Numbers of a token, a multiple of `heads`.
+        How many numbers stand for a token; a multiple of `heads`.
     heads : int
-        Heads of each attention.
+        How many heads each attention has.
     layers : int
         Blocks of attention and feed-forward layers.
     rank : int

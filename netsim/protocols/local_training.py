@@ -69,7 +69,7 @@ class FallingRate(Table):
     switch_s
         Virtual time at which the learning rate falls. Absent: never.
     fine_tune_learning_rate
-        Learning rate of local steps from `switch_s` on.
+        Learning rate of local steps from `switch_s` on. Absent: it never falls.
     """
 
     switch_s: Positive | None = None

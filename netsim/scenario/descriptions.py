@@ -44,11 +44,6 @@ class Description:
         unit = f" Unit: {self.unit}." if self.unit else ""
         return self.text + unit + (f" Source: {self.source}" if self.source else "")
 
-    @property
-    def short(self) -> str:
-        """The first sentence, without its full stop."""
-        return _END.split(self.text, maxsplit=1)[0].removesuffix(".")
-
     def as_json(self) -> dict[str, Any]:
         """What a JSON Schema says of the key."""
         examples = [tomllib.loads(f"x = {self.example}")["x"]] if self.example else []
@@ -56,11 +51,22 @@ class Description:
 
 
 _END = re.compile(r"\.\s+(?=[A-Z0-9`])")
+_CLAUSE = re.compile(r"(.{20,}?)[;:] ")
 _SECTION = re.compile(r"\n\n(?:Attributes|Parameters|Notes)\n---+\n")
 _OF_KEYS = re.compile(r"\n\n(?:Attributes|Parameters)\n---+\n((?:.+\n?)+)")
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : .*)?\n((?: +.*\n?)+)", re.M)
 _DETAIL = re.compile(r"(.*?)(?: Source: (.*?))?(?: Example: `(.*)`\.?)?")
 _UNIT = re.compile(r" \[([A-Za-z0-9/^]+)\]")
+
+
+def in_short(key: str, description: str) -> str:
+    """What a key is, from its description in a JSON Schema: the first clause, with the unit."""
+    clause = _END.split(description, maxsplit=1)[0].removesuffix(".")
+    found = _CLAUSE.match(clause)
+    clause = found[1] if found else clause
+    if clause[1:2].islower() or clause[1:2] == " ":
+        clause = clause[:1].lower() + clause[1:]
+    return f"{clause} [{unit_of(key)}]" if unit_of(key) else clause
 
 
 def summary(table: type[Table]) -> str:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from netsim.registry import MOST, TAGS, Choice, OnDisk, Table
 from netsim.scenario.descriptions import Description, descriptions
+from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
 NOT_DESCRIBED = Description("")
@@ -44,6 +45,12 @@ class Key(NamedTuple):
         unit = f" [{self.about.unit}]" if self.about.unit else ""
         return self.name + (value if value != " = " else "") + unit
 
+    @property
+    def line(self) -> str:
+        """What it does, and what it can be where that is one of a few words."""
+        words = f" One of {self.values.replace(' or ', ', ')}." if " or " in self.values else ""
+        return self.about.text + (words if '"' in words else "")
+
 
 def keys_of(table: type[Table], with_tag: bool = False) -> list[Key]:
     """The keys of a table in the order in which it states them; that of the kind if wanted."""
@@ -55,8 +62,27 @@ def keys_of(table: type[Table], with_tag: bool = False) -> list[Key]:
     ]
 
 
-def tables_in(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]]:
-    """The path and class of every plain table inside a table: those that no `kind` chooses.
+def plain_tables(kinds: Kinds) -> Iterator[tuple[str, type[Table]]]:
+    """Path and class of every table that no `kind` chooses, the whole scenario first (path "").
+
+    Those of a component's or an algorithm's own keys have the path that they have there.
+    """
+    scenario = kinds.tables()
+    yield "", scenario
+    seen: set[type[Table]] = {Table}
+    for path, table in _inside(scenario, ""):
+        if table is not Table:  # the Params of any algorithm
+            seen.add(table)
+            yield path, table
+    for module in kinds.values():
+        for path, table in _inside(module.Params, "algorithm"):
+            if table not in seen:
+                seen.add(table)
+                yield path, table
+
+
+def _inside(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]]:
+    """Plain tables inside a table.
 
     Parameters
     ----------
@@ -68,7 +94,7 @@ def tables_in(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]
         inner = f"{path}.{name}" if path else name
         for found in _plain_tables([info.annotation, *info.metadata]):
             yield inner, found
-            yield from tables_in(found, inner)
+            yield from _inside(found, inner)
 
 
 def _plain_tables(annotations: list[Any]) -> Iterator[type[Table]]:
@@ -93,13 +119,20 @@ def _default(info: FieldInfo) -> str | None:
         return ""
     if isinstance(value, Table):
         value = {key: getattr(value, key) for key in type(value).model_fields if key in TAGS}
+    return _short(value)
+
+
+def _short(value: Any) -> str:
+    """A default as TOML would have it, large and small numbers with an exponent."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_short(v)}" for key, v in value.items()) + " }"
+    if isinstance(value, float) and (value >= 1e6 or 0 < value < 1e-3):
+        return re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), f"{value:g}")
     return shown(value)
 
 
 def _values(info: FieldInfo) -> str:
-    return _named(
-        Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
-    )
+    return _named(info.annotation, tuple(_flat(tuple(info.metadata))))
 
 
 def _named(annotation: Any, marks: tuple[Any, ...] = ()) -> str:

@@ -21,9 +21,9 @@ class Draw(Table):
     Attributes
     ----------
     low
-        Least value of a range.
+        Least value of a range. Absent: there are `values`.
     high
-        Greatest value of a range.
+        Greatest value of a range. Absent: there are `values`.
     log
         Whether values are spread evenly over the logarithm of the range.
     values
@@ -60,7 +60,7 @@ class Sweep(Table):
     seeds
         Seeds that every point is played with. Empty: the scenario's. Example: `[0, 1, 2, 3, 4]`
     trials
-        How many points a search plays.
+        How many points a search plays. Absent: there is no search.
     draw
         Key paths and what a search chooses each from: a range or a list. Example: `{
         "training.learning_rate" = { low = 0.001, high = 0.1, log = true } }`
@@ -82,7 +82,7 @@ class Sweep(Table):
         `["accuracy", "delay_s", "energy_j"]`
     target
         A value of the main metric, such as an accuracy: table and figure tell when it was first
-        reached.
+        reached. Absent: they don't.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}

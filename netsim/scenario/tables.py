@@ -231,10 +231,8 @@ class Scenario(Table):
     Attributes
     ----------
     radio
-        The air between nodes. A scenario that names neither `radio` nor `link` has the ideal link;
-        where both are, `link` carries what goes to or comes from a server, `radio` all else., link
-        A scenario that names neither has the ideal link. Where both are, `link` carries what goes
-        to or comes from a server, `radio` all else.
+        The air between nodes. Absent: nodes have `link` alone, which is ideal where neither is
+        named. Where both are, `link` carries what goes to or comes from a server, `radio` all else.
     model : tuple of ModelKind
         The architecture of all nodes, or a list of several: node i has entry i modulo their number.
     data : DataSet
@@ -246,7 +244,7 @@ class Scenario(Table):
     name
         Name of the run: its folder, and what tables and figures call it. Absent: that of the file.
     paper
-        What of a paper this plays.
+        What of a paper this plays. Absent: nothing.
     seed
         Where all randomness comes from: the same scenario and seed give the same run.
     horizon_s
@@ -260,7 +258,8 @@ class Scenario(Table):
     mobility
         How nodes move.
     link
-        Wires, or links of a fixed rate, latency and loss, between nodes.
+        Wires, or links of a fixed rate, latency and loss, between nodes. Absent: `radio` carries
+        all; where neither is named, links are ideal.
     exchange
         When nodes wake: in rounds with a barrier, or each by a clock of its own.
     training
@@ -280,7 +279,7 @@ class Scenario(Table):
     changes
         Keys that have other values from an instant of the run on.
     sweep
-        Many runs of this scenario: a grid, a search, several seeds.
+        Many runs of this scenario: a grid, a search, several seeds. Absent: it is played once.
     """
 
     name: Label

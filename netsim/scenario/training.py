@@ -19,7 +19,7 @@ class Training(Table):
     learning_rate
         Length of a local step, as a factor of the gradient (of Adam's direction).
     batch_size
-        Samples of a minibatch.
+        How many samples a minibatch has.
     momentum
         Part of the last step's direction that SGD keeps for the next one; Adam does not read it.
     weight_decay

@@ -31,13 +31,14 @@ class Contacts(Topology):
     sample_s : float
         How long before t the contact of a line `t i j` began (SocioPatterns: 20 s).
     start_s : float, optional
-        Time of the trace at which the run starts; by default that of its first contact.
+        Time of the trace at which the run starts. Absent: that of its first contact.
     speedup : float
         Seconds of the trace in one virtual second.
     assign : {"most_active", "permutation"}
-        Which people become nodes 0, 1, ...: those longest in contact first, or drawn by the seed.
+        Which people become nodes 0, 1, ...: those longest in contact first, or as drawn by the seed
+        ("permutation").
     people : tuple of str, optional
-        The ids that become nodes 0, 1, ..., instead.
+        The ids that become nodes 0, 1, ..., in place of `assign`; empty: `assign` says which.
     """
 
     kind: Literal["contacts"] = "contacts"

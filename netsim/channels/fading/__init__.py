@@ -53,11 +53,11 @@ class Fading(Component):
         Coherence time: length of a block of constant gain. Absent: that of `doppler_hz` or
         `speed_m_per_s`, else 0.1 s.
     doppler_hz : float or None
-        fD, the largest Doppler shift, in place of `coherence_s`. Source: Rappaport, Wireless
-        Communications, 2002, eq. 5.40.c: a block lasts 0.423 / fD.
+        fD, the largest Doppler shift, in place of `coherence_s`. Absent: that stands. Source:
+        Rappaport, Wireless Communications, 2002, eq. 5.40.c: a block lasts 0.423 / fD.
     speed_m_per_s : float or None
         v, relative speed of the two ends, in place of `coherence_s`: fD = v f / c. It does not move
-        nodes.
+        nodes. Absent: `coherence_s` or `doppler_hz` stand.
     process : {"blocks", "sum_of_sinusoids"}
         How gains follow each other: independent ones for blocks of the coherence time ("blocks"),
         or as the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu,

@@ -20,7 +20,7 @@ class LogDistance(PathLoss):
     reference_m : float
         d0, the distance that PL0 is stated for.
     reference_db : float, optional
-        PL0, the loss at d0 [dB]; free space at the carrier when not given.
+        PL0, the loss at d0. Absent: that of free space at the carrier.
     """
 
     kind: Literal["log_distance"] = "log_distance"

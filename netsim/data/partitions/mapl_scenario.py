@@ -33,7 +33,7 @@ class MaplScenario(Partition):
     scenario : int
         Which of the paper's scenarios, 1 to 4.
     clusters : int
-        Groups of nodes.
+        How many groups of nodes there are.
     overlap : int
         Classes that neighbouring clusters share in scenarios 2 and 4.
     train_samples : int

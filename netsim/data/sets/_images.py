@@ -52,8 +52,8 @@ class ImageSet(DataSet):
     test_rows : int, optional
         How many test images are used, the same share of each class. Absent: all.
     split_seed : int
-        Chooses those rows (and a hold-out, where the set has none). It is not the scenario's seed,
-        so runs over several seeds use the same rows.
+        Chooses those rows, and a hold-out where the set has none. It is not the scenario's seed, so
+        runs over several seeds use the same rows.
 
     Attributes
     ----------

@@ -76,8 +76,9 @@ class Radio(Table):
     propagation_delay
         Whether a message arrives distance / c after it was sent; otherwise at once.
     fidelity
-        "message" samples each message as a whole; "packet" plays every attempt as an event: slow,
-        with the same distribution, and with `mac.kind = "csma"` every frame and backoff.
+        How closely messages are played: each is sampled as a whole ("message"), or every attempt is
+        an event ("packet": slow, with the same distribution), and with `mac.kind = "csma"` every
+        frame and backoff.
     discovery
         How a node learns who is reachable: for nothing ("oracle"), or by a broadcast of
         `control_bits` that others answer ("probe").

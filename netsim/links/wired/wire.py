@@ -67,15 +67,16 @@ class Wire(Table):
         while the last ones come (without `packet_payload_bytes` bit by bit), or "stored" as a whole
         at each.
     trace
-        Measured rates of uplinks and downlinks over time, in place of fixed ones.
+        Measured rates of uplinks and downlinks over time. Absent: `uplink_bps` and `downlink_bps`
+        hold all the time.
     backbone
         Routers and lines between the nodes. Absent: nothing but their uplinks and downlinks.
     latency_matrix
-        Measured latencies between hosts, which the nodes stand for.
+        Measured latencies between hosts, which the nodes stand for. Absent: `latency_s` alone.
     loss
         Probability that a packet is lost.
     bursts
-        Losses in bursts, in place of `loss`.
+        Losses in bursts, in place of `loss`. Absent: packets are lost independently.
     packet_payload_bytes
         Payload of a packet: messages are cut into packets of at most so much. Absent: a message is
         one packet.

@@ -14,7 +14,7 @@ class ExponentialRate(Rate):
     every
         Steps or seconds in the course of which the rate is multiplied by `gamma`, evenly.
     gamma
-        Factor of the rate.
+        Factor of the rate in that time.
     """
 
     kind: Literal["exponential"] = "exponential"
