@@ -3,21 +3,25 @@
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import netsim
 from netsim.errors import ScenarioError, one_line
-from netsim.registry import Component, Table, did_you_mean, family, in_force, tag_of
+from netsim.registry import Choice as Chosen
+from netsim.registry import Component, Table, did_you_mean, family, family_of, in_force, tag_of
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.descriptions import first_line, summary
+from netsim.scenario.file_paths import marked_keys
 from netsim.scenario.keys import Key, keys_of, plain_tables
 from netsim.scenario.kinds import Kinds
-from netsim.scenario.tables import AlgorithmEntry, DataKeys
+from netsim.scenario.tables import Scenario
 
 EVERY = "(every one)"
 """What stands before the keys that all members of a group have."""
+
+TOP = "(top of the file)"
 
 TABLES = "tables."
 """What the names of groups of plain tables begin with."""
@@ -91,11 +95,10 @@ def _groups(kinds: Kinds) -> dict[str, list[Choice]]:
     """Everything that there is to list: first what most scenarios name."""
     found = {
         "algorithms": _with_common(
-            {
-                name: Choice(name, algorithm_files.first_line(module), _keys(module.Params))
+            [
+                Choice(name, algorithm_files.first_line(module), _keys(module.Params))
                 for name, module in kinds.items()
-            },
-            (),
+            ]
         ),
         "scenarios": [
             Choice(name, scenario_file.first_comment(path))
@@ -104,27 +107,39 @@ def _groups(kinds: Kinds) -> dict[str, list[Choice]]:
     }
     for path, table in plain_tables(kinds):
         top = path.partition(".")[0] or "top"
-        name = f"[{path}]" if path else "(top of the file)"
-        own = _of_entries() if table is AlgorithmEntry else _keys(table)
-        entry = Choice(name, summary(table).partition("\n")[0], own)
+        about, own = summary(table).partition("\n")[0], _keys(table)
+        if path in ("", "algorithm"):  # the validated tables, of which a file states no params
+            own = tuple(_with_given_name(key) for key in own if key.name != "params")
+        if not path:
+            about = "Keys that stand before the first table, and all tables that there are."
+        entry = Choice(f"[{path}]" if path else TOP, about, own)
         found.setdefault(TABLES + top, []).append(entry)
     with in_force(kinds.components):
         for name, members in families().items():
-            entries = {k: Choice(k, first_line(c), _keys(c)) for k, c in members.items()}
-            common = _keys(DataKeys) if name == "data.sets" else ()
-            found[name] = _with_common(entries, common)
+            found[name] = _with_common(
+                [Choice(k, first_line(c), _keys(in_scenario(k, c))) for k, c in members.items()]
+            )
     return found
 
 
-def _with_common(entries: Mapping[str, Choice], common: tuple[Key, ...]) -> list[Choice]:
+def in_scenario(name: str, component: type[Component]) -> type[Table]:
+    """The table that a scenario has of a component: with the keys that its place adds."""
+    package = family_of(component)
+    for _, chosen in marked_keys(Scenario, Chosen):
+        if chosen.package == package:
+            return chosen.table(name, component)
+    return component
+
+
+def _with_common(entries: Sequence[Choice]) -> list[Choice]:
     """Entries of a group, with the keys that all of them have stated once, before them."""
-    every = [set(entry.keys) for entry in entries.values()]
-    shared = set.intersection(*every) if len(every) > 1 else set()
-    first = next(iter(entries.values())).keys if entries else ()
-    common += tuple(key for key in first if key in shared)
+    if len(entries) < 2:
+        return list(entries)
+    shared = set.intersection(*(set(entry.keys) for entry in entries))
+    common = tuple(key for key in entries[0].keys if key in shared)
     own = [
         entry._replace(keys=tuple(key for key in entry.keys if key not in shared))
-        for entry in entries.values()
+        for entry in entries
     ]
     return [Choice(EVERY, "", common), *own] if common else own
 
@@ -134,10 +149,9 @@ def _stem(word: str) -> str:
     return word.removesuffix("s").removesuffix("ie").removesuffix("y")
 
 
-def _of_entries() -> tuple[Key, ...]:
-    """The keys that every [algorithm] table has; its name is its kind unless it is given."""
-    found = [key for key in _keys(AlgorithmEntry) if key.name != "params"]
-    return tuple(key._replace(default="") if key.name == "name" else key for key in found)
+def _with_given_name(key: Key) -> Key:
+    """A key of a table that has a name of its own where the file states none."""
+    return key._replace(default="") if key.name == "name" else key
 
 
 def _keys(table: type[Table]) -> tuple[Key, ...]:

@@ -88,25 +88,19 @@ def descriptions(table: type[Table]) -> dict[str, Description]:
             found |= {key: _description(key, body) for key in names.split(", ")}
     for tag in TAGS:
         if tag in table.model_fields and tag not in found:
-            found[tag] = Description(first_line(table, tag))
+            found[tag] = Description(first_line(table))
     for key, info in table.model_fields.items():
         if info.description:
             found[key] = Description(info.description)
     return {key: found[key] for key in table.model_fields if key in found}
 
 
-def first_line(component: type[Table], tag: str = "kind") -> str:
-    """The first line of the module that states a component, else of its class.
-
-    Parameters
-    ----------
-    component : type of Table
-    tag : str
-        The key that chooses it: where that is stated, the component is.
-    """
+def first_line(component: type[Table]) -> str:
+    """The first line of the module that states a component, else of its class."""
     for base in component.__mro__:
         module = sys.modules.get(base.__module__)
-        if tag in inspect.get_annotations(base) and hasattr(module, base.__name__):
+        states = any(tag in inspect.get_annotations(base) for tag in TAGS)
+        if states and hasattr(module, base.__name__):
             return (module.__doc__ or "").strip().partition("\n")[0]
     return summary(component).partition("\n")[0]
 

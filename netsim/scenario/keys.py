@@ -1,5 +1,6 @@
 """Every key that a scenario may have, table by table: its values, default and description."""
 
+import math
 import re
 from collections.abc import Iterator
 from types import UnionType
@@ -125,8 +126,9 @@ def _default(info: FieldInfo) -> str | None:
 def _short(value: Any) -> str:
     """A default as TOML would have it, large and small numbers with an exponent."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_short(v)}" for key, v in value.items()) + " }"
-    if isinstance(value, float) and (value >= 1e6 or 0 < value < 1e-3):
+        inside = ", ".join(f"{key} = {_short(v)}" for key, v in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, float) and (1e6 <= value < math.inf or 0 < value < 1e-3):
         return re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), f"{value:g}")
     return shown(value)
 
@@ -149,7 +151,7 @@ def _named(annotation: Any, marks: tuple[Any, ...] = ()) -> str:
         return _named(inside[0], (*marks, *_flat(inside[1:])))
     chosen = next((mark for mark in marks if isinstance(mark, Choice)), None)
     if chosen is not None:
-        return f"table, a {chosen.tag} of {chosen.package.removeprefix('netsim.')}"
+        return f"table with a {chosen.tag}"
     on_disk = next((mark for mark in marks if isinstance(mark, OnDisk)), None)
     if on_disk is not None:
         return f"path of a {on_disk.what}"
@@ -176,7 +178,7 @@ def _flat(marks: tuple[Any, ...]) -> Iterator[Any]:
 
 def _range(marks: tuple[Any, ...]) -> str:
     bounds = [
-        f"{sign} {shown(getattr(mark, name))}"
+        f"{sign} {_short(getattr(mark, name))}"
         for mark in marks
         for kind, (name, sign) in _BOUNDS.items()
         if isinstance(mark, kind) and getattr(mark, name) != MOST

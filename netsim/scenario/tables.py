@@ -129,7 +129,7 @@ class AlgorithmEntry(Table):
     kind
         Which algorithm: the name of its file.
     name
-        What results call it: the name of its folder, by default its `kind`. Needed where one
+        What results call it: the name of its folder. Absent: its `kind`. Needed where one
         algorithm is played several times with different keys.
     params
         The keys of its own.

@@ -146,7 +146,7 @@ def test_plain_tables_are_found_wherever_they_are():
 @pytest.mark.parametrize(
     ("key", "description", "short"),
     [
-        ("ttl_s", "Longest time to arrival: more is late. Absent: any.", "longest time to arrival [s]"),
+        ("ttl_s", "Longest time to arrival: more is late.", "longest time to arrival [s]"),
         ("alpha", "a_i, weight of the model. Source: X.", "a_i, weight of the model"),
         ("mode", '"x" or "y".', '"x" or "y"'),
     ],
