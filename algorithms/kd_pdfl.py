@@ -61,8 +61,9 @@ class Params(api.StarParams, api.FallingRate):
         Weight of the regulariser g, which keeps weights from vanishing. Source: Jeong and
         Kountouris 2023, Eq. (2); no value is published.
     c_base
-        Training samples from which on a node has full confidence in its model. Source: Jeong and
-        Kountouris 2023, Eq. (4); no value is published.
+        What a node's number of training samples is divided by for the confidence in its own model,
+        which is at most an equal share. Source: Jeong and Kountouris 2023, Eq. (4); no value is
+        published.
     delta
         What keeps the logarithm in g finite.
     distance

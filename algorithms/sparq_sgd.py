@@ -39,8 +39,8 @@ class Params(api.PlainTraining):
     Attributes
     ----------
     threshold
-        c, factor of the least change that is sent, with eta_t squared. Source: Singh et al. 2019,
-        Algorithm 1, line 7.
+        c, how far a model must have moved to be sent: its squared distance over the squared
+        learning rate. Source: Singh et al. 2019, Algorithm 1, line 7.
     growth
         Power of the number of local steps with which c_t grows; 0: it does not.
     gamma

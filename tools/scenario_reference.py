@@ -152,6 +152,11 @@ def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
     ]
     lines = [f"## {name}\n"]
     lines += [f"In {', '.join(f'`{table}`' for table in where)}.\n"] if where else []
+    if name == "algorithms":
+        lines.append(
+            "In `[algorithm]`, beside the keys of [every algorithm](../scenario.md#algorithm); "
+            "[methods.md](../methods.md) says what each method is like.\n"
+        )
     if name.startswith("protocols"):
         lines.append("In the keys of algorithms that take it.\n")
     for entry in entries:

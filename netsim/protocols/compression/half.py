@@ -19,7 +19,7 @@ class Half(Compressor):
     ----------
     format
         Format of an entry: `float16` is infinite beyond 65,504, `bfloat16` has float32's range and
-        three decimal digits less.
+        three bits of precision less.
     """
 
     kind: Literal["half"] = "half"
