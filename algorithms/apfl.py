@@ -41,7 +41,18 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """The weight of the own model, and how it is learned (at the scenario's rate unless given)."""
+    """The weight of the own model, and how it is learned.
+
+    Attributes
+    ----------
+    alpha
+        a_i, weight of the own model in the mixture; where it starts, if `adaptive`. Source: Deng et
+        al. 2020, Algorithm 1; 0.5 is a reading.
+    adaptive
+        Whether a_i is learned, once when a round begins.
+    alpha_learning_rate
+        Learning rate of a_i. Absent: that of the models.
+    """
 
     alpha: api.Fraction = 0.5
     adaptive: bool = True

@@ -43,7 +43,18 @@ from netsim.api import Node, NonNegative, OverTheAir, Process, Ref
 
 
 class Params(api.PlainTraining):
-    """`truncation` is g_th; `wait_s` is how long the first device waits for the last [s]."""
+    """Power control, and what the sum is divided by.
+
+    Attributes
+    ----------
+    truncation
+        g_th, power gain below which a device does not send. Source: Zhu, Wang and Huang 2020,
+        truncated channel inversion.
+    wait_s
+        How long the first device waits for the last.
+    divide
+        What a sum is divided by to make a mean: the devices that are "heard" in an entry, or "all".
+    """
 
     truncation: NonNegative = 0.1
     wait_s: NonNegative = 60.0

@@ -51,7 +51,20 @@ from netsim.api import Node, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """When a cluster splits, and how."""
+    """When a cluster splits, and how.
+
+    Attributes
+    ----------
+    eps_1
+        Norm of a cluster's mean update below which it may split. Source: Sattler et al. 2021; 2.0
+        as in pFedGraph's code.
+    eps_2
+        Norm of a member's update above which its cluster may split. Source: Sattler et al. 2021;
+        2.5 as in pFedGraph's code.
+    linkage
+        How updates are clustered: by complete linkage, as the code does, or by "single" linkage,
+        which finds the paper's bipartition.
+    """
 
     eps_1: api.NonNegative = 2.0
     eps_2: api.NonNegative = 2.5

@@ -54,7 +54,19 @@ from . import dpsgd
 
 
 class Params(dpsgd.Params):
-    """Of the projection, and `momentum` beta."""
+    """The projection and its momentum.
+
+    Attributes
+    ----------
+    momentum
+        beta, what is kept of the last direction. Source: Esfandiari et al. 2021, Algorithm 1.
+    nesterov
+        Whether a step is by g~ + beta m, as in the code.
+    margin
+        Least multiplier of a row of M; the paper has 0, the code 0.5.
+    by_tensor
+        Whether each parameter tensor is projected by itself, as in the code.
+    """
 
     momentum: api.Fraction = 0.9
     nesterov: bool = False

@@ -51,7 +51,37 @@ from netsim.api import greedy_collaborators as greedy_collaborators
 
 
 class Params(api.DownloadParams, api.SubscriptionParams):
-    """Appendix F for CIFAR-10; the code lets the rate fall by `decay` = 0.998 every 10 rounds."""
+    """Appendix F for CIFAR-10.
+
+    Attributes
+    ----------
+    budget
+        B_c, how many collaborators a node has at most; a list has one number a node. Absent: any
+        number. Source: Kharrat et al. 2024, Eq. (3).
+    budget_counts_self
+        Whether the budget counts the node itself (Algorithms 2 and 3), or not (Eq. (3)).
+    initial_epochs
+        Passes over the training samples before the collaborators are chosen (line 2).
+    local_epochs
+        Passes over the training samples in a round.
+    augment
+        Whether training images are cropped and mirrored at random, as the code does for CIFAR-10.
+    period
+        P, rounds from one choice of collaborators to the next.
+    between
+        What happens in rounds without a choice: the models of the last choice are mixed, or nothing
+        is exchanged, as in the code ("silent").
+    candidates
+        Who may become a collaborator: the nodes in reach when preprocessing starts, or all
+        neighbours ("peers").
+    optimizer
+        Whether the optimizer keeps its state for the whole run, as in the code, or starts afresh
+        every round.
+    decay
+        Factor of the learning rate every `decay_every` rounds; the code has 0.998.
+    decay_every
+        Rounds from one fall of the learning rate to the next.
+    """
 
     budget: api.Count | tuple[api.Count, ...] | None = None
     budget_counts_self: bool = True

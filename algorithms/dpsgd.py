@@ -32,7 +32,14 @@ from netsim.api import Message, Node, Process, Ref
 
 
 class GossipParams(api.PlainTraining, api.AbsenceParams):
-    """Local training, and what an absent neighbour means."""
+    """Local training, and what an absent neighbour means.
+
+    Attributes
+    ----------
+    absent
+        Where the weight of a neighbour goes that is not heard: to the node's own model, or to the
+        neighbour's last one ("last").
+    """
 
     absent: Literal["self", "last"] = "self"
 

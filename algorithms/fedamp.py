@@ -44,7 +44,25 @@ from netsim.api import Node, Process
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """`strength` is lam; `sigma` is 1, and 10 with `heuristic`, unless it is given."""
+    """Attention, and how strongly models keep near their cloud models.
+
+    Attributes
+    ----------
+    heuristic
+        Whether weights are HeurFedAMP's: a softmax of cosines.
+    strength
+        lam, how strongly theta_i is drawn to u_i. Source: Huang et al. 2021, Algorithm 1.
+    sigma
+        How fast attention falls with distance; with `heuristic` the factor of the cosines. Absent:
+        1, with `heuristic` 10.
+    alpha
+        alpha_k, step of the message passing.
+    own_weight
+        xi_ii, weight of the own model with `heuristic`. Source: 0.3 as in pFedGraph's code.
+    compare
+        What the cosines are of: updates since the start, as in pFedGraph's code, or "models", as in
+        the paper.
+    """
 
     heuristic: bool = False
     strength: api.NonNegative = 1.0

@@ -30,7 +30,16 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """After how many rounds FedAvg ends, if ever, and how long to train then."""
+    """After how many rounds FedAvg ends, if ever, and how long to train then.
+
+    Attributes
+    ----------
+    fine_tune_after
+        T, rounds of FedAvg before the best model is fine-tuned. Absent: FedAvg goes on to the end.
+        Source: Kharrat et al. 2024 (DPFL), Appendix F.6.
+    fine_tune_epochs
+        Passes over the training samples of that fine-tuning.
+    """
 
     fine_tune_after: api.Count | None = None
     fine_tune_epochs: api.Count = 10

@@ -27,7 +27,17 @@ from . import fedavg
 
 
 class Params(fedavg.Params):
-    """When Reptile takes over, how far it goes and how gently nodes train from then on."""
+    """When Reptile takes over, how far it goes and how gently nodes train from then on.
+
+    Attributes
+    ----------
+    switch_s
+        Virtual time from which on steps are Reptile's and training is gentler.
+    epsilon
+        Step of Reptile: how far w goes towards the mean. Source: Jiang et al. 2019, Section 3.
+    fine_tune_learning_rate
+        Learning rate of local steps from `switch_s` on.
+    """
 
     switch_s: api.Positive
     epsilon: api.Fraction = 0.5

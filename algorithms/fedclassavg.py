@@ -40,7 +40,25 @@ from netsim.api import Batch, Node, Process, supervised_contrastive_loss
 
 
 class Params(api.LocalTraining, api.AbsenceParams):
-    """What the paper's code uses."""
+    """What the paper's code uses.
+
+    Attributes
+    ----------
+    weights
+        What a node counts in the mean of heads: its training samples, or as much as any other
+        ("equal", as in MAPL).
+    rho
+        Weight of the distance between a node's head and the mean. Source: Jang et al. 2022, the
+        code.
+    contrast
+        Which supervised contrast: that of the paper's code, or of MAPL's port ("mapl").
+    temperature
+        What products of features are divided by.
+    base_temperature
+        With `contrast = "code"`, the contrast is multiplied by `temperature` over it.
+    augmentation
+        How far the two views of an image may differ.
+    """
 
     weights: Literal["sizes", "equal"] = "sizes"
     rho: api.NonNegative = 0.1

@@ -45,7 +45,22 @@ FAR = 1e30
 
 
 class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
-    """M, how often to explore, and the norm of a change of the model."""
+    """M, how often to explore, and the norm of a change of the model.
+
+    Attributes
+    ----------
+    downloads
+        M, models that a node asks for in a round. Absent: all.
+    epsilon
+        Probability that one of them is of a random peer, in the first round.
+    epsilon_decay
+        By how much that probability falls each round.
+    norm
+        Norm of a change of the model; the paper has L2, the code L1. Source: Zhang et al. 2021, Eq.
+        (4).
+    absent
+        What stands for a peer that is not heard: nothing, or its last model ("last").
+    """
 
     downloads: api.Count | None = None
     epsilon: api.Fraction = 0.3

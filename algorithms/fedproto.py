@@ -42,7 +42,16 @@ from netsim.api import Batch, Message, Node, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """Ld, and what predicts."""
+    """The pull towards prototypes, and what predicts.
+
+    Attributes
+    ----------
+    strength
+        ld, weight of the distance to the prototypes; 1 in the paper, 0.1 as a baseline of MAPL.
+        Source: Tan et al. 2022, Eq. (7).
+    predict
+        What predicts: the model's head, as MAPL reports it, or the nearest "prototype".
+    """
 
     strength: api.NonNegative = 1.0
     predict: Literal["head", "prototype"] = "head"

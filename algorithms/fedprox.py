@@ -25,7 +25,16 @@ from . import fedavg_ft
 
 
 class Params(fedavg_ft.Params):
-    """Strength of the proximal term, and whether fine-tuned models are reported."""
+    """Strength of the proximal term, and whether fine-tuned models are reported.
+
+    Attributes
+    ----------
+    strength
+        mu, weight of the distance to the model that a round started from; 0.01 as a baseline of
+        pFedGraph, 0.1 of DPFL. Source: Li et al. 2020, Algorithm 2.
+    fine_tune
+        Whether the model after local training is the one to report (FedProx-FT).
+    """
 
     strength: NonNegative = 0.01
     fine_tune: bool = False

@@ -37,7 +37,15 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """How long heads are trained; 1 epoch if nothing is said."""
+    """How long heads are trained; the other keys are of the base.
+
+    Attributes
+    ----------
+    head_epochs
+        Passes of the head's training. Absent: 1, unless `head_steps` is given.
+    head_steps
+        Local steps of the head's training, in place of passes. Absent: `head_epochs` says how long.
+    """
 
     head_epochs: api.Count | None = None
     head_steps: api.Count | None = None

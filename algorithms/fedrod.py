@@ -40,7 +40,14 @@ from netsim.api import Batch, Node, Process
 
 
 class Params(api.RoundParams):
-    """What is averaged: base and generic head, or the base alone."""
+    """What is averaged: base and generic head, or the base alone.
+
+    Attributes
+    ----------
+    share
+        What is averaged: base and generic head, or the base alone, as in pFedGraph's code
+        ("backbone").
+    """
 
     share: Literal["parameters", "backbone"] = "parameters"
 

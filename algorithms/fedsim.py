@@ -23,7 +23,14 @@ from netsim.api import AveragedPart, Node, Process, RoundParams, round_processes
 
 
 class Params(RoundParams):
-    """A plain mean, unless sizes are to count."""
+    """A plain mean, unless sizes are to count.
+
+    Attributes
+    ----------
+    weights
+        What a node counts in the mean of heads: as much as any other, or its training samples
+        ("sizes").
+    """
 
     weights: Literal["sizes", "equal"] = "equal"
 

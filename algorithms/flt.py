@@ -47,7 +47,17 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """Who is linked, how centres are found, and in how many rounds they are sent."""
+    """Who is linked, how centres are found, and in how many rounds they are sent.
+
+    Attributes
+    ----------
+    threshold
+        Distance below which two nodes are linked; 1 is that of the average pair.
+    iterations
+        How many iterations k-means takes.
+    announce
+        Rounds in which a node sends its centres; one is enough where nothing is lost.
+    """
 
     threshold: api.NonNegative = 1.0
     iterations: api.Count = 20

@@ -47,13 +47,35 @@ FAR = 1e30
 
 
 class Params(api.StarParams, api.FallingRate):
-    """What the paper leaves open: mu1, mu2 and c_base have no published values.
+    """What the paper leaves open.
 
     The paper tells of no falling learning rate, but of one for FedAvg+, which it compares with;
     `switch_s` and `fine_tune_learning_rate` give it to both.
 
-    `cost` is the (L, L) cost of moving mass between labels for `distance = "wasserstein1"`; absent:
-    0 for staying, 1 for any move.
+    Attributes
+    ----------
+    mu1
+        Weight of the distances between outputs. Source: Jeong and Kountouris 2023, Eq. (2); no
+        value is published.
+    mu2
+        Weight of the regulariser g, which keeps weights from vanishing. Source: Jeong and
+        Kountouris 2023, Eq. (2); no value is published.
+    c_base
+        What a node's number of training samples is divided by for the confidence in its own model,
+        which is at most an equal share. Source: Jeong and Kountouris 2023, Eq. (4); no value is
+        published.
+    delta
+        What keeps the logarithm in g finite.
+    distance
+        Distance between outputs; the printed equation is `squared_l2`. Source: Jeong and Kountouris
+        2023, Eq. (3).
+    cost
+        Cost (L, L) of moving mass between labels for `distance = "wasserstein1"`. Absent: 0 for
+        staying, 1 for any move.
+    outputs
+        What is compared: softmax outputs, or raw ones.
+    step
+        Step of the weights: each moves by 1 ("elementwise"), or all by a vector of length 1.
     """
 
     mu1: api.NonNegative = 1.0

@@ -42,7 +42,20 @@ from .fedproto import num_features
 
 
 class Params(api.RoundParams):
-    """How many neighbours vote, what that counts, and how many samples are remembered."""
+    """How many neighbours vote, what that counts, and how many samples are remembered.
+
+    Attributes
+    ----------
+    neighbours
+        How many nearest training samples vote.
+    knn_weight
+        ld, weight of their vote beside the model's softmax. Source: 0.5 as in pFedGraph and DPFL.
+    votes
+        How votes become a distribution: divided by their sum, or by a softmax, as in pFedGraph's
+        code.
+    memory
+        How many of a node's training samples are remembered at most.
+    """
 
     neighbours: api.Count = 10
     knn_weight: api.Fraction = 0.5

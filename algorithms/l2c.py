@@ -43,10 +43,16 @@ from netsim.api import Message, Node, Process, Ref
 class MixingParams(api.CollaboratorParams):
     """What L2C and meta-L2C share; the defaults are the paper's.
 
-    Local training is `local_epochs` passes a round. After `prune_after` rounds (T_0; 0: never) the
-    `kept_peers` neighbours with the largest weights remain (K - 1 - K_0 of K nodes). Adam with
-    `mixing_learning_rate` and `mixing_weight_decay` takes `mixing_steps` steps a round on the loss
-    over all validation samples.
+    Attributes
+    ----------
+    local_epochs
+        Passes over the training samples in a round. Source: Li et al. 2022, section 5.
+    mixing_learning_rate
+        Learning rate of the mixing weights (Adam). Source: Li et al. 2022, section 5.
+    mixing_weight_decay
+        Weight decay of the mixing weights. Source: Li et al. 2022, section 5.
+    mixing_steps
+        Steps on the mixing weights in a round, each over all validation samples.
     """
 
     local_epochs: api.Count = 5
@@ -56,7 +62,13 @@ class MixingParams(api.CollaboratorParams):
 
 
 class Params(MixingParams):
-    """`first_logit` is where alpha starts; without weight decay it changes nothing."""
+    """Where mixing weights start.
+
+    Attributes
+    ----------
+    first_logit
+        Where alpha starts; without weight decay it changes nothing.
+    """
 
     first_logit: api.Finite = 0.0
 

@@ -74,7 +74,47 @@ from netsim.api import (
 
 
 class Params(api.AbsenceParams):
-    """The published values; `lam`, `mu`, `beta` weigh similarity, regulariser and its l2 part."""
+    """The published values.
+
+    Attributes
+    ----------
+    local_epochs
+        E, passes over the training samples in a round.
+    warmup_rounds
+        Rounds before heads are swapped and the graph is learned.
+    temperature
+        tau, what products of features and prototypes are divided by.
+    graph_steps
+        E_g, steps on the graph in a round.
+    lam
+        Weight of the similarity of heads in a graph step.
+    mu
+        Weight of the regulariser in a graph step.
+    beta
+        Weight of the regulariser's norm against its barrier.
+    graph_learning_rate
+        Learning rate of a graph step (Adam).
+    barrier
+        Whether -log(d_i + delta) has a gradient: "inert" as in the code, or "active".
+    delta
+        What keeps the logarithm of the barrier finite.
+    heads
+        Where heads go: to all neighbours, as in the code, or over edges with weight ("active").
+    mix_backbones
+        Whether backbones are mixed, too (MAPL+); for equal architectures.
+    contrast
+        Whether the loss has L_supcon; false is an ablation of Table 2.
+    uniformity
+        Whether the loss has L_unif; false is an ablation of Table 2.
+    similarity
+        Whether a graph step goes by the similarity of heads; false is an ablation of Table 3.
+    confidence
+        Whether nodes with more samples count more in a graph step; false is an ablation of Table 3.
+    norm
+        Norm of w_i in the regulariser; "l1" is an ablation of Table 3.
+    augmentation
+        How far the two views of an image may differ.
+    """
 
     local_epochs: api.Count = 1
     warmup_rounds: api.Index = 100

@@ -66,7 +66,20 @@ from .l2c import MixingParams, logit_gradient, stepped, zeros_like_first
 
 
 class Params(MixingParams):
-    """What the encoder starts from and how it compares."""
+    """What the encoder starts from and how it compares.
+
+    Attributes
+    ----------
+    activation
+        What is between the encoder's two layers.
+    normalise
+        Whether embeddings are divided by their length.
+    encoder
+        File of encoders that a run has kept (`kept/encoder.npz`): their mean over nodes is where
+        the encoder starts. Absent: it starts at random.
+    learn_encoder
+        Whether the encoder is learned; false leaves it where it starts.
+    """
 
     activation: Literal["relu", "none"] = "relu"
     normalise: bool = False

@@ -51,7 +51,22 @@ DELTA = 1e-3
 
 
 class Params(api.RoundParams):
-    """The inner step, how the outer one differentiates it, and which model is reported."""
+    """The inner step, how the outer one differentiates it, and which model is reported.
+
+    Attributes
+    ----------
+    alpha
+        a, rate of the inner step. Source: Fallah et al. 2020, Algorithm 1; 0.01 as in DPFL, 0.001
+        in pFedGraph.
+    variant
+        How the outer step differentiates the inner one: not at all, by differences of gradients, or
+        exactly. Source: Fallah et al. 2020, the approximations FO and HF.
+    delta
+        Distance of the two gradients of `hessian_free`. Absent: 0.001.
+    adapt
+        Whether the model to report is one inner step away from the common one; otherwise it is the
+        model after local training.
+    """
 
     alpha: api.Positive = 0.01
     variant: Literal["first_order", "hessian_free", "exact"] = "first_order"

@@ -66,7 +66,39 @@ Metric = Literal["cosine", "inner", "l2", "l1"]
 
 
 class Params(api.AbsenceParams):
-    """`steps` is the paper's tau; without `alpha` it is 1 / (0.08 K)."""
+    """Graph and local training, with the published values.
+
+    Attributes
+    ----------
+    steps
+        tau, local steps of a round.
+    alpha
+        Weight of similarity against size. Absent: 1 / (0.08 K) for K nodes. Source: Ye et al. 2023,
+        Eq. (2).
+    lam
+        Strength of the pull towards theta-_i in local training. Source: Ye et al. 2023, Eq. (3).
+    threshold
+        Similarity above which two nodes count as equal. Source: Ye et al. 2023, the code.
+    layers
+        Which layers' updates are compared: all, or the fully connected ones ("fc").
+    direction
+        What a node keeps near: theta-_i, which is sent as well, or the mean that it starts from
+        ("approx").
+    sign
+        Sign of the pull: the paper's, or that of the code, which drives models apart.
+    augment
+        Whether training images are cropped and mirrored at random, as the code does for CIFAR.
+    graph
+        Whether the graph is solved for, or follows from similarities alone. Source: Ye et al. 2023,
+        Tables 8 and 13 ("similarity").
+    sizes
+        Whether nodes count by their training samples, or all alike. Source: Ye et al. 2023, Table 9
+        ("equal").
+    similarity
+        How updates are compared for the graph. Source: Ye et al. 2023, Table 5.
+    regulariser
+        How models are compared in the local loss. Source: Ye et al. 2023, Table 5.
+    """
 
     steps: api.Count = 200
     alpha: api.NonNegative | None = None

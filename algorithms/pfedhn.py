@@ -53,7 +53,30 @@ from netsim.api import Count, Message, Node, NonNegative, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """The hypernetwork, its optimizer, and how many nodes train in a round (None: all)."""
+    """The hypernetwork, its optimizer, and how many nodes train in a round; values as in pFedGraph.
+
+    Attributes
+    ----------
+    visits
+        How many nodes train in a round, drawn anew each time. Absent: all. Source: Shamsian et al.
+        2021, Algorithm 1 (one).
+    embedding
+        Numbers of a node's embedding.
+    hidden
+        Width of the hypernetwork's hidden layers.
+    hidden_layers
+        How many hidden layers follow the first one.
+    rate
+        Learning rate of the hypernetwork.
+    momentum
+        Momentum of the hypernetwork's SGD.
+    decay
+        Weight decay of the hypernetwork.
+    clip
+        Largest norm of a gradient of the hypernetwork.
+    absent
+        What stands for a node that is not heard: nothing; a change is applied or not.
+    """
 
     visits: Count | None = None
     embedding: Count = 20

@@ -40,7 +40,25 @@ from netsim.api import Node, Process
 
 
 class Params(api.RoundParams):
-    """R, K, lam, both learning rates, beta, and which model is reported."""
+    """R, K, lam, both learning rates, beta, and which model is reported.
+
+    Attributes
+    ----------
+    local_steps
+        R, problems that a node solves in a round. Source: Dinh et al. 2020, Algorithm 1.
+    inner_steps
+        K, steps of theta_i on each problem. Source: Dinh et al. 2020, Algorithm 1.
+    strength
+        lam, weight of the distance between theta_i and w_i. Source: Dinh et al. 2020, Algorithm 1.
+    inner_learning_rate
+        Learning rate of theta_i.
+    outer_learning_rate
+        eta, learning rate of w_i.
+    beta
+        Step of the server: how far w goes towards the mean; 1: all the way.
+    report
+        Which model is reported: the personal one, or w_i, as in pFedGraph's code ("w").
+    """
 
     local_steps: api.Count = 20
     inner_steps: api.Count = 5

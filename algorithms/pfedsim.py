@@ -47,7 +47,13 @@ LIKEST = 0.9999
 
 
 class Params(api.RoundParams):
-    """Rounds of FedAvg, whose mean is by `weights`, before models become personal."""
+    """When models become personal.
+
+    Attributes
+    ----------
+    general_rounds
+        Rounds of FedAvg before models become personal; half of all in the paper.
+    """
 
     general_rounds: api.Index
 

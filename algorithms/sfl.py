@@ -53,7 +53,32 @@ SHARPNESS, DECAY = 3.0, 1e-4
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """Which graph, and how models flow along it."""
+    """Which graph, and how models flow along it.
+
+    Attributes
+    ----------
+    graph
+        Which graph models flow along: that of `edges`, one that is partly learned (SFL*), or the
+        similarity of updates.
+    edges
+        Pairs of linked nodes; empty: every pair. Example: `[[0, 1], [1, 2]]`
+    layers
+        L, how many times models flow along the graph in a round.
+    mixing
+        gamma, weight of what has flowed against the node's own model.
+    strength
+        Weight of the distance to the model that a round started from.
+    learned_part
+        Weight of the learned graph against the given one.
+    nearest
+        How many entries of a row of the learned graph are kept.
+    embedding
+        Numbers of a node's embedding, from which the graph is learned.
+    graph_iterations
+        Steps of the graph's learning in a round.
+    graph_rate
+        Learning rate of the graph.
+    """
 
     graph: Literal["given", "learned", "similarity"] = "given"
     edges: tuple[tuple[Index, Index], ...] = ()

@@ -34,7 +34,26 @@ from netsim.api import Encoded, Message, Node, Process, Received, Ref
 
 
 class Params(api.PlainTraining):
-    """When to send, how to compress, how strongly to mix; how long to wait for what was missed."""
+    """When to send, how to compress, how strongly to mix; how long to wait for what was missed.
+
+    Attributes
+    ----------
+    threshold
+        c, how far a model must have moved to be sent: its squared distance over the squared
+        learning rate. Source: Singh et al. 2019, Algorithm 1, line 7.
+    growth
+        Power of the number of local steps with which c_t grows; 0: it does not.
+    gamma
+        gamma, how strongly neighbours are mixed. Source: Singh et al. 2019, Algorithm 1, line 14.
+    compression
+        C, how changes are compressed. Example: `{ kind = "top_k", fraction = 0.1 }`
+    rate
+        eta_t, how the learning rate changes over time. Example: `{ kind = "cosine", over = 500 }`
+    timeout_s
+        How long an answer to a question for what was missed is waited for.
+    tries
+        How many times it is asked, in all.
+    """
 
     threshold: api.NonNegative = 0.1
     growth: api.NonNegative = 0.0

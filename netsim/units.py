@@ -15,6 +15,31 @@ FOREVER_NS = 1 << 62
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 _LARGEST_DB = 3080.0
 
+_OF_SUFFIXES = {
+    "_j_per_bit_m2": "J/bit/m^2",
+    "_j_per_bit": "J/bit",
+    "_m_per_s": "m/s",
+    "flops_per_s": "flop/s",
+    "_per_db": "1/dB",
+    "_bps": "bit/s",
+    "_bits": "bit",
+    "_bytes": "byte",
+    "_dbm": "dBm",
+    "_db": "dB",
+    "_hz": "Hz",
+    "_s": "s",
+    "_m": "m",
+    "_w": "W",
+    "_j": "J",
+    "_k": "K",
+}
+"""Units by the end of a key's name; an ending that ends with another one comes before it."""
+
+
+def unit_of(key: str) -> str:
+    """The unit that a key's name ends with, such as `bit/s` of `rate_bps`; empty: none."""
+    return next((unit for end, unit in _OF_SUFFIXES.items() if key.endswith(end)), "")
+
 
 def to_ns(seconds: float) -> int:
     """Seconds as whole nanoseconds, rounded to the nearest; at most `FOREVER_NS` either way."""

@@ -30,8 +30,8 @@ class Attack(Component):
     Parameters
     ----------
     fraction : float
-        Share of the data-holding nodes that are malicious, rounded to whole nodes, drawn at
-        random; 0.4 is that of pFedGraph and DPFL. A larger fraction keeps the malicious nodes of a
+        Part of the data-holding nodes that is malicious, rounded to whole nodes and drawn at
+        random; 0.4 is that of pFedGraph and DPFL. A larger part keeps the malicious nodes of a
         smaller one and adds to them.
     runs_algorithm : bool
         Whether malicious nodes use what they receive.

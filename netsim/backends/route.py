@@ -23,13 +23,13 @@ class Route(Table):
     Parameters
     ----------
     train : Way
-        Local steps with the default loss.
+        Way of local steps with the default loss.
     loss : Way
-        Local steps with a loss of the algorithm's, or with values trained beside the model.
+        Way of local steps with a loss of the algorithm's, or with values trained beside the model.
     look : Way
-        Outputs, losses, gradients, measurements, selections: all that evaluates a model.
+        Way of all that evaluates a model: outputs, losses, gradients, measurements, selections.
     lanes : int or None
-        Most nodes that train in one stacked call; None: as many as fit the caches or the GPU.
+        Most nodes that train in one stacked call. Absent: as many as fit the caches or the GPU.
     """
 
     train: Way = "stacked"

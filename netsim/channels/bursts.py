@@ -26,10 +26,14 @@ class Bursts(Table):
 
     Parameters
     ----------
-    p_good_to_bad, p_bad_to_good : float
-        Probability of changing state from one attempt to the next.
-    loss_good, loss_bad : float
-        Probability that an attempt is lost.
+    p_good_to_bad : float
+        Probability of changing from the good to the bad state from one attempt to the next.
+    p_bad_to_good : float
+        Probability of changing from the bad to the good state from one attempt to the next.
+    loss_good : float
+        Probability that an attempt is lost in the good state (Gilbert: 0).
+    loss_bad : float
+        Probability that an attempt is lost in the bad state.
     """
 
     p_good_to_bad: Fraction = 0.002

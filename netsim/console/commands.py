@@ -295,6 +295,10 @@ def list_papers(measure: bool) -> None:
     )
 
 
+_WIDEST_KEY = 42
+"""Columns for a key with its default; longer ones are continued below."""
+
+
 def list_choices(what: str, components: Sequence[Path], keys: bool) -> None:
     """Print the groups that a word names.
 
@@ -315,14 +319,16 @@ def list_choices(what: str, components: Sequence[Path], keys: bool) -> None:
     kinds = kinds_of(components)
     kinds.read_installed()
     table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
-    table.add_column(style="bold cyan", no_wrap=True)
+    table.add_column(style="bold cyan", overflow="fold", max_width=_WIDEST_KEY)
     table.add_column()
     for group, entries in listing.choices(what, kinds).items():
         table.add_row(Text(group, style="bold"), "")
         for entry in entries:
-            about = Text(entry.about)
-            if keys and entry.keys:
-                about += Text("\n" + entry.keys, style="dim")
-            table.add_row(Text("  " + entry.name), about)
+            if keys or entry.about:
+                table.add_row(Text("  " + entry.name), Text(entry.about))
+            for key in entry.keys if keys else ():
+                table.add_row(
+                    Text("    " + key.stated, style="not bold"), Text(key.line, style="dim")
+                )
         table.add_section()
     terminal.out().print(table)

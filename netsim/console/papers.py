@@ -21,7 +21,7 @@ from netsim.models import ModelKind
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import Kinds
-from netsim.scenario.tables import Training
+from netsim.scenario.training import Training
 
 NOT_PLAYED = {
     "DPFL": {"G.4": "no figure and no number; its asymmetry per round is in every graph/"},

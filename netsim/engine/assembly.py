@@ -24,7 +24,8 @@ from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
 from netsim.recording.recorder import Recorder
 from netsim.scenario import algorithm_files
-from netsim.scenario.tables import AlgorithmEntry, Training
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.scenario.training import Training
 from netsim.schedules import ChangingClock
 from netsim.schedules import Clock as WakeupTimes
 from netsim.units import to_ns

@@ -18,7 +18,8 @@ from netsim.engine.step_times import Times
 from netsim.models import ModelKind
 from netsim.scenario.file import without_none
 from netsim.scenario.nodes import SERVER
-from netsim.scenario.tables import AlgorithmEntry, Scenario, Training
+from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.scenario.training import Training
 
 
 @dataclass(frozen=True)

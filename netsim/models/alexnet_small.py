@@ -21,7 +21,7 @@ class AlexNetSmall(ModelKind):
     latent : int
         Numbers that leave the backbone.
     dropout : float
-        Before the first linear layer.
+        Probability of dropout before the first linear layer.
     """
 
     kind: Literal["alexnet_small"] = "alexnet_small"

@@ -88,7 +88,7 @@ class GoogLeNet(ModelKind):
     latent : int
         Numbers that leave the backbone.
     dropout : float
-        Before the linear layer.
+        Probability of dropout before the linear layer.
     """
 
     kind: Literal["googlenet"] = "googlenet"

@@ -25,7 +25,7 @@ class L2cMiniimagenetCnn(ModelKind):
     filters : int
         Channels of every convolution; MAML has 64 on other data.
     groups : int
-        Of the normalisation; divides `filters`.
+        Groups of the normalisation; divides `filters`.
     """
 
     kind: Literal["l2c_miniimagenet_cnn"] = "l2c_miniimagenet_cnn"

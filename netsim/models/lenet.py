@@ -19,7 +19,7 @@ class LeNet(ModelKind):
     Parameters
     ----------
     channels : (int, int)
-        Of the convolutions.
+        Channels of the two convolutions.
     hidden : (int, int)
         Widths of the hidden fully connected layers.
     """

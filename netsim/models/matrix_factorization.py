@@ -23,11 +23,12 @@ class MatrixFactorization(ModelKind):
 
     Parameters
     ----------
-    users, items : int
-        How many there are; inputs are a user's and an item's number, and what is no number of one
-        counts as the nearest.
+    users : int
+        How many users there are; what is no number of one counts as the nearest.
+    items : int
+        How many items there are; what is no number of one counts as the nearest.
     width : int
-        Of a vector.
+        How many numbers a user's or an item's vector has.
     """
 
     kind: Literal["matrix_factorization"] = "matrix_factorization"

@@ -26,13 +26,14 @@ class TextCnn(ModelKind):
     Parameters
     ----------
     vocabulary : int
-        Words; inputs are their numbers, and what is no word's number counts as the nearest one.
+        How many words there are; inputs are their numbers, and what is no word's number counts as
+        the nearest one.
     width : int
-        Of a word.
+        How many numbers stand for a word.
     filters : int
-        Of each kernel.
+        How many filters each kernel has.
     kernels : tuple of int
-        Words that a filter sees.
+        How many words each kernel sees.
     """
 
     kind: Literal["text_cnn"] = "text_cnn"

@@ -28,12 +28,15 @@ class Transformer(ModelKind):
     Parameters
     ----------
     vocabulary : int, optional
-        Tokens of the inputs; as many as outputs unless it is given.
+        How many tokens there are. Absent: as many as outputs.
     width : int
-        Of a token, a multiple of `heads`.
-    heads, layers : int
+        How many numbers stand for a token; a multiple of `heads`.
+    heads : int
+        How many heads each attention has.
+    layers : int
+        Blocks of attention and feed-forward layers.
     rank : int
-        Of the adapters; 0: there are none.
+        Rank of the low-rank adapters; 0: there are none. Source: Hu et al., LoRA, ICLR 2022.
     """
 
     kind: Literal["transformer"] = "transformer"

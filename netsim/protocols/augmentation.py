@@ -31,11 +31,28 @@ LUMA = (0.2989, 0.587, 0.114)
 
 
 class Augmentation(Table):
-    """How far views may differ; `jitter` and `grayscale` are probabilities.
+    """How far two views of an image may differ.
 
-    A crop has `crop_min` to 1 of the area and sides in a ratio of at most `crop_ratio`. Factors of
-    brightness, contrast and saturation are up to that much off 1; hue turns by up to that part of
-    the circle.
+    Attributes
+    ----------
+    crop_min
+        Least part of an image's area that a crop has; the greatest is all of it.
+    crop_ratio
+        Greatest ratio of a crop's sides.
+    flip
+        Probability of a mirrored view.
+    jitter
+        Probability that a view's colours are changed.
+    brightness
+        How far the factor of the brightness is off 1 at most.
+    contrast
+        How far the factor of the contrast is off 1 at most.
+    saturation
+        How far the factor of the saturation is off 1 at most.
+    hue
+        By how much of the colour circle the hue turns at most.
+    grayscale
+        Probability that a view has no colours.
     """
 
     crop_min: Fraction = 0.2

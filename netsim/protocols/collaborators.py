@@ -20,7 +20,15 @@ from netsim.registry import Index
 
 
 class CollaboratorParams(AbsenceParams):
-    """After `prune_after` rounds (0: never) the `kept_peers` with the largest weights remain."""
+    """When a node leaves peers out, and how many it keeps.
+
+    Attributes
+    ----------
+    prune_after
+        T_0, rounds after which only the `kept_peers` remain; 0: all peers stay.
+    kept_peers
+        How many peers with the largest weights remain (K - 1 - K_0 of K nodes).
+    """
 
     prune_after: Index = 10
     kept_peers: Index = 9

@@ -24,9 +24,14 @@ from netsim.registry import Count, Positive, Table
 class DownloadParams(Table):
     """How long to wait for answers.
 
-    A request unanswered after `timeout_s` is repeated, `tries` times in all; a model lost on its
-    way is fetched again, `tries` times in all. Peers that are not ready are asked again after
-    `poll_s`, then twice that, and so on.
+    Attributes
+    ----------
+    timeout_s
+        How long an answer is waited for before a request is repeated.
+    tries
+        How many times a request is sent, and a model that was lost on its way fetched, in all.
+    poll_s
+        Time after which peers that are not ready are asked again; it doubles each time.
     """
 
     timeout_s: Positive = 1.0

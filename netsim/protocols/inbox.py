@@ -13,11 +13,17 @@ from netsim.registry import Positive, Table
 
 
 class AbsenceParams(Table):
-    """What a peer means whose message did not come or is older than `max_age_s`.
+    """What a peer means whose message did not come or is too old.
 
-    Nothing, so that the others share its weight (`renormalise`); a copy of the node's own message,
-    so that its weight stays with the node (`self`; a server, which has none, leaves it out); or its
-    last known message, if that is not too old (`last`).
+    Attributes
+    ----------
+    absent
+        What stands for a peer whose message did not come or is too old: nothing, so that the others
+        share its weight ("renormalise"); a copy of the node's own message, so that its weight stays
+        with the node ("self"; a server, which has none, leaves it out); or its last known message
+        ("last").
+    max_age_s
+        Greatest age of a message that counts. Absent: any counts.
     """
 
     absent: Literal["renormalise", "self", "last"] = "renormalise"

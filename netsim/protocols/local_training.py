@@ -11,7 +11,15 @@ from netsim.registry import Count, Positive, Table
 
 
 class LocalTraining(Table):
-    """A round's local training: `local_epochs` passes (1 if nothing is said), or `local_steps`."""
+    """How long local training of a round is.
+
+    Attributes
+    ----------
+    local_epochs
+        Passes over a node's training samples in a round. Absent: 1, unless `local_steps` is given.
+    local_steps
+        Local steps of a round, in place of passes. Absent: `local_epochs` says how long.
+    """
 
     local_epochs: Count | None = None
     local_steps: Count | None = None
@@ -34,7 +42,13 @@ class LocalTraining(Table):
 
 
 class PlainTraining(LocalTraining):
-    """Local training by cross-entropy; `augment` crops and mirrors its images at random."""
+    """Local training by cross-entropy.
+
+    Attributes
+    ----------
+    augment
+        Whether training images are cropped and mirrored at random.
+    """
 
     augment: bool = False
 
@@ -48,7 +62,15 @@ class PlainTraining(LocalTraining):
 
 
 class FallingRate(Table):
-    """A learning rate that falls once, to `fine_tune_learning_rate` at `switch_s`; None: never."""
+    """A learning rate that falls once.
+
+    Attributes
+    ----------
+    switch_s
+        Virtual time at which the learning rate falls. Absent: never.
+    fine_tune_learning_rate
+        Learning rate of local steps from `switch_s` on. Absent: it never falls.
+    """
 
     switch_s: Positive | None = None
     fine_tune_learning_rate: Positive | None = None

@@ -23,8 +23,18 @@ from netsim.registry import NonNegative, Positive, Table
 class PrivacyParams(Table):
     """DP-SGD's clip and noise, and how epsilon is counted.
 
-    Each sample's gradient is clipped to `sample_clip_norm`; the noise has `noise_multiplier` times
-    that as its standard deviation. Epsilon is for `delta`, by Opacus's `accountant`.
+    Attributes
+    ----------
+    sample_clip_norm
+        Largest L2 norm of the gradient of one sample: a longer one is scaled down to it. Source:
+        Abadi et al., CCS 2016, Algorithm 1 (C).
+    noise_multiplier
+        Standard deviation of the noise, as a multiple of `sample_clip_norm`. Source: Abadi et al.,
+        CCS 2016, Algorithm 1 (sigma).
+    delta
+        Probability with which the privacy of epsilon may fail, for which epsilon is counted.
+    accountant
+        Which of Opacus's accountants counts epsilon.
     """
 
     sample_clip_norm: Positive = 1.0

@@ -27,13 +27,27 @@ from netsim.registry import Table
 
 
 class RoundParams(PlainTraining, AbsenceParams):
-    """What a node counts in a mean: its training samples (`sizes`), or as much as any (`equal`)."""
+    """Local training, absent peers, and whose models count how much.
+
+    Attributes
+    ----------
+    weights
+        What a node counts in a mean: its training samples ("sizes"), or as much as any other
+        ("equal").
+    """
 
     weights: Literal["sizes", "equal"] = "sizes"
 
 
 class PaceParams(Table):
-    """Where nodes wake by themselves: a local step a slot (`slots`), or a round on waking."""
+    """What nodes do that wake by themselves.
+
+    Attributes
+    ----------
+    pace
+        What a node does that wakes by itself, without a server: a local step a slot and the star
+        exchange ("slots"), or a round on waking ("rounds").
+    """
 
     pace: Literal["slots", "rounds"] = "slots"
 

@@ -10,9 +10,13 @@ from netsim.registry import Table
 
 
 class SamplingParams(Table):
-    """`sampled` is the part of the nodes that trains in a round, at least one; None: all of them.
+    """Who takes part in a round; for the schedule `rounds`.
 
-    Others take over what comes of a round and else do nothing. It is for the schedule `rounds`.
+    Attributes
+    ----------
+    sampled
+        Part of the nodes that trains in a round, at least one node; the others take over what comes
+        of it. Absent: all train.
     """
 
     sampled: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None

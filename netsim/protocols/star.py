@@ -27,7 +27,13 @@ STAR_SCHEDULES = ("star", "poisson", "periodic")
 
 
 class SlotParams(Table):
-    """Whether nodes other than the star train during the two slots of an exchange."""
+    """Who trains during an exchange.
+
+    Attributes
+    ----------
+    uninvolved_train
+        Whether nodes that take no part in an exchange train during its two slots.
+    """
 
     uninvolved_train: bool = False
 
@@ -35,9 +41,17 @@ class SlotParams(Table):
 class StarParams(AbsenceParams, SlotParams):
     """Parameters of the exchange itself.
 
-    `broadcast = "overwrite"` is Algorithm 1, line 18; with `"cache"` the peer keeps the model as a
-    footprint and mixes it in when it wakes itself. A peer is absent that was in reach but did not
-    answer.
+    A peer is absent that was in reach but did not answer.
+
+    Attributes
+    ----------
+    timeout_s
+        How long a star waits for an answer before it asks again or goes on.
+    tries
+        How many times a star asks, in all.
+    broadcast
+        What a peer does with the model that a star broadcasts: takes it for its own (Algorithm 1,
+        line 18), or keeps it and mixes it in when it wakes itself ("cache").
     """
 
     timeout_s: Positive = 1.0

@@ -17,7 +17,15 @@ from netsim.registry import Count, Positive
 
 
 class SubscriptionParams(AbsenceParams):
-    """An unacknowledged subscription is repeated after `timeout_s`, `tries` times a round."""
+    """How subscriptions are repeated until they are acknowledged.
+
+    Attributes
+    ----------
+    timeout_s
+        How long an acknowledgement is waited for before a subscription is repeated.
+    tries
+        How many times a subscription is sent in a round, in all.
+    """
 
     timeout_s: Positive = 1.0
     tries: Count = 5

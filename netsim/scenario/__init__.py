@@ -9,8 +9,8 @@ from netsim.scenario.tables import (
     Metrics,
     Run,
     Scenario,
-    Training,
 )
+from netsim.scenario.training import Training
 
 __all__ = [
     "AlgorithmEntry",

@@ -13,7 +13,15 @@ NOT_OF_THE_RUN = ("changes", "sweep")
 class Change(Table):
     """Keys that have other values from `at_s` on, before all else that happens at that instant.
 
-    Keys of `set` are key paths as `--set` takes them. Changes add up.
+    Changes add up.
+
+    Attributes
+    ----------
+    at_s
+        Virtual time from which on the keys have their other values.
+    set
+        Key paths, as `--set` takes them, and their values. Example: `{ "radio.tx_power_dbm" = 10.0
+        }`
     """
 
     at_s: NonNegative

@@ -15,6 +15,7 @@ from netsim.recording.main_metric import is_share
 from netsim.registry import Component, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
+from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
@@ -214,7 +215,8 @@ def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(json.dumps(_model(as_kinds(modules).state())[1]))
     for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
-        schema["properties"][key] = {"anyOf": [entries["items"], entries]}
+        about = {"description": entries.pop("description")}
+        schema["properties"][key] = {"anyOf": [entries["items"], entries], **about}
     schema["properties"]["extends"] = {
         "type": "string",
         "description": "Another scenario file, whose tables this one changes.",
@@ -265,7 +267,7 @@ def _model(state: State) -> tuple[type[Scenario], dict[str, Any]]:
     modules, added = state
     kinds = Kinds(dict(modules), {package: dict(members) for package, members in added})
     model = validation_model(kinds, kinds.tables())
-    return model, model.model_json_schema()
+    return model, model.model_json_schema(schema_generator=DescribedSchema)
 
 
 def _one_form(raw: dict[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,35 @@ class Overrides:
 
 
 class Group(Table):
-    """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file."""
+    """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file.
+
+    Attributes
+    ----------
+    name
+        What tables and figures call the group.
+    count
+        How many nodes it has.
+    role
+        What algorithms take its nodes for: "server" holds no data and serves the others; any other
+        word is a learner's.
+    speed
+        How many times as fast as the others its nodes compute: a local step's time is divided by
+        it.
+    tx_power_dbm
+        Transmit power of its nodes. Absent: that of `[radio]`.
+    uplink_bps
+        Rate at which each of its nodes sends. Absent: that of `[link]`.
+    downlink_bps
+        Rate at which each of its nodes receives. Absent: that of `[link]`.
+    churn
+        When its nodes are on. Absent: as `[churn]` says.
+    sleep
+        When the radios of its nodes sleep. Absent: as `[radio.sleep]` says.
+    battery_j
+        Energy that each of its nodes starts with. Absent: that of `[energy]`.
+    height_m
+        Height of its nodes above the ground. Absent: that of `[nodes]`.
+    """
 
     name: Label
     count: Count
@@ -83,8 +111,29 @@ def overridden() -> dict[str, str]:
 class Nodes(Table):
     """How many nodes, where they are, and which differ.
 
-    Distances are those along the ground, unless heights are given: of each node (`heights_m`), of a
-    group, or of all (`height_m`); where some are, others are 0. Nodes that move keep their height.
+    Distances are those along the ground, unless heights are given; where some are, others are 0.
+
+    Attributes
+    ----------
+    count
+        How many nodes there are, servers included.
+    placement
+        Where nodes are: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
+        in a disc ("disc"), or where `positions_m` says ("given").
+    radius_m
+        Radius of the disc in which nodes are placed and move.
+    positions_m
+        Place of each node, [x, y], with `placement = "given"`. Example: `[[0.0, 0.0], [30.0,
+        40.0]]`
+    height_m
+        Height of all nodes above the ground that no group gives one. Absent: distances are those
+        along the ground.
+    heights_m
+        Height of each node above the ground, in place of `height_m`; nodes that move keep theirs.
+        Example: `[10.0, 1.5, 1.5]`
+    groups
+        Nodes that differ from the rest, from id 0 on. Example: `[{ name = "edge", count = 1, role =
+        "server" }]`
     """
 
     count: Annotated[int, Field(ge=1, le=100_000)]

@@ -1,6 +1,6 @@
 """pydantic's errors as lines that name the key as its author wrote it, and a remedy.
 
-Each becomes `file: [table] key = value: what is wrong; remedy`.
+Each becomes `file: [table] key = value: what is wrong; remedy (what the key is)`.
 """
 
 import re
@@ -10,9 +10,10 @@ from pydantic_core import ErrorDetails
 
 from netsim.errors import one_line
 from netsim.registry import TAGS, did_you_mean
+from netsim.scenario.descriptions import in_short
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
-from netsim.scenario.schema import tags
+from netsim.scenario.schema import at, properties, tags
 from netsim.scenario.spelling import number_in_text, unknown_key
 
 _KINDS = {
@@ -88,7 +89,18 @@ def described(error: ErrorDetails, draft: Draft, schema: dict[str, Any]) -> str:
     else:
         what = _KINDS.get(kind, error["msg"][:1].lower() + error["msg"][1:])
         what += number_in_text(path, error["input"]) if kind.startswith(("float", "int")) else ""
-    return line(draft, path, what)
+    return line(draft, path, what + _meaning(path, draft.raw, schema))
+
+
+def _meaning(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
+    """In brackets what the key at a path is, or the list that the path leads into."""
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    if not path or isinstance(at(raw, path), dict):
+        return ""
+    key = str(path[-1])
+    described = properties(path[:-1], raw, schema).get(key, {})
+    return f" ({in_short(key, described['description'])})" if "description" in described else ""
 
 
 def line(draft: Draft, path: KeyPath, what: str) -> str:

@@ -17,6 +17,17 @@ class Draw(Table):
     """What a search chooses one key from: a range, or a list of values.
 
     In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
+
+    Attributes
+    ----------
+    low
+        Least value of a range. Absent: there are `values`.
+    high
+        Greatest value of a range. Absent: there are `values`.
+    log
+        Whether values are spread evenly over the logarithm of the range.
+    values
+        The values to choose from, in place of a range. Example: `[10, 20, 50]`
     """
 
     low: Finite | None = None
@@ -41,14 +52,37 @@ class Draw(Table):
 class Sweep(Table):
     """Many runs of one scenario: a grid (`over`), a search (`trials` of `draw`), seeds.
 
-    Keys of `over` and `draw` are key paths as `--set` takes them. `select` is the metric by which
-    the best trial of an algorithm is chosen, if none is named the task's main metric on validation
-    samples (`accuracy_validation`), or, where one
-    is, the best point of a grid. `search` says how Optuna chooses the values of a trial: `optuna`
-    by those that did well so far, `random` without regard to them; with `prune` it ends a trial
-    that is worse than half of those before it were by then. `show` names the numbers that table
-    and figure show; `target` is a value of the main metric (an accuracy) of which they tell when it
-    was first reached.
+    Attributes
+    ----------
+    over
+        Key paths, as `--set` takes them, and the values of each: every combination is a point of
+        the grid. Example: `{ "radio.reachable" = [2, 5, 10] }`
+    seeds
+        Seeds that every point is played with. Empty: the scenario's. Example: `[0, 1, 2, 3, 4]`
+    trials
+        How many points a search plays. Absent: there is no search.
+    draw
+        Key paths and what a search chooses each from: a range or a list. Example: `{
+        "training.learning_rate" = { low = 0.001, high = 0.1, log = true } }`
+    search
+        How a search (Optuna's) chooses the values of a trial: by those that did well so far
+        ("optuna"), or without regard to them ("random"). Absent: "optuna". Source: Akiba et al.,
+        "Optuna", KDD 2019.
+    prune
+        Whether a trial ends early that is worse than half of those before it were by then. Absent:
+        true with a search that learns from trials, false with a random one.
+    select
+        Metric by which the best trial (or the best point of a grid) of an algorithm is chosen.
+        Absent: of trials the task's main metric on validation samples, such as
+        `accuracy_validation`; of a grid nothing is chosen.
+    jobs
+        How many runs are played at a time. Absent: one a core; `--jobs` comes first.
+    show
+        Numbers of `summary.json` that table and figure show; empty: the main ones. Example:
+        `["accuracy", "delay_s", "energy_j"]`
+    target
+        A value of the main metric, such as an accuracy: table and figure tell when it was first
+        reached. Absent: they don't.
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}

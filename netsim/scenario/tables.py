@@ -31,8 +31,6 @@ from netsim.registry import (
     Duration,
     FolderPath,
     Index,
-    NonNegative,
-    Positive,
     Recurs,
     Table,
     choice,
@@ -40,47 +38,40 @@ from netsim.registry import (
 from netsim.scenario.changes import Change
 from netsim.scenario.nodes import AlgorithmName, ChurnChoice, Label, Nodes, overridden
 from netsim.scenario.sweep import Sweep
+from netsim.scenario.training import OwnTraining, Part, Training
 from netsim.schedules import Schedule
 from netsim.topology import Topology
 from netsim.topology.mobility import Mobility
 
 MOST_HORIZON_S = 4e9
 """The clock counts nanoseconds: it ends after 146 years."""
-Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
 def _default(kind: str) -> Any:
     return Field(default={"kind": kind})
 
 
-class Training(Table):
-    """Local training: the optimizer, and what happens to models that arrive meanwhile.
-
-    A gradient whose L2 norm over all that is trained exceeds `clip_norm` is scaled down to it.
-    """
-
-    optimizer: Literal["sgd", "adam"] = "sgd"
-    learning_rate: Positive = 0.05
-    batch_size: Count = 10
-    momentum: Part = 0.0
-    weight_decay: NonNegative = 0.0
-    beta1: Part = 0.9
-    beta2: Part = 0.999
-    clip_norm: Positive | None = None
-    dtype: Literal["float32", "float64"] = "float32"
-    common_initial: bool = True
-    parameter_bits: Count = 32
-    on_arrival: Literal["wait", "rebase", "discard_step"] = "wait"
-
-
 class Metrics(Table):
     """What is measured when.
 
-    `every_s` defaults to a twentieth of the horizon; `common_test_samples` of the test set, the
-    same for all nodes, show how models do on every class. `ties` says which of a node's
-    evaluations with equal validation accuracy is its best on validation: the first (pFedGraph) or
-    the last (DPFL). `keep` writes, at the end, of the models published last, `features` of each
-    node's test samples (what the head takes) with their labels, or the parameters of the `head`.
+    Attributes
+    ----------
+    every_s
+        Virtual time between two evaluations of all nodes. Absent: a twentieth of `horizon_s`.
+    common_test_samples
+        How many samples of the test set, the same for all nodes, models are measured on beside each
+        node's own: they show how models do on every class.
+    stages
+        Which published models are measured, by the names that algorithms give them; empty: what
+        each node published last. Example: `["received", "mixed", "trained"]`
+    weights
+        Whether each evaluation logs the weights that nodes give each other (`graph/`).
+    ties
+        Which of a node's evaluations with equal validation accuracy is its best: the first (as in
+        pFedGraph) or the last (as in DPFL).
+    keep
+        What is kept, at the end, of the models published last: what the head takes for each of a
+        node's test samples, with their labels (`features`), or the parameters of the `head`.
     """
 
     every_s: Annotated[Duration, Recurs("evaluations", most=1e6)] | None = None
@@ -94,11 +85,25 @@ class Metrics(Table):
 class Run(Table):
     """Where and how the tensor work is done; changes no result's meaning.
 
-    `tf32` lets a GPU round the factors of its products to ten bits: faster, and good enough for
-    accuracy curves. `threads` are the cores that the native kernel takes; `auto`: all that the
-    process may use, by its affinity and its container's limit, and of these its part where
-    `netsim sweep` plays several runs at a time. No bit depends on it. `routes` says which backend
-    runs which models' jobs, by signature; a finished run's scenario holds those that it took.
+    Attributes
+    ----------
+    device
+        Where tensors are: "cpu", "cuda" or "cuda:1"; "auto" takes a GPU where there is one.
+    backend
+        What does the learning: node after node in PyTorch ("sequential"), many nodes in one call
+        ("stacked"), or the compiled kernel ("native"). "auto" takes for each model what is fastest.
+    threads
+        Cores that the native kernel takes; no bit of a result depends on it. "auto": all that the
+        process may use, by its affinity and its container's limit, and of these its part where a
+        sweep plays several runs at a time.
+    tf32
+        Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
+        accuracy curves.
+    log_messages
+        Whether every message and wake-up is logged (`messages/`, `wakes/`).
+    routes
+        Which backend runs which models' jobs, by signature; a finished run's scenario holds those
+        that it took.
     """
 
     device: str = "auto"
@@ -116,24 +121,23 @@ class Run(Table):
         return device
 
 
-class OwnTraining(Table):
-    """Keys of [training] that differ for one algorithm: methods are tuned one by one."""
-
-    optimizer: Literal["sgd", "adam"] | None = None
-    learning_rate: Positive | None = None
-    batch_size: Count | None = None
-    momentum: Part | None = None
-    weight_decay: NonNegative | None = None
-    beta1: Part | None = None
-    beta2: Part | None = None
-    clip_norm: Positive | None = None
-    parameter_bits: Count | None = None
-
-
 class AlgorithmEntry(Table):
-    """One algorithm to play: its module's name, its label (a folder), its Params.
+    """One algorithm to play: its module's name, its label, its Params.
 
-    `stages` are those to measure of it, where methods report different ones.
+    Attributes
+    ----------
+    kind
+        Which algorithm: the name of its file.
+    name
+        What results call it: the name of its folder. Absent: its `kind`. Needed where one
+        algorithm is played several times with different keys.
+    params
+        The keys of its own.
+    training
+        Keys of `[training]` that differ for it. Example: `{ learning_rate = 0.01, momentum = 0.9 }`
+    stages
+        Which of its published models are measured, where methods report different ones; empty: as
+        `[metrics] stages` says. Example: `["mixed"]`
     """
 
     kind: str
@@ -146,8 +150,16 @@ class AlgorithmEntry(Table):
 class DataKeys(Table):
     """The keys of [data] that every data set has, beside the data set's own.
 
-    `path` is the folder of the data sets' files; `validation` is the part of each node's training
-    samples that is set aside.
+    Attributes
+    ----------
+    path
+        Folder of the data sets' files. Absent: `--data`, else the environment variable
+        `NETSIM_DATA`.
+    partition
+        Which node has which samples.
+    validation
+        Part of each node's training samples that is set aside for validation: methods choose by
+        them, and searches judge by them.
     """
 
     path: FolderPath | None = None
@@ -195,9 +207,16 @@ else:
 
 
 class Paper(Table):
-    """What of a paper a scenario plays: `name` of its method, and which tables and figures.
+    """What of a paper a scenario plays.
 
     A file speaks for itself: those that extend it do not inherit this.
+
+    Attributes
+    ----------
+    name
+        What the paper calls its method. Example: `"DPFL"`
+    plays
+        Tables and figures of the paper that the scenario plays. Example: `["Table 1"]`
     """
 
     name: Label
@@ -207,19 +226,60 @@ class Paper(Table):
 class Scenario(Table):
     """A whole scenario, validated and frozen; made by `netsim.scenario.load`.
 
+    `later` is what holds after each of the `changes`, and from when on [s].
+
     Attributes
     ----------
-    radio, link
-        A scenario that names neither has the ideal link. Where both are, `link` carries what goes
-        to or comes from a server, `radio` all else.
+    radio
+        The air between nodes. Absent: nodes have `link` alone, which is ideal where neither is
+        named. Where both are, `link` carries what goes to or comes from a server, `radio` all else.
     model : tuple of ModelKind
-        One architecture for all nodes, or several (mixed).
+        The architecture of all nodes, or a list of several: node i has entry i modulo their number.
     data : DataSet
-        The data set itself (`data.load(folder)`), with `path`, `partition` and `validation`.
+        The samples, and which node has which.
     task : Task
-        What is learned: loss and metrics.
+        What is learned: the loss, and the metrics that models are judged by.
     later : tuple of (float, Scenario)
         What holds after each of the `changes`, and from when on [s].
+    name
+        Name of the run: its folder, and what tables and figures call it. Absent: that of the file.
+    paper
+        What of a paper this plays. Absent: nothing.
+    seed
+        Where all randomness comes from: the same scenario and seed give the same run.
+    horizon_s
+        Virtual time at which the run ends.
+    nodes
+        How many nodes there are, where they are, and which differ.
+    topology
+        Who may talk to whom.
+    churn
+        When nodes are switched on and off.
+    mobility
+        How nodes move.
+    link
+        Wires, or links of a fixed rate, latency and loss, between nodes. Absent: `radio` carries
+        all; where neither is named, links are ideal.
+    exchange
+        When nodes wake: in rounds with a barrier, or each by a clock of its own.
+    training
+        Local training: optimizer, learning rate, minibatches.
+    compute
+        Virtual time that a local step takes.
+    energy
+        Energy that radio and processor draw, and batteries.
+    algorithm
+        The method, or a list of several, each played on the same world with the same draws.
+    attack
+        What malicious nodes do. Absent: nobody is malicious.
+    metrics
+        What is measured when.
+    run
+        Where and how the tensor work is done; changes no result's meaning.
+    changes
+        Keys that have other values from an instant of the run on.
+    sweep
+        Many runs of this scenario: a grid, a search, several seeds. Absent: it is played once.
     """
 
     name: Label

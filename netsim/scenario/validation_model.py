@@ -12,17 +12,24 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
+from netsim.scenario.descriptions import descriptions
 from netsim.scenario.nodes import AlgorithmName
-from netsim.scenario.tables import AlgorithmEntry, OwnTraining, Scenario
+from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.scenario.training import OwnTraining
 
 
 def _entry_keys(kind: str) -> dict[str, Any]:
-    return {
-        "kind": (Literal[kind], Field()),
+    about = descriptions(AlgorithmEntry)
+    fields: dict[str, tuple[Any, Any]] = {
         "name": (AlgorithmName, kind),
         "training": (OwnTraining, OwnTraining()),
         "stages": (tuple[str, ...], ()),
     }
+    described = {
+        key: (values, Field(default, json_schema_extra=about[key].as_json()))
+        for key, (values, default) in fields.items()
+    }
+    return {"kind": (Literal[kind], Field()), **described}
 
 
 def validation_model(

@@ -51,7 +51,7 @@ class Schedule(Component):
     barrier : bool
         Whether nodes wait for each other at the end of rounds; then there is no `clock`.
     slot_s : float or None
-        Length of a slot, the unit of `node.tick()`; None: the time of one local step.
+        Length of a slot, the unit of `node.tick()`. Absent: the time of one local step.
     """
 
     barrier: ClassVar[bool] = False

@@ -9,9 +9,15 @@ from netsim.schedules._own_clock import OwnClock
 
 
 class Periodic(Schedule):
-    """A wake-up every `period_s`, at a random phase, each node's period off by up to `drift`.
+    """A wake-up every `period_s`, at a random phase.
 
-    `drift` is relative: 0.01 spreads the periods uniformly over +- 1 %.
+    Attributes
+    ----------
+    period_s
+        Virtual time between two wake-ups of a node.
+    drift
+        How far a node's own period is off at most, as a part of it: 0.01 spreads periods uniformly
+        over +- 1 %.
     """
 
     schedule: Literal["periodic"] = "periodic"

@@ -20,7 +20,13 @@ KEPT = 4
 
 
 class Poisson(Schedule):
-    """Wake-ups of each node at `rate_hz` a second on average, exponential gaps."""
+    """Wake-ups of each node with exponential gaps.
+
+    Attributes
+    ----------
+    rate_hz
+        Wake-ups of each node a second, on average.
+    """
 
     schedule: Literal["poisson"] = "poisson"
     rate_hz: Annotated[Positive, Recurs("wake-ups", per_node=True, rate=True)]

@@ -9,10 +9,16 @@ from netsim.schedules import Clock, Schedule
 
 
 class Rounds(Schedule):
-    """All nodes wake together; a round ends when all are done or `deadline_s` after its start.
+    """All nodes wake together; a round ends when all are done or at its deadline.
 
-    A round lasts at least `interval_s`, so that over an ideal network `horizon_s / interval_s`
-    rounds are played.
+    Attributes
+    ----------
+    interval_s
+        Least virtual time of a round, so that over an ideal network `horizon_s / interval_s` rounds
+        are played.
+    deadline_s
+        Longest time of a round: it then ends without those who are not done. Absent: it waits for
+        all.
     """
 
     barrier: ClassVar[bool] = True

@@ -16,7 +16,13 @@ _CHUNK = 4096
 class Star(Schedule):
     """Every `slots_per_exchange` slots one node, drawn uniformly, wakes and is the star.
 
-    `slot_s` is the time of one local step, `slots_per_exchange` the paper's T_ex.
+    Attributes
+    ----------
+    slot_s
+        Length of a slot, the time of one local step.
+    slots_per_exchange
+        T_ex, slots from one exchange to the next. Source: Jeong and Kountouris, ICC 2023, Algorithm
+        1.
     """
 
     schedule: Literal["star"] = "star"

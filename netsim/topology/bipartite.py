@@ -18,7 +18,7 @@ class Bipartite(Topology):
     Parameters
     ----------
     links : int
-        Neighbours of each node.
+        How many neighbours each node has.
     """
 
     kind: Literal["bipartite"] = "bipartite"

@@ -18,7 +18,8 @@ class Circulant(Topology):
     Parameters
     ----------
     offsets : tuple of int
-        Each in 1 .. n/2.
+        How many places further along the circle a node's neighbours are, each in 1 .. n/2. Example:
+        `[1, 2]`
     """
 
     kind: Literal["circulant"] = "circulant"

@@ -19,21 +19,26 @@ class Contacts(Topology):
 
     Parameters
     ----------
-    path, member : str
-        The trace; see `netsim.traces.contacts.read_contacts`. Beside the scenario, else below the
-        data folder.
+    path : str
+        The trace: lines `t i j`, `i j start end` or `t CONN i j up|down`; may be `.gz`, or a `.zip`
+        that holds it. Beside the scenario, else below the data folder.
+    member : str
+        Which file of a zip. Absent: the only one.
     columns : tuple of str, optional
-        What the columns are: t, i, j, start, end, or _ for one that is not read.
+        What the columns are: t, i, j, start, end, or _ for one that is not read; empty: as a header
+        says, else four columns of numbers are `i j start end` and all else `t i j`. Example: `["t",
+        "i", "j"]`
     sample_s : float
         How long before t the contact of a line `t i j` began (SocioPatterns: 20 s).
     start_s : float, optional
-        Time of the trace at which the run starts; by default that of its first contact.
+        Time of the trace at which the run starts. Absent: that of its first contact.
     speedup : float
         Seconds of the trace in one virtual second.
     assign : {"most_active", "permutation"}
-        Which people become nodes 0, 1, ...: those longest in contact first, or drawn by the seed.
+        Which people become nodes 0, 1, ...: those longest in contact first, or as drawn by the seed
+        ("permutation").
     people : tuple of str, optional
-        The ids that become nodes 0, 1, ..., instead.
+        The ids that become nodes 0, 1, ..., in place of `assign`; empty: `assign` says which.
     """
 
     kind: Literal["contacts"] = "contacts"

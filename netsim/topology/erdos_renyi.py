@@ -14,7 +14,7 @@ class ErdosRenyi(Topology):
     Parameters
     ----------
     probability : float
-        Of each link.
+        Probability of each link.
     """
 
     kind: Literal["erdos_renyi"] = "erdos_renyi"

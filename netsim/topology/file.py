@@ -22,11 +22,11 @@ class GraphFile(Topology):
         GraphML; may be `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data
         folder.
     member : str, optional
-        Which file of a zip.
+        Which file of a zip. Absent: the only one.
     nodes : {"all", "first", "largest_component"}
-        "all": the file has as many nodes as the scenario. "first": the first ones of it, with the
-        links between them. "largest_component": as many of its largest component, from its best
-        linked node outwards, so that they are connected.
+        Which of the file's nodes there are: "all", so that the file has as many as the scenario;
+        the first ones of it, with the links between them; or as many of its largest component, from
+        its best linked node outwards, so that they are connected.
     drop_self_loops : bool
         Whether links of a node to itself are left out; otherwise they are an error.
     """

@@ -17,10 +17,12 @@ class Geometric(Topology):
     Parameters
     ----------
     radius_m : float, optional
-        By default the radio's range: the distance beyond which hardly anything is ever delivered.
+        Distance within which nodes are linked. Absent: the radio's range, beyond which hardly
+        anything is ever delivered.
     wrap_m : float, optional
-        Side of a square whose opposite edges touch: distances without borders, as in the theory
-        of connectivity (Penrose, 2003). Places are taken modulo it.
+        Side of a square whose opposite edges touch, modulo which places are taken: distances
+        without borders. Absent: the plane has no edges. Source: Penrose, Random Geometric Graphs,
+        2003.
 
     Distances are those in space where nodes have heights.
     """

@@ -15,7 +15,8 @@ class Grid(Topology):
     Parameters
     ----------
     rows : int, optional
-        Must divide the number of nodes; by default the divisor that makes the grid most square.
+        Rows of the grid; their number divides that of the nodes. Absent: the divisor that makes the
+        grid most square.
     """
 
     kind: Literal["grid"] = "grid"

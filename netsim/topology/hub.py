@@ -15,7 +15,7 @@ class Hub(Topology):
     Parameters
     ----------
     centre : int, optional
-        The node in the middle; by default the last.
+        Id of the node in the middle. Absent: the last.
     """
 
     kind: Literal["hub"] = "hub"

@@ -15,7 +15,7 @@ class RandomRegular(Topology):
     Parameters
     ----------
     degree : int
-        Neighbours of each node.
+        How many neighbours each node has.
     """
 
     kind: Literal["random_regular"] = "random_regular"

@@ -18,9 +18,11 @@ class StochasticBlock(Topology):
     Parameters
     ----------
     blocks : int
-        How many.
-    within, between : float
-        Probability of a link inside a block and across blocks.
+        How many blocks there are.
+    within : float
+        Probability of a link inside a block.
+    between : float
+        Probability of a link across blocks.
     """
 
     kind: Literal["stochastic_block"] = "stochastic_block"

@@ -15,7 +15,8 @@ class Torus(Topology):
     Parameters
     ----------
     rows : int, optional
-        Must divide the number of nodes; by default the divisor that makes the torus most square.
+        Rows of the torus; their number divides that of the nodes. Absent: the divisor that makes
+        the torus most square.
     """
 
     kind: Literal["torus"] = "torus"

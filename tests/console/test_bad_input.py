@@ -41,7 +41,7 @@ def refused(netsim, written):
 def test_a_wrong_key_or_value(refused, command, assignment, expected):
     more = ["--seeds", "0:2"] if command == "sweep" else []
     [line] = refused(command, "s.toml", "--set", assignment, *more)
-    assert line.endswith(expected)
+    assert expected in line
 
 
 @pytest.mark.parametrize("command", ["run", "validate"])
@@ -189,7 +189,7 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
 )  # fmt: skip
 def test_a_sweep_that_makes_no_sense(refused, arguments, expected):
     if expected is not None:
-        assert expected in refused("sweep", "s.toml", *arguments)
+        assert any(line.startswith(expected) for line in refused("sweep", "s.toml", *arguments))
 
 
 def test_a_seed_beside_a_sweeps_own_seeds(refused, here):
@@ -227,7 +227,10 @@ def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):
     text = (here / "s.toml").read_text() + '[sweep.over]\n"nodes.count" = [3, 0]\n'
     (here / "s.toml").write_text(text)
     [line] = refused("run", "s.toml")
-    assert line == "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1"
+    assert line == (
+        "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1 "
+        "(how many nodes there are, servers included)"
+    )
 
 
 def test_a_sweep_into_a_folder_that_is_not_empty(refused):

@@ -20,6 +20,28 @@ def errors(write, algorithms):
     return lines_of
 
 
+def told(found: list[str], *expected: str) -> bool:
+    """Whether lines are the expected ones, each perhaps with what the key is, in brackets."""
+    return len(found) == len(expected) and all(
+        line == wanted or (line.startswith(f"{wanted} (") and line.endswith(")"))
+        for line, wanted in zip(found, expected, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        ("[radio]\nttl_s = -1", "[radio] ttl_s = -1: must be greater than 0 (longest time from sending to arrival [s])"),
+        ("[training]\nmomentum = '1'", '[training] momentum = "1": must be a number; write momentum = 1 (part of the last step\'s direction that SGD keeps for the next one)'),
+        ("[radio.fading]\nkind = 'rician'\nk_factor_db = 90", "[radio.fading] k_factor_db = 90: must be at most 60 (K, power of the dominant path over that of all others [dB])"),
+        ("[radio.fading]\nkind = 'ns3_fad'", "[radio.fading] path: is required (the `.fad` file; `.gz` is unpacked)"),
+        ("[metrics]\nstages = ['a', 3]", '[metrics] stages.1 = 3: must be a text in "quotes" (which published models are measured, by the names that algorithms give them)'),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_told_what_its_key_is(errors, base, added, expected):
+    assert errors(base + added) == [expected]
+
+
 @pytest.mark.parametrize(
     ("added", "expected"),
     [
@@ -56,7 +78,7 @@ def errors(write, algorithms):
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_in_the_words_of_the_file(errors, base, added, expected):
-    assert errors(base + added) == [expected]
+    assert told(errors(base + added), expected)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +116,7 @@ def test_a_changed_line_is_told_in_the_words_of_the_file(errors, base, old, new,
     from netsim.scenario import algorithm_files
 
     known = ", ".join(sorted([*algorithm_files.algorithms(), "picky", "plain"]))
-    assert errors(text) == [expected.replace("KNOWN", known)]
+    assert told(errors(text), expected.replace("KNOWN", known))
 
 
 def test_all_mistakes_are_told_at_once(errors, base):
@@ -111,13 +133,16 @@ def test_a_mistake_names_the_layer_that_made_it(write, base, algorithms):
     path = write("extends = 'base.toml'\n[training]\nmomentum = 2\n")
     with pytest.raises(ScenarioError) as caught:
         load(path, ["training.beta1=3", "nodes.count=0"], algorithms)
-    assert sorted(str(caught.value).splitlines()) == sorted(
-        [
-            f"{base_path}: [training] learning_rate = -1: must be greater than 0",
-            f"{path}: [training] momentum = 2: must be less than 1",
-            "--set training.beta1=3: [training] beta1 = 3: must be less than 1",
-            "--set nodes.count=0: [nodes] count = 0: must be at least 1",
-        ]
+    assert told(
+        sorted(str(caught.value).splitlines()),
+        *sorted(
+            [
+                f"{base_path}: [training] learning_rate = -1: must be greater than 0",
+                f"{path}: [training] momentum = 2: must be less than 1",
+                "--set training.beta1=3: [training] beta1 = 3: must be less than 1",
+                "--set nodes.count=0: [nodes] count = 0: must be at least 1",
+            ]
+        ),
     )
 
 
@@ -137,7 +162,7 @@ def test_a_mistake_names_the_layer_that_made_it(write, base, algorithms):
 )  # fmt: skip
 def test_a_wrong_assignment_is_named(errors, base, assignment, expected):
     text = base.replace("horizon_s = 100.0", "horizon_s = 100.0\nseed = 1")
-    assert errors(text, assignment) == [expected]
+    assert told(errors(text, assignment), expected)
 
 
 @pytest.mark.parametrize(

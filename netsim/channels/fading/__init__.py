@@ -47,17 +47,24 @@ class Fading(Component):
     Attributes
     ----------
     hold : {"coherence", "exchange"}
-        How long one gain lasts: `coherence` for the coherence time; `exchange` from a wake-up of
-        either end to the next, as the KD-PDFL paper implies.
+        How long one gain lasts: for the coherence time, or from a wake-up of either end to the next
+        ("exchange"), as the KD-PDFL paper implies.
     coherence_s : float or None
-        Length of a block [s].
+        Coherence time: length of a block of constant gain. Absent: that of `doppler_hz` or
+        `speed_m_per_s`, else 0.1 s.
     doppler_hz : float or None
-        fD [Hz].
+        fD, the largest Doppler shift, in place of `coherence_s`. Absent: that stands. Source:
+        Rappaport, Wireless Communications, 2002, eq. 5.40.c: a block lasts 0.423 / fD.
     speed_m_per_s : float or None
-        Relative speed of the two ends [m/s], for fD alone; it does not move nodes.
+        v, relative speed of the two ends, in place of `coherence_s`: fD = v f / c. It does not move
+        nodes. Absent: `coherence_s` or `doppler_hz` stand.
     process : {"blocks", "sum_of_sinusoids"}
+        How gains follow each other: independent ones for blocks of the coherence time ("blocks"),
+        or as the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu,
+        IEEE Trans. Wireless Commun. 2006.
     tones : int
-        Sinusoids of a pair, at least 64: with fewer, long averages vary too little.
+        Sinusoids of a pair with `process = "sum_of_sinusoids"`: with fewer than 64, long averages
+        vary too little.
     """
 
     hold: Literal["exchange", "coherence"] = "coherence"

@@ -71,13 +71,16 @@ class FrequencySelective(Fading):
     resource_blocks : int
         K, into which the band is cut; 50 are 10 MHz of LTE. At most 275, the most of NR.
     profile : str
-        Power over delay.
+        Power over delay: exponential, one of the lines of TR 38.901, or blocks that fade by
+        themselves. Source: 3GPP TR 38.901, tables 7.7.2-1 to -3.
     delay_spread_s : float
-        s, root mean square [s]; 100 ns is TR 38.901's "nominal"; 0: all blocks are alike.
+        s, root mean square of the delays; 0: all blocks are alike. Source: 3GPP TR 38.901, table
+        7.7.3-1: 100 ns is its "nominal" one.
     mapping : {"eesm", "capacity"}
         How the blocks' SNRs become one.
     beta : float or None
-        Of EESM at every rate; None: of the NR scheme whose efficiency is nearest to the rate's.
+        beta of EESM, at every rate. Absent: that of the NR scheme whose efficiency is nearest to
+        the rate's.
     """
 
     kind: Literal["frequency_selective"] = "frequency_selective"

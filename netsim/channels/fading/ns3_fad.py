@@ -26,13 +26,13 @@ class Ns3Trace(Fading):
     Attributes
     ----------
     path : str
-        The trace; `.gz` is unpacked.
+        The `.fad` file; `.gz` is unpacked.
     sample_s : float
         Time from one sample to the next [s].
     window_s : float
         A pair follows the trace for so long, then from another place on [s].
     resource_blocks : int or None
-        How many of the trace's there are in the band, from the first on; absent: all.
+        How many of the trace's resource blocks the band has, from the first on. Absent: all.
     """
 
     kind: Literal["ns3_fad"] = "ns3_fad"

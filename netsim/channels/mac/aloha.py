@@ -29,6 +29,7 @@ class Aloha(Mac):
         q: fragments that a sender begins in the time of one while it is not sending; slotted: the
         probability that it sends in a slot.
     slotted : bool
+        Whether fragments begin at the beginning of slots only.
     """
 
     kind: Literal["aloha"] = "aloha"

@@ -65,31 +65,38 @@ class Csma(Mac):
 
     Attributes
     ----------
-    slot_s, sifs_s, difs_s : float
-        Idle slot and gaps between frames [s].
+    slot_s : float
+        Length of an idle slot of the backoff.
+    sifs_s : float
+        Gap between a packet and its acknowledgement.
+    difs_s : float
+        Gap after which a free channel may be taken.
     ack_s : float or None
-        Time of an acknowledgement [s]; None: at the highest basic rate of 802.11a (6, 12 or
-        24 Mb/s) that is not above the data rate.
+        Time of an acknowledgement. Absent: at the highest basic rate of 802.11a (6, 12 or 24 Mb/s)
+        that is not above the data rate.
     eifs_s : float or None
-        Gap in place of DIFS after a frame that was heard but not understood [s]; None: `difs_s`.
+        Gap in place of DIFS after a frame that was heard but not understood. Absent: `difs_s`.
     rts_threshold_bits : int or None
-        Packets of more bits are preceded by RTS and CTS; None: none is.
-    rts_s, cts_s : float
-        Times of these frames at the basic rate [s].
+        Size of packets above which RTS and CTS come before them. Absent: never.
+    rts_s : float
+        Time of an RTS frame at the basic rate.
+    cts_s : float
+        Time of a CTS frame at the basic rate.
     capture : bool
         Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
         being lost.
     propagation_s : float
-        One-way delay [s].
+        One-way delay on the air, which a packet and its acknowledgement take twice.
     cw_min : int
-        W: a first backoff is uniform on 0 .. W-1 slots.
+        W: a first backoff is uniform on 0 .. W-1 slots. Source: Bianchi, IEEE JSAC 2000.
     stages : int
-        m: how many times the window doubles.
+        m: how many times the window doubles. Source: Bianchi, IEEE JSAC 2000.
     anomalous_slots : bool
-        Whether to count the slot after a success (the second source).
+        Whether the slot after a success, which its sender alone can use, is counted. Source:
+        Tinnirello, Bianchi and Xiao, IEEE Trans. Veh. Technol. 2010.
     carrier_sense_m : float or None
-        Senders nearer to each other than this when the later one starts contend, others are
-        hidden; None: all contend.
+        Distance within which senders contend, when the later one starts; others are hidden from
+        each other. Absent: all contend.
     """
 
     kind: Literal["csma"] = "csma"

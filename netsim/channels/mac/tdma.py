@@ -23,7 +23,7 @@ class Tdma(Mac):
     slot_s : float
         Length of a slot [s].
     slots : int or None
-        Slots of a frame, at least one a node; None: as many as nodes.
+        Slots of a frame, at least one a node. Absent: as many as nodes.
     """
 
     kind: Literal["tdma"] = "tdma"

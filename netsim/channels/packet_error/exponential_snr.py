@@ -21,7 +21,7 @@ class ExponentialPacketError(PacketError):
     Attributes
     ----------
     m : float
-        Waterfall threshold, linear.
+        Waterfall threshold, a linear SNR. Source: Chen et al., IEEE Trans. Wireless Commun. 2021.
     """
 
     kind: Literal["exponential_snr"] = "exponential_snr"

@@ -27,7 +27,7 @@ class LogisticPacketError(PacketError):
     Attributes
     ----------
     slope_per_db : float
-        Steepness [1/dB].
+        Steepness of the curve: how fast the log-odds of a loss fall with the SNR.
     loss_at_threshold : float
         Loss of a packet of `reference_bits` at the rate's threshold.
     reference_bits : int

@@ -48,7 +48,8 @@ class Ofdm80211PacketError(PacketError):
     Attributes
     ----------
     mbps : int or None
-        The rate in 20 MHz whose modulation and code all packets have, beside other rates.
+        Rate in 20 MHz whose modulation and code all packets have [Mbit/s]. Absent: those of the
+        rate in use.
     """
 
     kind: Literal["ofdm_80211"] = "ofdm_80211"

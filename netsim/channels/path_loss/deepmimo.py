@@ -36,11 +36,12 @@ class DeepMimoGains(PathLossFromFile):
     Attributes
     ----------
     path : str
-        The scenario's folder.
+        Folder of the DeepMIMO scenario.
     transmitters : tuple of str
-        Such as "t001_tx000"; empty: all that have files for the set of receivers.
+        Which transmitters are nodes, by their names in the files; empty: all that have files for
+        the set of receivers. Example: `["t001_tx000"]`
     receiver_set : int or None
-        RRR in the files' names; needed where the folder has several.
+        RRR in the files' names: the set of receivers. Absent: the only one that the folder has.
     receivers : tuple of int
         Which rows of the matrices are nodes; empty: the first that some transmitter reaches.
     gain : {"mean", "faded"}

@@ -25,8 +25,10 @@ class IndoorOffice(PathLoss):
     sight : {"drawn", "always", "never"}
         Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
         uniform: it gains sight as it comes closer and keeps it.
-    base_height_m, device_height_m : float
-        Heights of the two antennas [m].
+    base_height_m : float
+        Height of the access point's antenna.
+    device_height_m : float
+        Height of the device's antenna.
     """
 
     kind: Literal["inh"] = "inh"

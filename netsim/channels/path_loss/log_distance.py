@@ -18,9 +18,9 @@ class LogDistance(PathLoss):
     exponent : float
         n: 2 in free space, about 3 in a city, 4 over flat ground.
     reference_m : float
-        d0 [m].
+        d0, the distance that PL0 is stated for.
     reference_db : float, optional
-        PL0, the loss at d0 [dB]; free space at the carrier when not given.
+        PL0, the loss at d0. Absent: that of free space at the carrier.
     """
 
     kind: Literal["log_distance"] = "log_distance"

@@ -34,8 +34,10 @@ class UrbanMicro(PathLoss):
     sight : {"drawn", "always", "never"}
         Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
         uniform: it gains sight as it comes closer and keeps it.
-    base_height_m, device_height_m : float
-        hBS and hUT, heights of the antennas [m]; one end of every link counts as base station.
+    base_height_m : float
+        hBS, height of the base station's antenna; one end of every link counts as base station.
+    device_height_m : float
+        hUT, height of the device's antenna.
     """
 
     kind: Literal["umi"] = "umi"

@@ -12,7 +12,7 @@ class FixedRate(Rate):
     Attributes
     ----------
     rate_bps : float
-        Rate [bit/s].
+        Rate of every link.
     """
 
     kind: Literal["fixed"] = "fixed"

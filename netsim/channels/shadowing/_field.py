@@ -43,7 +43,7 @@ class FieldShadowing(Shadowing):
     Attributes
     ----------
     sigma_db : float or None
-        Standard deviation [dB]; that of the path loss model when not given.
+        Standard deviation. Absent: that of the path loss model.
     decorrelation_m : float
         Distance over which the correlation of the field falls to 1/e [m].
     """

@@ -36,10 +36,10 @@ class LogNormal(Shadowing):
     Attributes
     ----------
     sigma_db : float or None
-        Standard deviation [dB]; that of the path loss model when not given.
+        Standard deviation. Absent: that of the path loss model.
     decorrelation_m : float or None
-        Motion over which the correlation falls to 1/e [m]; that of the path loss model when not
-        given; of no effect while no node moves.
+        Motion over which the correlation falls to 1/e; of no effect while no node moves. Absent:
+        that of the path loss model.
     """
 
     kind: Literal["log_normal"] = "log_normal"

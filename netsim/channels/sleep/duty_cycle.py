@@ -19,8 +19,9 @@ class DutyCycle(Sleep):
     Attributes
     ----------
     period_s : float
+        Time from one awakening to the next.
     awake_fraction : float
-        In (0, 1].
+        Part of each period for which a radio is awake, in (0, 1].
     phase : {"random", "aligned"}
         Whether each node's periods begin at a time drawn for it, or all nodes' at time 0.
     """

@@ -28,14 +28,16 @@ class ClassMix(Partition):
     ----------
     alpha : float
         Concentration of the mix; the smaller, the fewer classes a node has.
-    train_min, train_max : int
-        Bounds, both included, of the uniform number of training samples.
+    train_min : int
+        Least number of training samples of a node.
+    train_max : int
+        Greatest number of training samples of a node; numbers are uniform between both.
     test_samples : int
         Test samples of each node.
     test_mix : {"own", "pooled"}
-        Of which classes they are: of the node's own mix, as its training samples, or of the mean of
-        all nodes' mixes, so that a model is measured on what the whole network meets. The paper
-        says the first; its local row is possible under the second alone.
+        Whose mix of classes a node's test samples have: its own, as its training samples, or the
+        mean of all nodes' mixes ("pooled"), so that a model is measured on what the whole network
+        meets. The paper says the first; its local row is possible under the second alone.
     """
 
     kind: Literal["class_mix"] = "class_mix"

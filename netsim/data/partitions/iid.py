@@ -19,8 +19,10 @@ class Iid(Partition):
 
     Parameters
     ----------
-    train_samples, test_samples : int, optional
-        Rows per node; by default all rows are given out, and sizes differ by at most one.
+    train_samples : int, optional
+        Training rows of each node. Absent: all are given out, and sizes differ by at most one.
+    test_samples : int, optional
+        Test rows of each node. Absent: all are given out.
     """
 
     kind: Literal["iid"] = "iid"

@@ -25,9 +25,10 @@ class L2cShards(Partition):
     Parameters
     ----------
     classes_per_node : int
-        The paper's N; divides the number of classes.
+        N, classes of each node; divides the number of classes.
     shards_per_class : int, optional
-        The paper's P; it follows from the number of nodes, and is checked if given.
+        P, into how many shards each class is cut. Absent: it follows from the number of nodes;
+        given, it is checked.
     """
 
     kind: Literal["l2c_shards"] = "l2c_shards"

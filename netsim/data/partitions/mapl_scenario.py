@@ -31,16 +31,19 @@ class MaplScenario(Partition):
     Parameters
     ----------
     scenario : int
-        1 to 4.
+        Which of the paper's scenarios, 1 to 4.
     clusters : int
+        How many groups of nodes there are.
     overlap : int
         Classes that neighbouring clusters share in scenarios 2 and 4.
     train_samples : int
-        Of each class of a node, in scenarios 1 and 2.
-    train_min, train_max : int
-        Bounds, both included, in scenarios 3 and 4.
+        Training samples of each class of a node, in scenarios 1 and 2.
+    train_min : int
+        Least number of training samples of a class, in scenarios 3 and 4.
+    train_max : int
+        Greatest number of training samples of a class, in scenarios 3 and 4.
     test_samples : int
-        Of each class of a node.
+        Test samples of each class of a node.
     stride : int
         How far apart two consecutive nodes begin within a class.
     """

@@ -28,7 +28,7 @@ class Diabetes(DataSet):
         Chooses the hold-out. It is not the scenario's seed, so runs over several seeds are
         measured on the same rows.
     scale : {"standard", "raw"}
-        Of the targets: in standard deviations of the training rows, or as published, 25 to 346.
+        Unit of the targets: standard deviations of the training rows, or as published, 25 to 346.
     """
 
     kind: Literal["diabetes"] = "diabetes"

@@ -28,13 +28,13 @@ class Text(DataSet):
     Parameters
     ----------
     file : str, optional
-        A text in UTF-8.
+        A text in UTF-8. Absent: twenty sonnets that come with netsim.
     length : int
         Characters of a sequence that a model sees.
     test_fraction : float
         Share of each passage's sequences held out.
     split_seed : int
-        Chooses them. It is not the scenario's seed.
+        Chooses the hold-out. It is not the scenario's seed.
     """
 
     kind: Literal["text"] = "text"

@@ -28,10 +28,13 @@ class YahooAnswers(DataSet):
 
     Parameters
     ----------
-    train_rows, test_rows : int, optional
-        Use only so many texts, the same share of each topic; all by default, which takes minutes.
+    train_rows : int, optional
+        How many training texts are used, the same share of each topic. Absent: all, which takes
+        minutes.
+    test_rows : int, optional
+        How many test texts are used, the same share of each topic. Absent: all.
     split_seed : int
-        Chooses them.
+        Chooses those texts. It is not the scenario's seed.
     vocabulary : int
         Words that are told apart, the most frequent ones of the training texts; a model's
         `vocabulary` is the same. Number 0 is no word, 1 any other word.

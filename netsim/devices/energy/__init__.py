@@ -9,7 +9,15 @@ from netsim.registry import Positive, Table, choice
 class Energy(Table):
     """Models of the energy that radio and processor draw, and the battery of each node.
 
-    A node whose battery is empty goes off for good. Without `battery_j` energy is only counted.
+    Attributes
+    ----------
+    radio
+        Energy of sending and receiving.
+    compute
+        Energy of local steps.
+    battery_j
+        Energy that each node starts with: a node whose battery is empty goes off for good. Absent:
+        energy is only counted.
     """
 
     radio: choice("netsim.devices.energy.radio") = {"kind": "transmit"}  # type: ignore[valid-type]

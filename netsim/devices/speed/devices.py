@@ -19,11 +19,19 @@ from netsim.traces.files import read_text
 class Devices(Fixed):
     """Every node is a device from a file.
 
-    A `.json` file maps device names to scores that grow with speed, as the benchmark list does
-    that is the default: a local step takes `step_s` on a device of the median score, and every
-    node is a device drawn at random. A CSV file has seconds of a local step in the column
-    `step_s`, which then replace the key; with a column `node` they are those nodes' own, one row
-    each, without it every node is a row drawn at random.
+    Of a `.json` file, as the benchmark list is that is the default, every node is a device drawn at
+    random. Of a CSV file with a column `node` rows are those nodes' own, one each; without it every
+    node is a row drawn at random.
+
+    Attributes
+    ----------
+    path
+        A `.json` file of device names and their scores, which grow with speed, or a CSV file of
+        times in the column `step_s`. Source: the default is AI Benchmark's list of 2020, as github
+        PKU-Chengxu/FLASH has it.
+    step_s
+        Virtual time of a local step on a device of the median score; the times of a CSV file
+        replace it.
     """
 
     kind: Literal["devices"] = "devices"  # type: ignore[assignment]

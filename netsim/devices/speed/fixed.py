@@ -8,7 +8,13 @@ from netsim.rng import Streams
 
 
 class Fixed(Speed):
-    """A constant `step_s` virtual seconds a local step, divided by the node's speed."""
+    """A constant time a local step, divided by the node's speed.
+
+    Attributes
+    ----------
+    step_s
+        Virtual time of a local step on a node of speed 1.
+    """
 
     kind: Literal["fixed"] = "fixed"
     step_s: NonNegative = 0.0

@@ -16,8 +16,14 @@ class Flops(Speed):
     """A local step takes its floating-point operations / (`flops_per_s` x `utilisation`).
 
     The operations of a step are those of one forward and backward pass over a full minibatch
-    (`netsim.learning.flops`); a node's `speed` multiplies `flops_per_s`. `utilisation` is the part
-    of the peak that training attains.
+    (`netsim.learning.flops`).
+
+    Attributes
+    ----------
+    flops_per_s
+        Peak rate of floating-point operations of a node of speed 1.
+    utilisation
+        Part of the peak that training attains.
     """
 
     kind: Literal["flops"] = "flops"

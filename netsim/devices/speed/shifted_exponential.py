@@ -8,7 +8,15 @@ from netsim.rng import Streams
 
 
 class ShiftedExponential(Speed):
-    """`step_s` a local step plus an exponential delay of mean `straggle_s` a training job."""
+    """A constant time a local step and an exponential delay a training job.
+
+    Attributes
+    ----------
+    step_s
+        Virtual time of a local step on a node of speed 1, without the delay.
+    straggle_s
+        Mean of the exponential delay of each training job.
+    """
 
     kind: Literal["shifted_exponential"] = "shifted_exponential"
     step_s: NonNegative = 0.0

@@ -15,8 +15,14 @@ from netsim.rng import Streams
 class Spread(Fixed):
     """A node's local step takes `step_s` times a factor that is the node's own.
 
-    `law = "lognormal"`: exp(`sigma` Z) with Z standard normal, so the median is 1.
-    `law = "exponential"`: 1 + `sigma` X with X exponential of mean 1: none is faster than `step_s`.
+    Attributes
+    ----------
+    law
+        How factors are distributed: exp(`sigma` Z), Z standard normal, whose median is 1
+        ("lognormal"); or 1 + `sigma` X, X exponential of mean 1, so that none is faster than
+        `step_s` ("exponential").
+    sigma
+        How far devices are apart; 0: all are alike.
     """
 
     kind: Literal["spread"] = "spread"  # type: ignore[assignment]

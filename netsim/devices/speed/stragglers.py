@@ -12,7 +12,15 @@ from netsim.rng import Streams
 
 
 class Stragglers(Fixed):
-    """`step_s` a local step, `slowdown` times that on a `share` of the nodes, drawn at random."""
+    """`step_s` a local step, and a multiple of it on some nodes.
+
+    Attributes
+    ----------
+    share
+        Part of the nodes, drawn at random, that is slow.
+    slowdown
+        How many times as long a local step takes on them.
+    """
 
     kind: Literal["stragglers"] = "stragglers"  # type: ignore[assignment]
     share: Fraction = 0.2

@@ -23,7 +23,7 @@ class Labelling(Task):
     Parameters
     ----------
     ignore : int, optional
-        A label whose positions do not count, such as that of borders.
+        A label whose positions do not count, such as that of borders. Absent: all count.
     scores : {"last", "first"}
         Where a model has its C scores: behind the positions, or before them, (n, C, *positions), as
         convolutions give them.

@@ -22,7 +22,8 @@ class NextToken(Task):
     Parameters
     ----------
     ignore : int, optional
-        A token that is not to be predicted, such as the one that fills up short texts.
+        A token that is not to be predicted, such as the one that fills up short texts. Absent: all
+        are.
     """
 
     kind: Literal["next_token"] = "next_token"

@@ -29,18 +29,83 @@ class Radio(Table):
     """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
 
     SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
-    called mean. An attempt takes `attempt_overhead_s` beside its bits: preambles, gaps, a mean
-    backoff, its acknowledgement. `threshold_db` says who is reachable, and what
-    `packet_error = "outage"` decodes. A signal that is weaker than `sensitivity_dbm` (fading
-    included, interference not) is not noticed: not received, and no carrier is sensed; absent:
-    every signal is. `reachable` sets the threshold or the transmit power such
-    that a node reaches that many others on average. `mean_snr_db` holds for every pair under
-    `placement = "iid_links"`. At most `queue_limit` messages wait at a sender (absent: any
-    number); one more is `busy`. With `propagation_delay` a message arrives distance / c after it
-    was sent. `fidelity = "packet"` plays every attempt as an event: slow, with the same
-    distribution; with `mac.kind = "csma"` every frame and backoff (`frame_level`). `bursts` lose
-    attempts whatever the SNR; while a receiver sleeps (`sleep`) all are lost. `power` may let a
-    node send with less than `tx_power_dbm`; who is reachable is judged by the full power.
+    called mean.
+
+    Attributes
+    ----------
+    carrier_hz
+        Carrier frequency: path loss and Doppler shift follow from it.
+    bandwidth_hz
+        Bandwidth B of a message: noise power is in proportion to it, and so are adaptive rates.
+    tx_power_dbm
+        Transmit power of each node.
+    noise_figure_db
+        NF, how much noisier than an ideal one a receiver is.
+    noise_temperature_k
+        T0 of the noise power k T0 B NF; 290 K is the standard temperature. Source: Friis, Proc. IRE
+        1944.
+    mean_snr_db
+        Mean SNR of every pair with `placement = "iid_links"`; where nodes have places it follows
+        from them.
+    threshold_db
+        SNR from which on a node is reachable, and which `packet_error = "outage"` decodes.
+    sensitivity_dbm
+        Received power below which a signal is not noticed, fading included, interference not: it is
+        not received, and no carrier is sensed. Absent: every signal is noticed.
+    reachable
+        How many other nodes one reaches on average: the threshold or the transmit power is set so
+        that it holds. Absent: `threshold_db` and `tx_power_dbm` as they are.
+    calibrate
+        What `reachable` sets: the threshold or the transmit power.
+    packet_payload_bytes
+        Payload of a packet: messages are cut into packets of at most so much. 1448 is what IPv4 and
+        TCP with timestamps leave of 1500.
+    packet_header_bytes
+        Header that each packet is sent with.
+    attempt_overhead_s
+        Time that each attempt at a packet takes beside its bits: preamble, gaps, a mean backoff,
+        its acknowledgement.
+    control_bits
+        Size of a message without values, such as a request or a probe.
+    ttl_s
+        Longest time from sending to arrival: a message that takes longer has expired. Absent: none
+        does.
+    queue_limit
+        How many messages wait at a sender at most; one more is refused (`busy`). Absent: any
+        number.
+    propagation_delay
+        Whether a message arrives distance / c after it was sent; otherwise at once.
+    fidelity
+        How closely messages are played: each is sampled as a whole ("message"), or every attempt is
+        an event ("packet": slow, with the same distribution), and with `mac.kind = "csma"` every
+        frame and backoff.
+    discovery
+        How a node learns who is reachable: for nothing ("oracle"), or by a broadcast of
+        `control_bits` that others answer ("probe").
+    probe_window_s
+        How long a node that probes waits for answers.
+    path_loss
+        How much power is lost over a distance, on average.
+    shadowing
+        How obstacles change the path loss of a pair.
+    power
+        With how much of `tx_power_dbm` a node sends; who is reachable is judged by all of it.
+    fading
+        How the received power varies around its mean over time.
+    rate
+        How many bits a second are sent.
+    packet_error
+        With which probability an attempt at a packet is lost at an SNR.
+    arq
+        What a sender does about lost packets.
+    broadcast
+        What a sender does about receivers that lack something of a broadcast.
+    mac
+        Who may send when, and what senders do to each other.
+    sleep
+        When radios sleep; what is sent to one meanwhile is lost.
+    bursts
+        Losses that come in bursts, whatever the SNR. Absent: there are none.
     """
 
     carrier_hz: Positive = 2.4e9

@@ -71,25 +71,33 @@ class Backbone(Table):
 
     Parameters
     ----------
-    path, member : str
-        A graph; see `netsim.topology.file`.
+    path : str
+        The graph: an edge list or GraphML; may be `.gz`, or a `.zip` that holds it. Beside the
+        scenario, else below the data folder.
+    member : str
+        Which file of a zip. Absent: the only one.
     rate_bps : float, optional
-        Of lines for which the file states none; by default those are no bottleneck.
+        Rate of lines for which the file states none. Absent: those are no bottleneck.
     latency_s : float
-        Of lines for which neither an attribute nor positions say it.
-    rate_attribute, latency_attribute : str
-        What the file calls them; in an edge list the number of the column, counted from 1 (ids
-        are columns 1 and 2).
-    rate_unit_bps, latency_unit_s : float
-        Unit of these attributes, in bit/s and s.
+        Latency of lines for which neither an attribute nor positions say it.
+    rate_attribute : str
+        What the file calls the rate of a line; in an edge list the number of its column, from 1
+        (ids are columns 1 and 2).
+    latency_attribute : str
+        What the file calls the latency of a line; in an edge list the number of its column.
+    rate_unit_bps : float
+        Unit of the rates in the file; 1e6 where they are Mbit/s.
+    latency_unit_s : float
+        Unit of the latencies in the file; 1e-3 where they are ms.
     distances : bool
         Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
         circle, where the file gives its ends' `Latitude` and `Longitude`.
     component : {"all", "largest"}
-        "largest" leaves out routers that are not connected to the most.
+        Whether all routers of the file are there, or only those of its "largest" connected part.
     routers : tuple of str, optional
-        Id or label of each node's router; by default drawn by the seed, all before one is again.
+        Id or label of each node's router; empty: drawn by the seed, all before one is again.
     drop_self_loops : bool
+        Whether lines from a router to itself are left out; otherwise they are an error.
     """
 
     path: FilePath

@@ -20,11 +20,13 @@ class BandwidthTrace(Table):
 
     Parameters
     ----------
-    uplink, downlink : str
-        Files; see `netsim.traces.bandwidth.read_bandwidth`. Beside the scenario, else below the
-        data folder. One of them may be absent, both may be the same.
+    uplink : str
+        File of the nodes' uplinks; a CSV of times and rates, or Mahimahi's packet opportunities.
+        Beside the scenario, else below the data folder. Absent: only downlinks vary.
+    downlink : str
+        File of the nodes' downlinks, which may be the same. Absent: only uplinks vary.
     names : tuple of str
-        Only these traces of the files.
+        Only these traces of the files; empty: all of them.
     assign : {"permutation", "order"}
         Which trace a node gets: drawn by the seed, or in the order of the file; where there are
         fewer traces than nodes they are assigned again. A node has the same place in both files.
@@ -33,7 +35,7 @@ class BandwidthTrace(Table):
     start : {"first", "random"}
         Where in the trace the run starts: at its first row, or at a time drawn for each node.
     scale : float
-        Factor on all rates.
+        Factor on all rates of the files.
     bin_s : float
         Packet opportunities are counted over so long.
     """

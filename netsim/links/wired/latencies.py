@@ -17,11 +17,13 @@ class LatencyMatrix(Table):
 
     Parameters
     ----------
-    path, member : str
-        A text with a row of numbers a line, separated by white space or commas; may be `.gz` or
-        in a `.zip`. Beside the scenario, else below the data folder.
+    path : str
+        A text with a row of numbers a line, separated by white space or commas; may be `.gz` or in
+        a `.zip`. Beside the scenario, else below the data folder.
+    member : str
+        Which file of a zip. Absent: the only one.
     unit : {"ms", "s"}
-        Of the entries; files rarely say (PlanetLab's are ms, Seattle's s).
+        Unit of the entries: files rarely say (PlanetLab's are ms, Seattle's s).
     round_trip : bool
         Whether an entry is there and back; half of it is the latency of a message.
     assign : {"permutation", "order"}

@@ -27,14 +27,15 @@ class SlowStart(Table):
     Attributes
     ----------
     initial_window_segments : int
+        Segments that are sent before the first acknowledgement. Source: RFC 6928.
     segment_bytes : int or None
-        Of the message, in one segment; None: `packet_payload_bytes` of the wire, else 1448.
+        Bytes of the message in one segment. Absent: `packet_payload_bytes` of the link, else 1448.
     handshake : bool
         Whether a message first waits for a round trip, for the connection to be made.
     delayed_acknowledgements : bool
         Whether the receiver acknowledges the first segment at once and then every second one, as
         ns-3 does. The last segment of a window then waits for the first of the next: windows are
-        10, 18, 36, 72, ... in place of 10, 20, 40, 80, ...
+        10, 18, 36, 72, ... in place of 10, 20, 40, 80, ... Source: RFC 5681, section 4.2.
     """
 
     initial_window_segments: Count = 10

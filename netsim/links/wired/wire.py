@@ -46,23 +46,54 @@ from netsim.units import to_ns
 class Wire(Table):
     """A link between every two peers; the defaults are the ideal network.
 
-    `rate_bps` is that of each ordered pair of nodes, a queue of its own. `uplink_bps` and
-    `downlink_bps` are those of a node's access, which all its messages share (a group of nodes may
-    have its own); `trace` lets them vary, `backbone` puts routers in between.
-
-    `sharing` is how messages share what several use: at max-min fair rates, or one after the
-    other. `forwarding` is how they cross several bottlenecks: packet by packet, the first ones
-    already at the next while the last ones come (without `packet_payload_bytes` bit by bit), or
-    stored as a whole at each.
-
-    `latency_s` is that of every message, on top of what `latency_matrix` and `backbone` say;
-    `jitter_s` adds a uniform draw from 0 to so much. `loss` is the probability that a packet is
-    lost, `bursts` loses them in bursts instead; `packet_payload_bytes` cuts messages into packets
-    (absent: a message is one packet), each behind a header of `packet_header_bytes`; `arq` says
-    what happens to lost packets.
-
-    With `slow_start` messages start slowly, as over TCP; without it they have their share of the
-    wires from the first bit, as over connections that are open and busy.
+    Attributes
+    ----------
+    latency_s
+        Time on the way of every message, on top of what `latency_matrix` and `backbone` say.
+    jitter_s
+        Each message takes longer by a uniform draw from 0 to so much.
+    rate_bps
+        Rate of each ordered pair of nodes, a queue of its own. Absent: a message takes no time to
+        send.
+    uplink_bps
+        Rate at which a node sends, shared by all its messages. Absent: no limit.
+    downlink_bps
+        Rate at which a node receives, shared by all its messages. Absent: no limit.
+    sharing
+        How messages share what several use: at max-min fair rates, or one after the other ("fifo").
+        Source: Bertsekas and Gallager, Data Networks, 1992, 6.5.2.
+    forwarding
+        How messages cross several bottlenecks: packet by packet, the first ones already at the next
+        while the last ones come (without `packet_payload_bytes` bit by bit), or "stored" as a whole
+        at each.
+    trace
+        Measured rates of uplinks and downlinks over time. Absent: `uplink_bps` and `downlink_bps`
+        hold all the time.
+    backbone
+        Routers and lines between the nodes. Absent: nothing but their uplinks and downlinks.
+    latency_matrix
+        Measured latencies between hosts, which the nodes stand for. Absent: `latency_s` alone.
+    loss
+        Probability that a packet is lost.
+    bursts
+        Losses in bursts, in place of `loss`. Absent: packets are lost independently.
+    packet_payload_bytes
+        Payload of a packet: messages are cut into packets of at most so much. Absent: a message is
+        one packet.
+    packet_header_bytes
+        Header that each packet is sent with.
+    slow_start
+        Messages start slowly, as over a new TCP connection. Absent: they have their share from the
+        first bit, as over connections that are open and busy.
+    ttl_s
+        Longest time from sending to arrival: a message that takes longer has expired. Absent: none
+        does.
+    acknowledged
+        Whether a sender learns what became of its messages.
+    control_bits
+        Size of a message without values, such as a request.
+    arq
+        What a sender does about lost packets.
     """
 
     latency_s: NonNegative = 0.0

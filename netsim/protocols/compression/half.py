@@ -13,7 +13,14 @@ from netsim.protocols.compression import Compressor
 
 
 class Half(Compressor):
-    """16 bits an entry; `float16` is infinite beyond 65,504, `bfloat16` has float32's range."""
+    """16 bits an entry.
+
+    Attributes
+    ----------
+    format
+        Format of an entry: `float16` is infinite beyond 65,504, `bfloat16` has float32's range and
+        three bits of precision less.
+    """
 
     kind: Literal["half"] = "half"
     format: Literal["float16", "bfloat16"] = "float16"

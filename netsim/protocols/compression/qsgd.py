@@ -25,7 +25,12 @@ from netsim.rng import Streams
 class Qsgd(Compressor):
     """1 + ceil(log2(`levels` + 1)) bits an entry, and a norm for every `bucket` entries.
 
-    Without `bucket` one norm stands for all entries; the paper takes 512 for deep networks.
+    Attributes
+    ----------
+    levels
+        s, levels that an entry's size is rounded to.
+    bucket
+        Entries that share a norm; the paper takes 512 for deep networks. Absent: all entries.
     """
 
     kind: Literal["qsgd"] = "qsgd"

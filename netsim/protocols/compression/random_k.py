@@ -21,10 +21,17 @@ SEED_BITS = 64
 
 
 class RandomK(Compressor):
-    """A real number for each of k = `fraction` d entries, and a seed of 64 bits for their places.
+    """A real number for each of k entries, and a seed of 64 bits for their places.
 
-    The receiver draws the places from the seed. k is rounded to a whole number, at least 1;
-    `unbiased` scales entries by d / k, which error feedback does without.
+    The receiver draws the places from the seed.
+
+    Attributes
+    ----------
+    fraction
+        Part of the entries that is sent: k of d, rounded to a whole number, at least 1.
+    unbiased
+        Whether entries are scaled by d / k, which error feedback does without. Source: Wangni et
+        al., NeurIPS 2018.
     """
 
     kind: Literal["random_k"] = "random_k"

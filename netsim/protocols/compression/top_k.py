@@ -18,9 +18,12 @@ from netsim.protocols.compression import Compressor, index_bits
 
 
 class TopK(Compressor):
-    """A real number and an index of ceil(log2 d) bits for each of k = `fraction` d entries.
+    """A real number and an index of ceil(log2 d) bits for each of k entries.
 
-    k is rounded to a whole number, at least 1.
+    Attributes
+    ----------
+    fraction
+        Part of the entries that is sent: k of d, rounded to a whole number, at least 1.
     """
 
     kind: Literal["top_k"] = "top_k"

@@ -18,7 +18,13 @@ from netsim.protocols.compression import Compressor
 
 
 class Uniform(Compressor):
-    """`bits` an entry, and two real numbers: least entry and step."""
+    """Whole numbers for entries, and two real numbers: least entry and step.
+
+    Attributes
+    ----------
+    bits
+        Bits of an entry; 8 are what int8 takes.
+    """
 
     kind: Literal["uniform"] = "uniform"
     bits: Annotated[int, Field(ge=1, le=24)] = 8

@@ -17,7 +17,13 @@ from netsim.registry import Component
 
 
 class Rate(Component):
-    """Base of the schedules; `by` says what progress is counted in."""
+    """Base of the schedules.
+
+    Attributes
+    ----------
+    by
+        What progress is counted in: local steps of the node, or seconds of virtual time.
+    """
 
     by: Literal["steps", "time"] = "steps"
 

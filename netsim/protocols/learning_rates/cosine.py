@@ -12,7 +12,15 @@ from netsim.registry import Fraction, Positive
 
 
 class CosineRate(Rate):
-    """From the first rate to `final` of it within `over` steps or seconds; constant after that."""
+    """Along half a cosine from the first rate to a part of it; constant after that.
+
+    Attributes
+    ----------
+    over
+        Steps or seconds until the rate stays.
+    final
+        Part of the first rate that is left in the end.
+    """
 
     kind: Literal["cosine"] = "cosine"
     over: Positive

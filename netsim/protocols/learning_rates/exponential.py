@@ -7,7 +7,15 @@ from netsim.registry import Positive
 
 
 class ExponentialRate(Rate):
-    """Multiplied by `gamma` in the course of every `every` steps or seconds, evenly."""
+    """An even fall.
+
+    Attributes
+    ----------
+    every
+        Steps or seconds in the course of which the rate is multiplied by `gamma`, evenly.
+    gamma
+        Factor of the rate in that time.
+    """
 
     kind: Literal["exponential"] = "exponential"
     every: Positive = 1.0

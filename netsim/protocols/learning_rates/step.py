@@ -7,7 +7,15 @@ from netsim.registry import Positive
 
 
 class StepRate(Rate):
-    """Multiplied by `gamma` after every `every` steps or seconds."""
+    """Sudden falls at equal distances.
+
+    Attributes
+    ----------
+    every
+        Steps or seconds from one fall to the next.
+    gamma
+        Factor of the rate at each fall.
+    """
 
     kind: Literal["step"] = "step"
     every: Positive

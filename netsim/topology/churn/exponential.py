@@ -11,11 +11,18 @@ from netsim.units import to_ns
 
 
 class Exponential(Churn):
-    """On for `mean_on_s` and off for `mean_off_s` on average, both exponential.
+    """On and off for exponential times.
 
-    A node is on at the start with the probability with which it is at any time,
-    mean_on_s / (mean_on_s + mean_off_s), and what is left of its first period is exponential, too:
-    the process is stationary from time 0 on.
+    A node is on at the start with the probability with which it is at any time, mean_on_s /
+    (mean_on_s + mean_off_s), and what is left of its first period is exponential, too: the process
+    is stationary from time 0 on.
+
+    Attributes
+    ----------
+    mean_on_s
+        Mean time for which a node is on.
+    mean_off_s
+        Mean time for which it is off.
     """
 
     kind: Literal["exponential"] = "exponential"

@@ -26,7 +26,7 @@ class Sumo(Churn):
     Attributes
     ----------
     path : str
-        The file; `.gz` is unpacked.
+        File that `sumo --fcd-output` has written; `.gz` is unpacked.
     start_s : float
         Time of the file at which the run starts, as in `[mobility]`.
     """

@@ -17,8 +17,13 @@ class Trace(Churn):
     """On in the intervals [on_s, off_s) of a CSV file with the columns `node,on_s,off_s`.
 
     One row an interval, in any order; an empty `off_s` means to the end of the run. A node without
-    any row is always on; rows of nodes that there are not are left aside. `path` is looked for as
-    it stands, then below the data folder.
+    any row is always on; rows of nodes that there are not are left aside.
+
+    Attributes
+    ----------
+    path
+        CSV file with the columns `node,on_s,off_s`; may be `.gz`. Beside the scenario, else below
+        the data folder.
     """
 
     kind: Literal["trace"] = "trace"

@@ -26,7 +26,7 @@ class BonnMotion(Mobility):
     Attributes
     ----------
     path : str
-        The file; `.gz` is unpacked, as BonnMotion writes it.
+        The `.movements` file; `.gz` is unpacked, as BonnMotion writes it.
     dimensions : {2, 3}
         How many coordinates a place has. Of three the height is left out: places of nodes are on
         the ground.

@@ -27,10 +27,19 @@ FASTEST_SIGMA = 6.0
 
 
 class GaussMarkov(Mobility):
-    """A new velocity every `step_s`, correlated with the last by `memory`, from the placement on.
+    """A velocity that is correlated with the last one, from the placement on.
 
-    `mean_m_per_s` is the mean speed, sigma sqrt(pi / 2). Nodes are reflected at the border of the
-    disc of `nodes.radius_m`; uniform placement stays uniform.
+    Nodes are reflected at the border of the disc of `nodes.radius_m`; uniform placement stays
+    uniform.
+
+    Attributes
+    ----------
+    mean_m_per_s
+        Mean speed, sigma sqrt(pi / 2).
+    memory
+        a, correlation of a velocity with the one a step before.
+    step_s
+        Time from one velocity to the next.
     """
 
     kind: Literal["gauss_markov"] = "gauss_markov"

@@ -41,7 +41,7 @@ class Ns2(Mobility):
     Attributes
     ----------
     path : str
-        The file; `.gz` is unpacked.
+        The movement file; `.gz` is unpacked.
     """
 
     kind: Literal["ns2"] = "ns2"

@@ -26,10 +26,19 @@ MEAN_LEG_OVER_RADIUS = 128 / (45 * math.pi)
 
 
 class RandomWaypoint(Mobility):
-    """Waypoints uniform in the disc of `nodes.radius_m`, speeds uniform, pauses of `pause_s`.
+    """Waypoints uniform in the disc of `nodes.radius_m`, speeds uniform between two bounds.
 
-    The placement's own places are not used. The slowest speed is greater than 0: with 0 the
-    mean speed would fall to 0 as time passes.
+    The placement's own places are not used.
+
+    Attributes
+    ----------
+    min_m_per_s
+        Least speed of a leg; greater than 0, for with 0 the mean speed would fall to 0 as time
+        passes.
+    max_m_per_s
+        Greatest speed of a leg.
+    pause_s
+        How long a node rests at each waypoint.
     """
 
     kind: Literal["random_waypoint"] = "random_waypoint"

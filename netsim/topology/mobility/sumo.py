@@ -30,7 +30,7 @@ class Sumo(Mobility):
     Attributes
     ----------
     path : str
-        The file; `.gz` is unpacked.
+        File that `sumo --fcd-output` has written; `.gz` is unpacked.
     start_s : float
         Time of the file at which the run starts; what is before is left aside.
     """

@@ -20,7 +20,13 @@ class Trace(Mobility):
 
     Rows in any order. Before its first row a node is where that row says, after its last it stays;
     a node without any row stays where it is placed, and rows of nodes that there are not are left
-    aside. `path` is looked for as it stands, then below the data folder.
+    aside.
+
+    Attributes
+    ----------
+    path
+        CSV file with the columns `node,t_s,x_m,y_m`; may be `.gz`. Beside the scenario, else below
+        the data folder.
     """
 
     kind: Literal["trace"] = "trace"

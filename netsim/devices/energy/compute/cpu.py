@@ -10,7 +10,18 @@ from netsim.registry import NonNegative, Positive
 
 
 class Cpu(ComputeEnergy):
-    """A local step costs capacitance x `cycles_per_sample` x batch size x `clock_hz`^2."""
+    """A local step costs capacitance x `cycles_per_sample` x batch size x `clock_hz`^2.
+
+    Attributes
+    ----------
+    capacitance
+        Effective capacitance coefficient of the chip (alpha / 2): energy of a cycle over the clock
+        squared [J/Hz^2]. Source: Tran et al., INFOCOM 2019, eq. (3).
+    cycles_per_sample
+        Cycles of the processor for one sample.
+    clock_hz
+        Clock of the processor.
+    """
 
     kind: Literal["cpu"] = "cpu"
     capacitance: NonNegative = 1e-28

@@ -7,7 +7,13 @@ from netsim.registry import NonNegative
 
 
 class PerStep(ComputeEnergy):
-    """`joules` a local step; by default training costs nothing."""
+    """A constant energy a local step.
+
+    Attributes
+    ----------
+    joules
+        Energy of a local step [J]; 0: training costs nothing.
+    """
 
     kind: Literal["per_step"] = "per_step"
     joules: NonNegative = 0.0

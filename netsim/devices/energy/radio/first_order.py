@@ -14,6 +14,15 @@ class FirstOrder(RadioEnergy):
 
     Bits are those on the air: headers and repetitions count. A broadcast pays for its farthest
     receiver, once. A receiver that goes off, or loses contact, before the end pays nothing.
+
+    Attributes
+    ----------
+    electronics_j_per_bit
+        E_elec, energy of the electronics at either end for each bit. Source: Heinzelman et al.,
+        HICSS 2000, table 1.
+    amplifier_j_per_bit_m2
+        eps, energy of the amplifier for each bit and square metre. Source: Heinzelman et al., HICSS
+        2000, table 1.
     """
 
     kind: Literal["first_order"] = "first_order"

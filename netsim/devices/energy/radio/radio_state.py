@@ -7,12 +7,23 @@ from netsim.registry import NonNegative
 
 
 class RadioState(RadioEnergy):
-    """`tx_w` while sending, `rx_w` while receiving, `sleep_w` while asleep, `idle_w` else.
+    """A power for each state of the radio.
 
     Nothing while a node is off. A node receives for the airtime of every message to it, also of one
     that is lost, but for what it sleeps through; where all share one channel (`mac` "shared",
     "csma", "aloha"), also of every message to others that it notices (`sensitivity_dbm`, else
     `threshold_db`), drawn when that message has ended.
+
+    Attributes
+    ----------
+    tx_w
+        Power drawn while sending.
+    rx_w
+        Power drawn while receiving.
+    idle_w
+        Power drawn while awake without sending or receiving.
+    sleep_w
+        Power drawn while asleep.
     """
 
     kind: Literal["radio_state"] = "radio_state"

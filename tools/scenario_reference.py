@@ -1,0 +1,228 @@
+"""Writes docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
+
+What a key does stands in the docstring of the class that states it, and nowhere else; examples are
+in `tools/scenario_examples.py`. `tests/scenario/test_reference.py` holds the pages against both.
+"""
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from scenario_examples import EXAMPLES
+
+from netsim.console.listing import EVERY, TABLES, TOP, Choice, choices, families
+from netsim.registry import Choice as Chosen
+from netsim.registry import Component, family_of
+from netsim.scenario.descriptions import descriptions, summary
+from netsim.scenario.file_paths import marked_keys
+from netsim.scenario.keys import Key
+from netsim.scenario.kinds import Kinds, kinds_of
+from netsim.scenario.tables import Scenario
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+
+GENERATED = "Written by `tools/scenario_reference.py` from the docstrings of `netsim/`."
+
+PREFACE = f"""\
+# Every key of a scenario
+
+{GENERATED}
+
+A scenario is a TOML file of tables. `netsim list WORD --keys` prints what stands here (`channels`,
+`nodes`, `fading`, ..., or `all`), `netsim schema` has it for editors, and whoever states a wrong
+value is told what its key is.
+
+A number's unit is the end of its key: `ttl_s` is in seconds, `rate_bps` in bit/s. *required*: the
+key has no default; no default and not required: it may be absent, and the description says what
+that means. A table with a `kind` is a component: its other keys are those of that kind, on the page
+of its family.
+
+"""
+
+
+class Page(NamedTuple):
+    """One page of families.
+
+    Attributes
+    ----------
+    name : str
+        Of its file.
+    title : str
+    families : tuple of str
+        As `netsim list` calls them, in their order.
+    """
+
+    name: str
+    title: str
+    families: tuple[str, ...]
+
+
+PAGES = (
+    Page("schedules", "When nodes wake", ("exchange",)),
+    Page("channels", "The radio's channel models", ("channels.",)),
+    Page("topology", "Who may talk to whom", ("topology", "topology.mobility", "topology.churn")),
+    Page("data", "Data, who has what, and tasks", ("data.sets", "data.partitions", "tasks")),
+    Page("models", "Models", ("models",)),
+    Page("devices", "Speed and energy of devices", ("compute.speed", "energy.")),
+    Page("attacks", "Attacks", ("attacks",)),
+    Page("algorithms", "Algorithms", ("algorithms", "protocols.")),
+)
+
+FIRST = (
+    *("top", "nodes", "exchange", "radio", "link", "topology", "mobility", "churn"),
+    *("data", "task", "model", "training", "algorithm", "compute", "energy", "attack"),
+    *("metrics", "run", "changes", "sweep", "paper"),
+)
+"""The tables in the order in which one meets them."""
+
+
+def pages() -> dict[str, str]:
+    """Text of every page by its path below `docs/`."""
+    kinds = kinds_of()
+    groups = choices("all", kinds)
+    unknown = {name.removeprefix(TABLES) for name in groups if name.startswith(TABLES)} - {*FIRST}
+    if unknown:
+        raise ValueError(f"FIRST lacks {unknown}")
+    found = {"scenario.md": _overview(groups)}
+    for page in PAGES:
+        names = [g for f in page.families for g in groups if g == f or (f[-1] == "." and f in g)]
+        sections = [_family(name, groups[name], kinds) for name in names]
+        head = f"# {page.title}\n\n{GENERATED} All tables: [scenario.md](../scenario.md).\n\n"
+        found[f"scenario/{page.name}.md"] = head + "\n".join(sections)
+    return found
+
+
+def _overview(groups: dict[str, list[Choice]]) -> str:
+    """The tables that no `kind` chooses, and where those are that one does."""
+    found = [PREFACE, "Pages of the families:\n"]
+    found += [f"- [{page.title}](scenario/{page.name}.md)" for page in PAGES] + [""]
+    for name in FIRST:
+        path = "" if name == "top" else name
+        found.append(f"## {'Top of the file' if name == 'top' else f'[{name}]'}\n")
+        about = descriptions(Scenario)[path].text if path else groups[TABLES + name][0].about
+        found += [f"{about}\n", _toml(EXAMPLES[path])]
+        for entry in groups.get(TABLES + name, ()):
+            is_inner = entry.name not in (f"[{name}]", TOP)
+            found += [f"### {entry.name}\n", f"{entry.about}\n"] if is_inner else []
+            found += _table(entry.keys)
+        if name == "algorithm":
+            found.append("The keys of each one: [algorithms](scenario/algorithms.md).\n")
+        found += _where(path, groups)
+    return "\n".join(found)
+
+
+def _where(path: str, groups: dict[str, list[Choice]]) -> list[str]:
+    """Which kinds the tables at and below a path have, and on which page they are."""
+    lines = []
+    for keys, chosen in _chosen():
+        if keys.partition(".")[0] == path:
+            name = _listed(chosen.package)
+            page = next(p for p in PAGES if any(name.startswith(f) for f in p.families))
+            names = " ".join(f"`{e.name}`" for e in groups[name] if e.name != EVERY)
+            link = f"scenario/{page.name}.md#{_anchor(name)}"
+            lines.append(f"- [`[{keys}]`]({link}) `{chosen.tag}`: {names}")
+    return [*lines, ""] if lines else []
+
+
+def _chosen() -> list[tuple[str, Chosen]]:
+    """The tables that a `kind` chooses, and from which family."""
+    marks = marked_keys(Scenario, Chosen)
+    found = {".".join(p for p in path if p != "*"): mark for path, mark in marks}
+    return list(found.items())
+
+
+def _listed(package: str) -> str:
+    """What `netsim list` calls a family."""
+    for name, members in families().items():
+        if any(family_of(member) == package for member in members.values()):
+            return name
+    raise KeyError(package)
+
+
+def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
+    """A section about one group: what all have, then each one."""
+    members = families().get(name, {})
+    where = [
+        f"[{path}]" for path, chosen in _chosen() if members and name == _listed(chosen.package)
+    ]
+    lines = [f"## {name}\n"]
+    lines += [f"In {', '.join(f'`{table}`' for table in where)}.\n"] if where else []
+    if name == "algorithms":
+        lines.append(
+            "In `[algorithm]`, beside the keys of [every algorithm](../scenario.md#algorithm); "
+            "[methods.md](../methods.md) says what each method is like.\n"
+        )
+    if name.startswith("protocols"):
+        lines.append("In the keys of algorithms that take it.\n")
+    for entry in entries:
+        if entry.name == EVERY:
+            lines += ["Keys of every one:\n", *_table(entry.keys)]
+            continue
+        lines += [f"### {entry.name}\n", f"{entry.about}\n"]
+        if entry.name in members:
+            lines += _explained(members[entry.name])
+        elif entry.name in kinds:
+            lines += [f"{_source(inspect.getdoc(kinds[entry.name]) or '')}\n"]
+        lines += _table(entry.keys)
+    return "\n".join(lines)
+
+
+def _explained(component: type[Component]) -> list[str]:
+    """What class and module of a component say beyond their first lines and keys."""
+    about = summary(component)
+    module = sys.modules[component.__module__]
+    rest = (module.__doc__ or "").strip().partition("\n")[2].strip()
+    return [about, "", *([f"```text\n{rest}\n```", ""] if rest else [])]
+
+
+def _source(text: str) -> str:
+    """The paragraph of a header that begins with `Source:`; empty: it has none."""
+    found = re.search(r"^(Source: .*?)(?:\n\n|\Z)", text, re.M | re.S)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _table(keys: Iterable[Key]) -> list[str]:
+    """Keys as a table."""
+    rows = [
+        f"| `{key.name}` | {_cell(key.values)} | {_default(key)} | {key.about.unit} "
+        f"| {_cell(key.about.text)} | {_cell(key.about.source)} |"
+        for key in keys
+    ]
+    head = ["| key | values | default | unit | what it does | source |", "|" + "---|" * 6]
+    return [*head, *rows, ""] if rows else ["No keys of its own.\n"]
+
+
+def _default(key: Key) -> str:
+    if key.default is None:
+        return "*required*"
+    return f"`{_cell(key.default)}`" if key.default else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _toml(text: str) -> str:
+    return f"```toml\n{text.strip()}\n```\n"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def main() -> None:
+    """Write all pages."""
+    argparse.ArgumentParser(description=main.__doc__).parse_args()
+    for name, text in pages().items():
+        path = DOCS / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
