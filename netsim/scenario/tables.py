@@ -81,6 +81,8 @@ class Metrics(Table):
     evaluations with equal validation accuracy is its best on validation: the first (pFedGraph) or
     the last (DPFL). `keep` writes, at the end, of the models published last, `features` of each
     node's test samples (what the head takes) with their labels, or the parameters of the `head`.
+    `timeline` records when every node trains, sends, receives and is off: `intervals/` of the run
+    folder, from which `netsim export RUN --as timeline` draws; no other file changes.
     """
 
     every_s: Annotated[Duration, Recurs("evaluations", most=1e6)] | None = None
@@ -89,6 +91,7 @@ class Metrics(Table):
     weights: bool = True
     ties: Literal["first", "last"] = "first"
     keep: tuple[Literal["features", "head"], ...] = ()
+    timeline: bool = False
 
 
 class Run(Table):
