@@ -322,7 +322,7 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     wanted: Annotated[
         str | None,
-        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, sumo, ..."),
+        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, ..."),
     ] = None,
     simulator: Annotated[
         str | None,

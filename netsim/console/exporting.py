@@ -6,7 +6,8 @@ from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
-from netsim.results import exports, played, replays
+from netsim.results import exports, replays
+from netsim.results.played import folders as begun_runs
 from netsim.results.summary import run_folders
 from netsim.rng import Streams
 from netsim.scenario import load
@@ -60,7 +61,7 @@ def export(
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and exports.tells_what_happened(form):
-        return exports.write_run(_only(played.folders(run), run), form, out)
+        return exports.write_run(_only(begun_runs(run), run), form, out)
     folders = run_folders(run)
     folder = folders[0] if simulator is None else _only(folders, run)
     scenario = load(str(folder / "scenario.toml"), kinds=kinds_of(components))

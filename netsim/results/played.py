@@ -61,7 +61,7 @@ def look(folder: Path) -> Played:
     if is_file(folder / "summary.json"):
         found = summary.load(folder)
     told = status.read(folder)
-    if not found and not told or not is_file(folder / "nodes.parquet"):
+    if not (found or told) or not is_file(folder / "nodes.parquet"):
         raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
     virtual_s = found.get("virtual_s", told.get("virtual_s"))
     if virtual_s is None:

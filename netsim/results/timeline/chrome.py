@@ -4,7 +4,7 @@ A node is a process, what it does at a time are slices (`X`) of its threads, mes
 from a slice to another (`s`, `f`), and numbers over time are counters (`C`). Times are in us, with
 three decimals: whole nanoseconds.
 
-Source: "Trace Event Format", Google, docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+Source: "Trace Event Format", Google: complete, instant, counter, flow and metadata events.
 """
 
 import gzip

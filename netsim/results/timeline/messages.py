@@ -1,11 +1,12 @@
 """Messages as slices of their senders and receivers, with an arrow from one to the other.
 
-A slice of the sender lasts from sending until the last receiver has it, or it was given up; what was
-sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
+A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
+was sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
 Only messages that arrived, whole or in part, have an arrow.
 """
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _groups(order: NDArray[np.int64], *keys: NDArray[np.int64]) -> list[tuple[in
     for key in keys:
         new[1:] |= key[order[1:]] != key[order[:-1]]
     bounds = [*np.flatnonzero(new).tolist(), len(order)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))
 
 
 def _title(kind: str, to: list[int], fates: Counter[str]) -> str:
