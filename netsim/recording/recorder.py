@@ -325,10 +325,9 @@ class Recorder:
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """What writes the waiting rows of each table."""
-        tables = [self._log, self._marks, self._spent, self._graph]
-        if self.intervals is not None:
-            tables.append(self.intervals)
-        return (*(table.flush for table in tables), self._flush_metrics)
+        tables = (self._log, self._marks, self._spent, self._graph)
+        flushes = (*(table.flush for table in tables), self._flush_metrics)
+        return flushes if self.intervals is None else (*flushes, self.intervals.flush)
 
     def _flush_metrics(self) -> None:
         if self._metrics.values:

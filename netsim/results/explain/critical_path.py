@@ -72,8 +72,10 @@ class _Log:
         self.jobs: dict[int, list[tuple[float, float, float]]] = {}
 
     def sort(self) -> None:
-        for table in (*self.came.values(), *self.jobs.values()):
-            table.sort()
+        for came in self.came.values():
+            came.sort()
+        for jobs in self.jobs.values():
+            jobs.sort()
 
 
 def critical_path(messages: Any, wakes: Any, nodes: Any, end_s: float) -> Any:

@@ -92,8 +92,10 @@ def _was_last(run: RunTables, node: int) -> str:
     """How often all waited for it, and how long it waited for others."""
     if run.schedule != "rounds" or node not in run.names["ready"].columns:
         return ""
-    last = run.ask(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())')
     rounds = run.ask('len(ready.dropna(how="all"))', shown=False)
+    if not rounds:
+        return ""
+    last = run.ask(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())')
     waited = run.ask(f"(ready.max(axis=1) - ready[{node}]).sum() / T")
     return (
         f"Barrier: it was the last to have done its own work in {last:,} of {rounds:,} rounds, and "

@@ -1,11 +1,13 @@
 """The tables of one run under the names that queries use, and the lines that load them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS
 from netsim.results import frames, played
@@ -31,6 +33,7 @@ _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of
 _PATH = """\
 from netsim.results.explain.critical_path import critical_path, work_ends
 ready = work_ends(messages, wakes, nodes)  # rounds x nodes [s]
+held = ready[starts.diff().shift(-1) > scenario["exchange"].get("interval_s", 0) * (1 + 1e-9)]
 path = critical_path(messages, wakes, nodes, T)  # t_begin_s, t_end_s, node, part
 """
 
@@ -50,7 +53,8 @@ class RunTables:
         `rounds`, `star`, `poisson`, `periodic`.
     names : dict of str to object
         What queries can name: `scenario`, `nodes`, `messages`, `wakes`, `metrics`, `traffic`, `T`
-        [s]; under `rounds` also `starts` [s], `ready` and `path`.
+        [s]; under `rounds` also `starts` [s], `ready`, `held` and
+        `path`.
 
     Raises
     ------
@@ -82,16 +86,37 @@ class RunTables:
             else:
                 self.names[name] = pd.DataFrame(columns=columns)
                 loading += f"{name} = pd.DataFrame(columns={columns})\n"
-        self.schedule = str(scenario.get("exchange", {}).get("schedule", ""))
-        if self.schedule == "rounds":
-            wakes = self.names["wakes"]
-            self.names["starts"] = wakes[wakes.what == "woke"].groupby("count").t_s.min()
-            log = [self.names[name] for name in ("messages", "wakes", "nodes")]
-            self.names["ready"] = work_ends(*log)
-            self.names["path"] = critical_path(*log, end_s)
-            loading += _STARTS + _PATH
+        self.schedule = ""
+        with self._told():
+            self.schedule = str(scenario["exchange"]["schedule"])
+            loading += self._rounds() if self.schedule == "rounds" else ""
         self.loading = loading
         self._asked: list[Query] = []
+
+    def _rounds(self) -> str:
+        """Add what only rounds have; the lines that load it."""
+        scenario, end_s = self.names["scenario"], self.names["T"]
+        messages, wakes, nodes = (self.names[name] for name in ("messages", "wakes", "nodes"))
+        starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()
+        least_s = scenario["exchange"].get("interval_s", 0)
+        ready = work_ends(messages, wakes, nodes)
+        self.names |= {
+            "starts": starts,
+            "ready": ready,
+            "held": ready[starts.diff().shift(-1) > least_s * (1 + 1e-9)],
+            "path": critical_path(messages, wakes, nodes, end_s),
+        }
+        return _STARTS + _PATH
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell what a query makes of tables that no run wrote in words."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+            raise ScenarioError(
+                f"{self.played.folder}: its tables are not those of a run: {one_line(problem)}"
+            ) from problem
 
     def begin(self) -> None:
         """Forget which queries have been asked."""
@@ -112,7 +137,8 @@ class RunTables:
         object
             Numbers of numpy as those of Python.
         """
-        value = eval(code, self.names)
+        with self._told():
+            value = eval(code, self.names)
         value = value.item() if hasattr(value, "item") and not hasattr(value, "index") else value
         if shown:
             self._asked.append(Query(code, value))

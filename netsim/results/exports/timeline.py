@@ -3,6 +3,7 @@
 A trace in JSON, of a run that has ended or of what there is of one; see `docs/timeline.md`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from netsim.recording.parquet_parts import part_files, read, read_part
@@ -52,7 +53,7 @@ def write_run(folder: Path, path: Path) -> None:
         counters.write(folder, writer, run.main_metric)
 
 
-def _states(writer: Writer, node: int, spans: dict[str, Spans]) -> None:
+def _states(writer: Writer, node: int, spans: Mapping[str, Spans]) -> None:
     pid = process_of(node)
     used: dict[int, str] = {}
     for state, stretches in spans.items():

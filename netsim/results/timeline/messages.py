@@ -6,6 +6,7 @@ Only messages that arrived, whole or in part, have an arrow.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,8 @@ def _sent(
     kinds, outcomes = words
     order = np.lexsort((dst, kind, sent_ns, src))
     groups = _groups(order, src, sent_ns, kind)
-    node, lane_of, used = -1, iter(()), 0
+    node, used = -1, 0
+    lane_of: Iterator[int] = iter(())
     begins = [int(order[begin]) for begin, _ in groups]
     ends_ns = [int(done_ns[order[begin:end]].max()) for begin, end in groups]
     for k, (begin, end) in enumerate(groups):

@@ -1,4 +1,4 @@
-"""Six small runs, each with one thing wrong: it is in the first three lines, and every query holds."""
+"""Six small runs with one thing wrong each: the first three lines have it, every query holds."""
 
 import math
 from pathlib import Path
@@ -16,7 +16,7 @@ PLANTED = Path(__file__).parent / "planted"
 CAUSES = {
     "battery": "Empty battery: node 2 was off for good from 10 s on",
     "hidden_terminal": "Hidden terminals: senders 0 and 2 lost messages at one receiver",
-    "slow_device": "the slowest: node 5 in 16 of 16 rounds. Its local step takes 10 times as long",
+    "slow_device": "the slowest: node 5 in 15 of 15 rounds. Its local step takes 10 times as long",
     "too_little_bandwidth": "of the time rounds waited for messages",
     "sleeping_radios": "were lost because the receiver's radio slept. Radios are awake for 10 %",
     "lonely_node": "Starved: node 7 got 0 messages",

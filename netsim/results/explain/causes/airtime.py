@@ -6,7 +6,7 @@ channel was in use, or for which radios sent, on average over nodes.
 """
 
 from netsim.results.explain.causes._chain import pace
-from netsim.results.explain.findings import LEAST, PACE, Finding, percent
+from netsim.results.explain.findings import LEAST, PACE, Finding, percent, seconds
 from netsim.results.explain.run_tables import RunTables
 
 _ONE_CHANNEL = ("csma", "aloha", "shared", "tdma")
@@ -16,7 +16,11 @@ _FULL = 0.5
 def find(run: RunTables) -> list[Finding]:
     """What transmissions took."""
     if run.schedule == "rounds":
-        return pace(run, "air", "Airtime", "messages, from sending until they were through")
+        what = "messages, from sending until they were through"
+        if run.ask("len(messages)", shown=False):
+            mean_s = run.ask("(messages.t_done_s - messages.t_sent_s).mean()")
+            what += f" ({seconds(mean_s)} each on average)"
+        return pace(run, "air", "Airtime", what)
     if not run.ask("len(traffic)", shown=False):
         return []
     mac = run.names["scenario"].get("radio", {}).get("mac", {}).get("kind")

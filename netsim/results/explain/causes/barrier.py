@@ -2,7 +2,8 @@
 
 Measure: the share of the run for which nodes, on average, had done their own work of a round, while
 another one still trained or had not yet sent; `critical_path.work_ends` says when that is. Servers,
-which work when others have, are left out.
+which work when others have, are left out, and so are rounds that lasted no longer than the least
+that the schedule sets, `interval_s`.
 """
 
 from netsim.results.explain.findings import Finding, harm, percent
@@ -15,14 +16,14 @@ _SLOWER = 1.05
 
 def find(run: RunTables) -> list[Finding]:
     """Nodes that waited for the last."""
-    if run.schedule != "rounds" or not run.ask("ready.size", shown=False):
+    if run.schedule != "rounds" or not run.ask("held.size", shown=False):
         return []
-    share = run.ask("(ready.max(axis=1) - ready.mean(axis=1)).sum() / T")
+    share = run.ask("(held.max(axis=1) - held.mean(axis=1)).sum() / T")
     if not share >= _LEAST:
         return []
-    last = run.ask('int(ready.dropna(how="all").idxmax(axis=1).mode()[0])')
-    rounds = run.ask(f'int((ready.dropna(how="all").idxmax(axis=1) == {last}).sum())')
-    of = run.ask('len(ready.dropna(how="all"))', shown=False)
+    last = run.ask("int(held.idxmax(axis=1).mode()[0])")
+    rounds = run.ask(f"int((held.idxmax(axis=1) == {last}).sum())")
+    of = run.ask("len(held)", shown=False)
     text = (
         f"Barrier: for {percent(share)} of the run nodes had done their own work, on average, and "
         f"waited for the slowest: node {last} in {rounds:,} of {of:,} rounds."

@@ -1,7 +1,7 @@
 """Empty batteries: nodes that went off and never came back.
 
-Measure: the share of the nodes' time that was left when they went off for good, or that of messages
-lost because an end was off, whichever is larger.
+Measure: the share of the nodes' time that was left when they went off for good, or that of
+messages lost because an end was off, whichever is larger.
 """
 
 from netsim.results.explain.findings import Finding, harm, listed, percent, seconds

@@ -51,9 +51,9 @@ def _why(run: RunTables, node: int) -> str:
     fates = run.ask(f"messages[messages.dst == {node}].outcome.value_counts().to_dict()")
     sent = sum(fates.values())
     lost = {fate: n for fate, n in fates.items() if fate not in ("delivered", "partial") and n}
-    if not sent:
-        return f"to node {node} none was sent"
     if not lost:
-        return f"to node {node} only {sent:,} were sent, and all came"
+        own = run.ask(f"int((messages.src == {node}).sum())")
+        few = f"only {sent:,} were sent, and all came" if sent else "none was sent"
+        return f"to node {node} {few}; itself it sent {own:,}"
     most = max(lost, key=lambda fate: lost[fate])
     return f"to node {node} {sent:,} were sent, {lost[most]:,} lost to {WHY.get(most, most)}"
