@@ -8,13 +8,16 @@ import typer
 
 from netsim.console import terminal
 from netsim.console.options import (
+    AnyRun,
     Components,
     DataDir,
     Debug,
     Device,
     Engine,
     Figures,
+    OneNode,
     Out,
+    Queries,
     Quiet,
     ScenarioArgument,
     Seed,
@@ -349,14 +352,7 @@ def export(
 
 @app.command()
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or one above.")],
-    node: Annotated[
-        int | None, typer.Option(min=0, metavar="ID", help="What happened to this node instead.")
-    ] = None,
-    queries: Annotated[
-        bool, typer.Option(help="Below each line, the query that gives its numbers.")
-    ] = True,
-    debug: Debug = False,
+    run: AnyRun, node: OneNode = None, queries: Queries = True, debug: Debug = False
 ) -> None:
     """Say in words and numbers what limited a run, and which nodes starved."""
     with terminal.reported(debug):

@@ -96,7 +96,14 @@ class Intervals:
                 return
 
     def switched(self, now_ns: int, node: int, on: bool) -> None:
-        """A node has been switched on or off: its processor stands still meanwhile."""
+        """A node has been switched on or off: its processor stands still meanwhile.
+
+        Parameters
+        ----------
+        now_ns : int
+        node : int
+        on : bool
+        """
         if on:
             since_ns = self._off_since_ns.pop(node, now_ns)
             self._emit((node, OFF), (since_ns, now_ns, now_ns - since_ns))

@@ -84,7 +84,20 @@ def seconds(time_s: float) -> str:
 
 
 def count(many: int, one: str, more: str = "") -> str:
-    """A number of things."""
+    """A number of things.
+
+    Parameters
+    ----------
+    many : int
+    one : str
+        What one of them is called.
+    more : str
+        What several are called; empty: with an s.
+
+    Returns
+    -------
+    str
+    """
     return f"{many:,} {one if many == 1 else more or one + 's'}"
 
 
