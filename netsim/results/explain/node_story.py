@@ -3,7 +3,7 @@
 from netsim.errors import ScenarioError
 from netsim.results.explain.causes.off import OFF_S
 from netsim.results.explain.causes.starved import GOT, WHY
-from netsim.results.explain.findings import PACE, Finding, count, percent
+from netsim.results.explain.findings import PACE, Finding, count, percent, seconds
 from netsim.results.explain.run_tables import RunTables
 
 _ARRIVED = ("delivered", "partial")
@@ -23,7 +23,7 @@ def story(run: RunTables, node: int) -> list[Finding]:
     run.begin()
     return [
         Finding(PACE, 0.0, text, run.asked())
-        for part in (_learned, _worked, _sent, _came, _off, _was_last)
+        for part in (_learned, _worked, _spent, _sent, _came, _off, _was_last)
         if (text := part(run, node))
     ]
 
@@ -55,6 +55,16 @@ def _worked(run: RunTables, node: int) -> str:
         f"(the median node {median:,.0f}), {percent(min(share, 1.0))} of the run at the mean time "
         "of a step."
     )
+
+
+def _spent(run: RunTables, node: int) -> str:
+    """What its time went to, where that was recorded."""
+    if "intervals" not in run.names:
+        return ""
+    query = f'intervals[intervals.node == {node}].groupby("what", observed=True).busy_s.sum()'
+    spent = run.ask(f"{query}.to_dict()")
+    told = [f"{what} {seconds(spent[what])}" for what in sorted(spent)]
+    return f"Time: {', '.join(told)}." if told else ""
 
 
 def _fates(run: RunTables, end: str, node: int) -> str:

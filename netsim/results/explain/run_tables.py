@@ -53,8 +53,8 @@ class RunTables:
         `rounds`, `star`, `poisson`, `periodic`.
     names : dict of str to object
         What queries can name: `scenario`, `nodes`, `messages`, `wakes`, `metrics`, `traffic`, `T`
-        [s]; under `rounds` also `starts` [s], `ready`, `held` and
-        `path`.
+        [s]; where they were recorded `intervals`; under `rounds` also `starts` [s], `ready`,
+        `held` and `path`.
 
     Raises
     ------
@@ -86,6 +86,9 @@ class RunTables:
             else:
                 self.names[name] = pd.DataFrame(columns=columns)
                 loading += f"{name} = pd.DataFrame(columns={columns})\n"
+        if part_files(folder / "intervals"):
+            self.names["intervals"] = frames.table(run, "intervals")
+            loading += 'intervals = pd.read_parquet(run / "intervals")\n'
         self.schedule = ""
         with self._told():
             self.schedule = str(scenario["exchange"]["schedule"])

@@ -14,10 +14,10 @@ from netsim.results.timeline.lanes import lanes
 from netsim.results.timeline.states import Spans, nanoseconds
 
 SUFFIX = ".trace.json"
-THREADS = {"compute": 100, "train": 100, "transmit": 200, "receive": 300}
+THREADS = {"compute": 10_000, "train": 10_000, "transmit": 20_000, "receive": 30_000}
 """The first thread of each state that may overlap with itself; `off`, `asleep`, `wait`: `_REST`."""
-_NAMES = {100: "processor", 200: "radio sends", 300: "radio receives"}
-_REST, _WAKES = 400, 50
+_NAMES = {10_000: "processor", 20_000: "radio sends", 30_000: "radio receives"}
+_REST, _WAKES = 2, 1
 
 
 def write_run(folder: Path, path: Path) -> None:

@@ -1,8 +1,8 @@
 """Events of the Chrome Trace Event format, one a line of JSON, as ui.perfetto.dev reads them.
 
 A node is a process, what it does at a time are slices (`X`) of its threads, messages are arrows
-from a slice to another (`s`, `f`), and numbers over time are counters (`C`). Times are in us, with
-three decimals: whole nanoseconds.
+from a slice to another (`s`, `f`), and numbers over time are counters (`C`). Times are in us, of
+whole nanoseconds.
 
 Source: "Trace Event Format", Google: complete, instant, counter, flow and metadata events.
 """
@@ -20,7 +20,7 @@ SHORTEST_NS = 1
 
 
 def process_of(node: int) -> int:
-    """A node's process id: 0 is the network's."""
+    """A node's process id; 0 is taken for an idle processor by whoever reads traces."""
     return node + 1
 
 
@@ -78,7 +78,7 @@ class Writer:
         lasts_ns = max(end_ns - begin_ns, SHORTEST_NS)
         told = "" if not args else f',"args":{json.dumps(args, separators=(",", ":"))}'
         self._put(
-            f'"ph":"X","pid":{pid},"tid":{tid},"ts":{_us(begin_ns)},"dur":{_us(lasts_ns)},'
+            f'"ph":"X","pid":{pid},"tid":{tid},"ts":{_at(begin_ns)},"dur":{_us(lasts_ns)},'
             f'"name":{_text(name)}{told}'
         )
 
@@ -92,7 +92,7 @@ class Writer:
         at_ns : int
         """
         self._put(
-            f'"ph":"i","s":"t","pid":{pid},"tid":{tid},"ts":{_us(at_ns)},"name":{_text(name)}'
+            f'"ph":"i","s":"t","pid":{pid},"tid":{tid},"ts":{_at(at_ns)},"name":{_text(name)}'
         )
 
     def arrow(self, pid: int, tid: int, number: int, at_ns: int, ends: bool) -> None:
@@ -109,7 +109,7 @@ class Writer:
         end = '"ph":"f","bp":"e"' if ends else '"ph":"s"'
         self._put(
             f'{end},"cat":"message","name":"message","id":{number},'
-            f'"pid":{pid},"tid":{tid},"ts":{_us(at_ns)}'
+            f'"pid":{pid},"tid":{tid},"ts":{_at(at_ns)}'
         )
 
     def counter(self, pid: int, name: str, at_ns: int, value: float) -> None:
@@ -123,7 +123,7 @@ class Writer:
         value : float
         """
         self._put(
-            f'"ph":"C","pid":{pid},"ts":{_us(at_ns)},"name":{_text(name)},'
+            f'"ph":"C","pid":{pid},"ts":{_at(at_ns)},"name":{_text(name)},'
             f'"args":{{"value":{value!r}}}'
         )
 
@@ -152,8 +152,13 @@ def opened(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
             file.write("\n]}\n")
 
 
-def _us(time_ns: int) -> str:
-    return f"{time_ns // 1000}.{time_ns % 1000:03d}"
+def _at(time_ns: int) -> str:
+    """An instant [us], a hundredth of a ns late, for readers that cut floats off to whole ns."""
+    return f"{time_ns // 1000}.{time_ns % 1000:03d}01"
+
+
+def _us(lasts_ns: int) -> str:
+    return f"{lasts_ns // 1000}.{lasts_ns % 1000:03d}"
 
 
 def _text(words: str) -> str:

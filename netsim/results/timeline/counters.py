@@ -11,8 +11,8 @@ from netsim.results.timeline.chrome import Writer, process_of
 from netsim.results.timeline.states import nanoseconds
 
 COLUMNS = ("t_s", "node", "metric", "stage", "value", "energy_j")
-NETWORK = 0
-"""Process id of what is of no single node."""
+NETWORK = 1_000_000
+"""Process id of what is of no single node; there are fewer nodes."""
 
 
 def write(folder: Path, writer: Writer, main: str) -> None:

@@ -21,7 +21,7 @@ from netsim.results.timeline.states import nanoseconds
 
 COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome")
 ARRIVED = ("delivered", "partial")
-SENT, CAME = 500, 900
+SENT, CAME = 40_000, 3
 """Threads of a node: the first of those that show what it has sent, and where messages arrive."""
 _WAITING = "messages under way"
 _MOST_NAMED = 20
