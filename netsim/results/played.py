@@ -48,6 +48,11 @@ class Played:
         """The metric by which its task is judged."""
         return MainMetric.of(self.summary).name
 
+    @property
+    def is_lower_better(self) -> bool:
+        """Whether lower values of it are better."""
+        return MainMetric.of(self.summary).is_lower_better
+
 
 def look(folder: Path) -> Played:
     """What a run folder says of itself.

@@ -36,8 +36,10 @@ def _learned(run: RunTables, node: int) -> str:
         return ""
     last = f'metrics[metrics.metric == "{main}"].groupby("node").value.last()'
     own, mean = run.ask(f"{last}[{node}]"), run.ask(f"{last}.mean()")
-    place = run.ask(f"int({last}.rank(ascending=False)[{node}])", shown=False)
-    return f"Result: its last {main} was {own:.3f}, the mean {mean:.3f}; rank {place} of the nodes."
+    lower = run.played.is_lower_better
+    place = run.ask(f"int({last}.rank(ascending={lower}, method='min')[{node}])")
+    of = run.ask(f"len({last})", shown=False)
+    return f"Result: its last {main} was {own:.4g}, the mean {mean:.4g}: place {place} of {of}."
 
 
 def _worked(run: RunTables, node: int) -> str:

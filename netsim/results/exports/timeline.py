@@ -37,7 +37,7 @@ def write_run(folder: Path, path: Path) -> None:
         "virtual_s": run.virtual_s,
         "intervals": "recorded" if states.has_intervals(folder) else states.NOT_RECORDED,
     }
-    roles = read_part(folder / "nodes.parquet")["role"].tolist()
+    roles = read_part(folder / "nodes.parquet", ("node", "role"))["role"].tolist()
     with opened(path, about) as writer:
         writer.process(counters.NETWORK, "network")
         for node, role in enumerate(roles):

@@ -21,7 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.intervals import COMPUTE, OFF, RECEIVE, TRAIN, TRANSMIT
+from netsim.recording.intervals import (
+    COMPUTE,
+    INTERVAL_COLUMNS,
+    OFF,
+    RECEIVE,
+    TRAIN,
+    TRANSMIT,
+)
 from netsim.recording.parquet_parts import Rows, part_files, read, read_part
 from netsim.units import NS_PER_S
 
@@ -81,7 +88,8 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
         When the run ended, or as far as it came.
     """
     nodes = read_part(folder / "nodes.parquet")
-    rows = read(folder / "intervals") if has_intervals(folder) else None
+    columns = [column.name for column in INTERVAL_COLUMNS]
+    rows = read(folder / "intervals", columns) if has_intervals(folder) else None
     bounds = order = None
     if rows is not None:
         order = np.lexsort((rows["t_begin_s"], rows["node"]))
