@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from netsim.console import terminal
+from netsim.errors import one_line
 from netsim.results import played
 from netsim.results.explain import Finding, RunTables, explained, limits
 from netsim.results.explain.findings import OUTLOOK
@@ -53,14 +54,14 @@ def _head(run: RunTables, whose: str = "") -> None:
     of, state = run.played, run.played.state
     ended = "" if state == "done" else f"; the run is not done ({state}): as far as it came"
     about = f"{len(run.names['nodes'])} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
-    _print(f"{of.folder}: {of.label}" + (f", {whose}" if whose else ""))
-    _print(f"{about}\n")
+    _print(one_line(f"{of.folder}: {of.label}" + (f", {whose}" if whose else "")))
+    _print(f"{one_line(about)}\n")
 
 
 def _lines(found: list[Finding], queries: bool) -> None:
     for number, finding in enumerate(found, 1):
         mark = "At most:" if finding.rank == OUTLOOK else f"{number}."
-        _print(f"{mark} {finding.text}")
+        _print(one_line(f"{mark} {finding.text}"))
         for query in finding.queries if queries else ():
             _print(f"    {query.code}")
 

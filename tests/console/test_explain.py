@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pandas as pd
 import pytest
 
 CHATTY = '''"""Chatty: trains, then sends its model to its peers."""
@@ -110,3 +111,20 @@ def test_a_broken_folder_is_one_line(netsim, run, name):
     result = explained(netsim, "done")
     assert result.exit_code == 2, result.output
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_words_of_a_run_folder_are_neither_code_nor_lines(netsim, run):
+    """A metric's name goes into a query: as a literal, which nothing in it ends."""
+    summary = json.loads((run / "summary.json").read_text())
+    evil = 'a"] + [open("evil", "w")] or metrics["\n1. Forged'
+    summary |= {"task": {"metric": evil, "lower": []}, "name": "x\n2. Forged"}
+    (run / "summary.json").write_text(json.dumps(summary))
+    rows = {"node": [2], "metric": [evil], "value": [0.5], "t_s": [1.0], "stage": ["mixed"]}
+    pd.DataFrame(rows).to_parquet(run / "metrics" / "part-00000.parquet")
+    result = explained(netsim, "done", "--node", "2")
+    assert result.exit_code == 0, result.output
+    assert "place 1 of 1" in result.stdout
+    assert not (run.parent / "evil").exists()
+    assert not any(
+        line.startswith(("1. Forged", "2. Forged")) for line in result.stdout.split("\n")
+    )

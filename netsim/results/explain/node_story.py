@@ -34,7 +34,7 @@ def _learned(run: RunTables, node: int) -> str:
     main = run.played.main_metric
     if not len(metrics) or not ((metrics.metric == main) & (metrics.node == node)).any():
         return ""
-    last = f'metrics[metrics.metric == "{main}"].groupby("node").value.last()'
+    last = f'metrics[metrics.metric == {main!r}].groupby("node").value.last()'
     own, mean = run.ask(f"{last}[{node}]"), run.ask(f"{last}.mean()")
     lower = run.played.is_lower_better
     place = run.ask(f"int({last}.rank(ascending={lower}, method='min')[{node}])")

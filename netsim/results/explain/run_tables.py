@@ -131,7 +131,8 @@ class RunTables:
         Parameters
         ----------
         code : str
-            An expression over `names`, written in this package: no text of the run is in it.
+            An expression over `names`, written in this package. It is executed, so text of the run
+            may be in it as a literal (`repr`) only.
         shown : bool
             Whether it is one of those that `asked` returns.
 
