@@ -1,7 +1,7 @@
 """Late arrivals: messages that came after the deadline of the round in which they were sent.
 
-Measure: the share of all messages that arrived later than `deadline_s` after their round began. Only
-under `rounds` with a deadline.
+Measure: the share of all messages that arrived later than `deadline_s` after their round began.
+Only under `rounds` with a deadline.
 """
 
 from netsim.results.explain.findings import Finding, harm, percent, seconds
