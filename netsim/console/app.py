@@ -8,13 +8,16 @@ import typer
 
 from netsim.console import terminal
 from netsim.console.options import (
+    AnyRun,
     Components,
     DataDir,
     Debug,
     Device,
     Engine,
     Figures,
+    OneNode,
     Out,
+    Queries,
     Quiet,
     ScenarioArgument,
     Seed,
@@ -322,7 +325,7 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
     wanted: Annotated[
         str | None,
-        typer.Option("--as", metavar="FORMAT", help="gains, bonnmotion, ns2, sumo, per-table, ..."),
+        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, ..."),
     ] = None,
     simulator: Annotated[
         str | None,
@@ -339,12 +342,23 @@ def export(
     data: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """Write where the nodes of a run were and what linked them, for other programs."""
+    """Write what happened in a run, or what it was played on, for other programs."""
     with terminal.reported(debug):
         from netsim.console import exporting
 
         path = exporting.export(run, (wanted, simulator), out, step, components or (), data)
         terminal.out().print(f"wrote {path}", markup=False)
+
+
+@app.command()
+def explain(
+    run: AnyRun, node: OneNode = None, queries: Queries = True, debug: Debug = False
+) -> None:
+    """Say in words and numbers what limited a run, and which nodes starved."""
+    with terminal.reported(debug):
+        from netsim.console import explaining
+
+        explaining.explain(run, node, queries)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The command `netsim export`: what a run was played on, for other programs."""
+"""The command `netsim export`: what a run was played on, and what happened, for other programs."""
 
 import os
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
 from netsim.results import exports, replays
+from netsim.results.played import folders as begun_runs
 from netsim.results.summary import run_folders
 from netsim.rng import Streams
 from netsim.scenario import load
@@ -25,12 +26,13 @@ def export(
     components: Sequence[Path],
     data: Path | None,
 ) -> Path:
-    """Write where the nodes of a run were and what linked them; for a simulator its messages, too.
+    """Write what a run was played on or what happened in it, or what a simulator needs of both.
 
     Parameters
     ----------
     run : Path
         A run folder, or that of several algorithms: they share one world, and have messages each.
+        What happened can be told of a run that has not ended, too.
     wanted : tuple of (str or None, str or None)
         The format, or the simulator that is to play the messages again.
     out : Path or None
@@ -58,10 +60,10 @@ def export(
         raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
+    if form is not None and exports.tells_what_happened(form):
+        return exports.write_run(_only(begun_runs(run), run), form, out)
     folders = run_folders(run)
-    if simulator is not None and len(folders) > 1:
-        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
-    folder = folders[0]
+    folder = folders[0] if simulator is None else _only(folders, run)
     scenario = load(str(folder / "scenario.toml"), kinds=kinds_of(components))
     if any(
         later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
@@ -94,3 +96,9 @@ def export(
         return replays.write(played, simulator, out)
     assert form is not None
     return exports.write(layout, form, out)
+
+
+def _only(folders: Sequence[Path], run: Path) -> Path:
+    if len(folders) > 1:
+        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
+    return folders[0]

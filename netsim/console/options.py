@@ -46,3 +46,10 @@ Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+AnyRun = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run's folder, finished or not, or one above.")
+]
+OneNode = Annotated[
+    int | None, typer.Option(min=0, metavar="ID", help="Tell what happened to this node instead.")
+]
+Queries = Annotated[bool, typer.Option(help="Below each line, the query that gives its numbers.")]

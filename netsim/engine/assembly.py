@@ -98,7 +98,12 @@ def open_recorder(
         Whether the folder holds the tables of the past, which is played again first.
     """
     scenario = world.scenario
-    recorder = Recorder(folder, log_messages=scenario.run.log_messages, is_replay=is_replay)
+    recorder = Recorder(
+        folder,
+        log_messages=scenario.run.log_messages,
+        is_replay=is_replay,
+        timeline=scenario.metrics.timeline,
+    )
     parameter_bits = scenario.training_of(entry).parameter_bits
     recorder.traffic.model_bits = np.array(
         [a.num_parameters * parameter_bits for a in world.architectures]

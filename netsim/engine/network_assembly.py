@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
+from netsim.devices.energy.watched_meter import WatchedMeter
 from netsim.devices.speed import Speed
 from netsim.learning.flops import step_flops
 from netsim.links.hybrid import HybridLink
@@ -74,7 +75,10 @@ def open_network(
     mortal = any(joules is not None for joules in world.batteries_j)
     availability = Availability(clock, recorder, num_nodes, world.churn, mortal)
     distance_m = distances(world.positions_m, world.track, world.heights_m)
-    meter = EnergyMeter(
+    watched = recorder.intervals
+    if watched is not None:
+        watched.begin_off(availability.off)
+    meter = (EnergyMeter if watched is None else partial(WatchedMeter, watched))(
         clock,
         scenario.energy,
         availability,

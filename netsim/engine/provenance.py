@@ -12,6 +12,7 @@ from netsim.engine.versions import algorithm_files, component_files, versions
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.tasks import Task
 from netsim.topology import component_sizes
+from netsim.units import NS_PER_S
 from netsim.world.builder import World
 
 
@@ -124,7 +125,20 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         table["z_m"] = list(world.heights_m)
     if world.tx_power_dbm:
         table["tx_power_dbm"] = list(world.tx_power_dbm)
+    if world.scenario.metrics.timeline:
+        table |= _power_columns(world)
     return table
+
+
+def _power_columns(world: World) -> dict[str, list[Any]]:
+    """What a timeline shows beside intervals: batteries, and when radios sleep (empty: never)."""
+    columns: dict[str, list[Any]] = {}
+    if any(joules is not None for joules in world.batteries_j):
+        columns["battery_j"] = list(world.batteries_j)
+    if world.rhythms:
+        for name, field in (("period", 0), ("awake", 1), ("offset", 2)):
+            columns[f"sleep_{name}_s"] = [r and r[field] / NS_PER_S for r in world.rhythms]
+    return columns
 
 
 def task_summary(task: Task) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
+from netsim.results.timeline import states
 from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s
@@ -329,6 +330,8 @@ class Simulation:
                 for parts in self.parts
             }
             artifacts.write(folder / "kept", kept)
+        if self.recorder.intervals is not None:
+            found["time_s"] = states.totals(folder, to_ns(self.world.scenario.horizon_s))
         return summary.write(folder, found, ties)
 
     def _summary_fields(self) -> dict[str, Any]:
@@ -337,7 +340,10 @@ class Simulation:
         availability, meter = self.devices.availability, self.devices.meter
         scheduler = self.learning.scheduler
         wall_s = time.perf_counter() - self.started_s
-        totals, end_ns = self.recorder.close(), to_ns(scenario.horizon_s)
+        end_ns = to_ns(scenario.horizon_s)
+        if self.recorder.intervals is not None:
+            self.recorder.intervals.end(end_ns)
+        totals = self.recorder.close()
         found = {
             "name": scenario.name,
             "algorithm": self.entry.name,

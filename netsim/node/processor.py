@@ -6,6 +6,7 @@ from netsim.clock import FIRST, Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
+from netsim.recording.intervals import COMPUTE, TRAIN
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.units import to_ns
@@ -52,6 +53,7 @@ class Processor:
         self._speed, self._speed_factor = speed, speed_factor
         self._availability, self._streams = availability, streams
         self._recorder, self._meter = recorder, meter
+        self._intervals = recorder.intervals
         self._free_ns = 0
         self._trainings = 0
         self.local_steps = 0
@@ -69,6 +71,8 @@ class Processor:
         start_ns = max(now, self._free_ns)
         end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         self._meter.computed(me, steps, start_ns, end_ns)
+        if self._intervals is not None:
+            self._intervals.works(now, me, TRAIN, start_ns, end_ns)
         return clock.due(end_ns - now, FIRST, result)
 
     def steps_begun(self) -> int:
@@ -77,8 +81,11 @@ class Processor:
 
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
-        start_ns = max(self._clock.now, self._free_ns)
-        self._free_ns = self._availability.work_ends(self._id, start_ns, to_ns(duration_s))
+        now, me = self._clock.now, self._id
+        start_ns = max(now, self._free_ns)
+        self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
+        if self._intervals is not None:
+            self._intervals.works(now, me, COMPUTE, start_ns, self._free_ns)
 
     def delay_ns(self, duration_s: float | None) -> int:
         """How long work beside the processor's jobs takes from now on, pauses included [ns].
@@ -96,3 +103,5 @@ class Processor:
     def drop_job(self) -> None:
         """Drop what the processor is at: it is free from now on."""
         self._free_ns = self._clock.now
+        if self._intervals is not None:
+            self._intervals.stops(self._clock.now, self._id)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from netsim.recording.intervals import INTERVAL_COLUMNS, Intervals
 from netsim.recording.marks import MARK_COLUMNS, Marks
 from netsim.recording.message_log import MessageLog, Watcher
 from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, read, write_table
@@ -45,6 +46,8 @@ class Recorder:
         Whether to write `messages/` and `wakes/`; totals and fingerprint do not depend on it.
     is_replay : bool
         Whether the folder holds the tables of the past, which is played again until `go_on`.
+    timeline : bool
+        Whether to write `intervals/`: what every node was at, and when.
 
     Attributes
     ----------
@@ -58,6 +61,8 @@ class Recorder:
         included, a broadcast once; the link adds to it when a transmission ends.
     local_steps : int
         Training steps of all nodes so far.
+    intervals : Intervals or None
+        Is told what nodes are at; None unless `timeline`.
     message, messages : callable
         Record a message that has ended; see `MessageLog`.
     traffic : Traffic
@@ -80,6 +85,7 @@ class Recorder:
         *,
         log_messages: bool = True,
         is_replay: bool = False,
+        timeline: bool = False,
     ) -> None:
         self.airtime_ns = 0
         self.bits_transmitted = 0
@@ -106,6 +112,10 @@ class Recorder:
             "traffic": self._spent,
             "graph": self._graph,
         }
+        self.intervals: Intervals | None = None
+        if timeline:
+            self._tables["intervals"] = parts("intervals", INTERVAL_COLUMNS)
+            self.intervals = Intervals(self._tables["intervals"])
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = Ages()
@@ -140,6 +150,8 @@ class Recorder:
         on : bool
         """
         self._mark(t_ns, node, "on" if on else "off", 0)
+        if self.intervals is not None:
+            self.intervals.switched(t_ns, node, on)
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """Record that a node started a training job.
@@ -268,6 +280,8 @@ class Recorder:
             self._write_all()
             for table in (self._log, self._marks, self._metrics, self._spent, self._graph):
                 table.close()
+            if self.intervals is not None:
+                self.intervals.close()
             self._totals = self._count()
         return self._totals
 
@@ -312,7 +326,8 @@ class Recorder:
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """What writes the waiting rows of each table."""
         tables = (self._log, self._marks, self._spent, self._graph)
-        return (*(table.flush for table in tables), self._flush_metrics)
+        flushes = (*(table.flush for table in tables), self._flush_metrics)
+        return flushes if self.intervals is None else (*flushes, self.intervals.flush)
 
     def _flush_metrics(self) -> None:
         if self._metrics.values:

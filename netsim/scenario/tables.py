@@ -72,6 +72,9 @@ class Metrics(Table):
     keep
         What is kept, at the end, of the models published last: what the head takes for each of a
         node's test samples, with their labels (`features`), or the parameters of the `head`.
+    timeline
+        Whether the run folder tells when every node trains, sends, receives and is off
+        (`intervals/`), from which `netsim export RUN --as timeline` draws.
     """
 
     every_s: Annotated[Duration, Recurs("evaluations", most=1e6)] | None = None
@@ -80,6 +83,7 @@ class Metrics(Table):
     weights: bool = True
     ties: Literal["first", "last"] = "first"
     keep: tuple[Literal["features", "head"], ...] = ()
+    timeline: bool = False
 
 
 class Run(Table):

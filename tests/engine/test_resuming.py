@@ -91,10 +91,10 @@ TABLES = {
         "partition": {"kind": "class_mix", "train_max": 20, "test_samples": 20},
     },
     "model": {"kind": "mlp", "hidden": [16]},
-    "metrics": {"every_s": 2.0, "weights": True},
+    "metrics": {"every_s": 2.0, "weights": True, "timeline": True},
     "algorithm": {"kind": "deciding"},
 }
-TABLE_NAMES = ("messages", "wakes", "metrics", "traffic", "graph")
+TABLE_NAMES = ("messages", "wakes", "metrics", "traffic", "graph", "intervals")
 
 
 @pytest.fixture

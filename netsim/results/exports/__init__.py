@@ -1,10 +1,13 @@
-"""What a run was played on, in the formats of other programs; one format a file, by its name.
+"""Runs in the formats of other programs; one format a file, by its name.
 
-A module states `SUFFIX`, the end of its files' names, and `write(layout, path)`. Each format is one
-that a scenario can name, too, so that what is written here can be played again.
+A module states `SUFFIX`, the end of its files' names, and one of two functions:
+
+- `write(layout, path)`: what a run was played on. Such a format is one that a scenario can name,
+  too, so that what is written here can be played again.
+- `write_run(folder, path)`: what happened in a run, from its folder alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -130,6 +133,46 @@ def write(layout: Layout, wanted: str, path: Path | None) -> Path:
     ScenarioError
         If there is no such format, the run has not what it holds, or the file is there already.
     """
+    module = format_named(wanted)
+    path = Path(f"{layout.name}{module.SUFFIX}") if path is None else path
+    return _written(path, lambda: module.write(layout, path))
+
+
+def write_run(folder: Path, wanted: str, path: Path | None) -> Path:
+    """Write one format of what happened in a run.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the run.
+    wanted : str
+        The format's name.
+    path : Path or None
+        None: the folder's name and the format's ending, in the working folder.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such format, the run has not what it holds, or the file is there already.
+    """
+    module = format_named(wanted)
+    path = Path(f"{folder.resolve().name}{module.SUFFIX}") if path is None else path
+    return _written(path, lambda: module.write_run(folder, path))
+
+
+def format_named(wanted: str) -> ModuleType:
+    """The module of a format.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none of that name.
+    """
     known = formats()
     module = known.get(wanted.replace("_", "-"))
     if module is None:
@@ -137,11 +180,25 @@ def write(layout: Layout, wanted: str, path: Path | None) -> Path:
             f"--as {wanted}: no such format; there are {', '.join(known)}"
             + did_you_mean(wanted, known)
         )
-    path = Path(f"{layout.name}{module.SUFFIX}") if path is None else path
+    return module
+
+
+def tells_what_happened(wanted: str) -> bool:
+    """Whether a format is written by `write_run`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none of that name.
+    """
+    return hasattr(format_named(wanted), "write_run")
+
+
+def _written(path: Path, write: Callable[[], None]) -> Path:
     if path.exists():
         raise ScenarioError(f"--out {path}: is there already; name another file")
     try:
-        module.write(layout, path)
+        write()
     except OSError as error:
         raise ScenarioError(f"--out {path}: can't be written: {error.strerror}") from error
     return path

@@ -1,0 +1,70 @@
+"""The command `netsim explain`: what limited a run, in words and numbers, with the queries."""
+
+from pathlib import Path
+
+from netsim.console import terminal
+from netsim.errors import one_line
+from netsim.results import played
+from netsim.results.explain import Finding, RunTables, explained, limits
+from netsim.results.explain.findings import OUTLOOK
+from netsim.results.explain.node_story import story
+
+_NOTHING = (
+    "Nothing stands out: no message cause, node or wait took 5 % of anything, and neither training "
+    "nor airtime set the pace. The run went as fast as its schedule let it."
+)
+
+
+def explain(path: Path, node: int | None, queries: bool) -> None:
+    """Print what limited the runs at a path, or the story of one node.
+
+    Parameters
+    ----------
+    path : Path
+        A run's folder, or one above several.
+    node : int or None
+        None: of the whole network.
+    queries : bool
+        Whether to print the query below each line.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no run, none that left a log, or no such node.
+    """
+    for number, folder in enumerate(played.folders(path)):
+        if number:
+            terminal.out().print()
+        if node is None:
+            run, found = explained(folder)
+            _head(run)
+            if not limits(found):
+                _print(_NOTHING)
+        else:
+            run = RunTables(folder)
+            found = story(run, node)
+            _head(run, f"node {node}")
+        _lines(found, queries)
+        if queries:
+            _print("\nThe queries are Python; before them goes, once:\n")
+            _print(run.loading.rstrip())
+
+
+def _head(run: RunTables, whose: str = "") -> None:
+    of, state = run.played, run.played.state
+    ended = "" if state == "done" else f"; the run is not done ({state}): as far as it came"
+    about = f"{len(run.names['nodes'])} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
+    _print(one_line(f"{of.folder}: {of.label}" + (f", {whose}" if whose else "")))
+    _print(f"{one_line(about)}\n")
+
+
+def _lines(found: list[Finding], queries: bool) -> None:
+    for number, finding in enumerate(found, 1):
+        mark = "At most:" if finding.rank == OUTLOOK else f"{number}."
+        _print(one_line(f"{mark} {finding.text}"))
+        for query in finding.queries if queries else ():
+            _print(f"    {query.code}")
+
+
+def _print(text: str) -> None:
+    terminal.out().print(text)

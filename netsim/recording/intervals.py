@@ -1,0 +1,166 @@
+"""The table of what every node was at, and when: recorded only where it is asked for.
+
+Radios and processors are told at its start until when a work lasts, and told again when it is cut
+short. So a piece waits here until its end has come, and is a row of the table from then on.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from netsim.recording.parquet_parts import Column, Parts
+
+TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receive", "off"
+INTERVAL_COLUMNS = (
+    Column("t_begin_s", "time"),
+    Column("t_end_s", "time"),
+    Column("node", "id"),
+    Column("what", "word"),
+    Column("busy_s", "time"),
+)
+"""`busy_s`: for how long of it the radio was at work, where senders take turns or back off."""
+
+_PROCESSOR = (TRAIN, COMPUTE)
+
+Piece = tuple[int, int, float]
+"""From when to when, and how long of that at work [ns]."""
+
+
+class Intervals:
+    """Collects what nodes are at.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of the table's columns.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._rows = parts
+        self._open: dict[tuple[int, str], list[Piece]] = {}
+        self._off_since_ns: dict[int, int] = {}
+        self._paused: dict[tuple[int, str], list[Piece]] = {}
+
+    def begin_off(self, nodes: Iterable[int]) -> None:
+        """Note which nodes are off at the beginning."""
+        self._off_since_ns.update(dict.fromkeys(nodes, 0))
+
+    def works(self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int) -> None:
+        """A processor works between two instants; pauses of its node are left out.
+
+        Parameters
+        ----------
+        now_ns : int
+        node : int
+        what : {"train", "compute"}
+        from_ns, to_ns : int
+        """
+        key = (node, what)
+        if node in self._off_since_ns:
+            self._paused.setdefault(key, []).append((from_ns, to_ns, 0.0))
+        else:
+            self._add(now_ns, key, (from_ns, to_ns, to_ns - from_ns))
+
+    def stops(self, now_ns: int, node: int) -> None:
+        """What a processor is at is dropped."""
+        for what in _PROCESSOR:
+            key = (node, what)
+            self._emit_ended(now_ns, key)
+            for begin_ns, _, _ in self._open.pop(key, []):
+                self._emit(key, (begin_ns, now_ns, now_ns - begin_ns))
+            self._paused.pop(key, None)
+
+    def on_air(
+        self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int, busy_ns: float
+    ) -> None:
+        """A radio sends or receives between two instants.
+
+        Parameters
+        ----------
+        now_ns : int
+        node : int
+        what : {"transmit", "receive"}
+        from_ns, to_ns : int
+            Where `to_ns` is the earlier one, the time is taken back.
+        busy_ns : float
+            How long of it the radio is at work; negative where it is taken back.
+        """
+        key = (node, what)
+        if to_ns > from_ns:
+            self._add(now_ns, key, (from_ns, to_ns, busy_ns))
+            return
+        pieces = self._open.get(key, [])
+        for k in reversed(range(len(pieces))):
+            begin_ns, end_ns, had_ns = pieces[k]
+            if end_ns == from_ns and begin_ns <= to_ns:
+                pieces[k : k + 1] = [(begin_ns, to_ns, had_ns + busy_ns)] * (to_ns > begin_ns)
+                return
+
+    def switched(self, now_ns: int, node: int, on: bool) -> None:
+        """A node has been switched on or off: its processor stands still meanwhile.
+
+        Parameters
+        ----------
+        now_ns : int
+        node : int
+        on : bool
+        """
+        if on:
+            since_ns = self._off_since_ns.pop(node, now_ns)
+            self._emit((node, OFF), (since_ns, now_ns, now_ns - since_ns))
+        else:
+            self._off_since_ns[node] = now_ns
+        for what in _PROCESSOR:
+            key = (node, what)
+            if on:
+                for begin_ns, end_ns, _ in self._paused.pop(key, []):
+                    begin_ns = max(begin_ns, now_ns)
+                    if end_ns > begin_ns:
+                        self._add(now_ns, key, (begin_ns, end_ns, end_ns - begin_ns))
+            else:
+                self._emit_ended(now_ns, key)
+                for begin_ns, end_ns, _ in self._open.pop(key, []):
+                    self._emit(key, (begin_ns, now_ns, now_ns - begin_ns))
+                    self._paused.setdefault(key, []).append((begin_ns, end_ns, 0.0))
+
+    def end(self, now_ns: int) -> None:
+        """The run has ended: cut off what would go on."""
+        for key, pieces in self._open.items():
+            for begin_ns, end_ns, busy_ns in pieces:
+                if end_ns > now_ns:
+                    lasted_ns = end_ns - begin_ns
+                    busy_ns *= (now_ns - begin_ns) / lasted_ns if lasted_ns else 0.0
+                self._emit(key, (begin_ns, min(end_ns, now_ns), busy_ns))
+        for node, since_ns in self._off_since_ns.items():
+            self._emit((node, OFF), (since_ns, now_ns, now_ns - since_ns))
+        self._open.clear()
+        self._off_since_ns.clear()
+
+    def flush(self) -> None:
+        """Write the rows of what has ended."""
+        self._rows.flush()
+
+    def close(self) -> None:
+        """Close the table."""
+        self._rows.close()
+
+    def _add(self, now_ns: int, key: tuple[int, str], piece: Piece) -> None:
+        self._emit_ended(now_ns, key)
+        if piece[1] > piece[0]:
+            self._open.setdefault(key, []).append(piece)
+
+    def _emit_ended(self, now_ns: int, key: tuple[int, str]) -> None:
+        pieces = self._open.get(key)
+        if not pieces:
+            return
+        for piece in pieces:
+            if piece[1] <= now_ns:
+                self._emit(key, piece)
+        pieces[:] = [piece for piece in pieces if piece[1] > now_ns]
+
+    def _emit(self, key: tuple[int, str], piece: Piece) -> None:
+        begin_ns, end_ns, busy_ns = piece
+        if end_ns > begin_ns:
+            rows: list[Any] = self._rows.values
+            rows += (begin_ns, end_ns, *key, round(busy_ns))
+            if len(rows) >= self._rows.full:
+                self._rows.flush()

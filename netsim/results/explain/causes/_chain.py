@@ -1,0 +1,47 @@
+"""What parts of the chain of work that rounds waited for have in common."""
+
+from netsim.results.explain.findings import LEAST, PACE, Finding, percent
+from netsim.results.explain.run_tables import RunTables
+
+
+def share_of(run: RunTables, part: str, shown: bool = True) -> float:
+    """The share of the chain that a part took.
+
+    Parameters
+    ----------
+    run : RunTables
+    part : {"air", "compute", "wait"}
+    shown : bool
+        Whether the query is shown.
+
+    Returns
+    -------
+    float
+    """
+    lasts = "(path.t_end_s - path.t_begin_s)"
+    code = f'{lasts}[path.part == "{part}"].sum() / {lasts}.sum()'
+    return float(run.ask(code, shown)) if run.ask("len(path)", shown=False) else 0.0
+
+
+def pace(run: RunTables, part: str, name: str, what: str, holds_back: bool = True) -> list[Finding]:
+    """What a part of the chain took of the rounds' time.
+
+    Parameters
+    ----------
+    run : RunTables
+    part : {"air", "compute", "wait"}
+    name : str
+        Begins the sentence.
+    what : str
+        What the rounds waited for; ends it.
+    holds_back : bool
+
+    Returns
+    -------
+    list of Finding
+    """
+    share = share_of(run, part)
+    if share < LEAST:
+        return []
+    text = f"{name}: for {percent(share)} of the time rounds waited for {what}."
+    return [Finding(PACE, share, text, run.asked(), holds_back)]

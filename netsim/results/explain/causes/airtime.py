@@ -1,0 +1,35 @@
+"""Airtime: how much of the time messages took, on the chain of work or of all radios' time.
+
+Measure: under `rounds`, the share of the critical path that messages took from sending to their
+end, waiting for radios included. Under other schedules, the share of the run for which the one
+channel was in use, or for which radios sent, on average over nodes.
+"""
+
+from netsim.results.explain.causes._chain import pace
+from netsim.results.explain.findings import LEAST, PACE, Finding, percent, seconds
+from netsim.results.explain.run_tables import RunTables
+
+_ONE_CHANNEL = ("csma", "aloha", "shared", "tdma")
+_FULL = 0.5
+
+
+def find(run: RunTables) -> list[Finding]:
+    """What transmissions took."""
+    if run.schedule == "rounds":
+        what = "messages, from sending until they were through"
+        if run.ask("len(messages)", shown=False):
+            mean_s = run.ask("(messages.t_done_s - messages.t_sent_s).mean()")
+            what += f" ({seconds(mean_s)} each on average)"
+        return pace(run, "air", "Airtime", what)
+    if not run.ask("len(traffic)", shown=False):
+        return []
+    mac = run.names["scenario"].get("radio", {}).get("mac", {}).get("kind")
+    if mac in _ONE_CHANNEL:
+        share = run.ask("traffic.airtime_s.iloc[-1] / T")
+        text = f"Airtime: the channel that all share was in use for {percent(share)} of the run."
+    else:
+        share = run.ask("traffic.airtime_s.iloc[-1] / (T * len(nodes))")
+        text = f"Airtime: radios sent for {percent(share)} of the run, on average over nodes."
+    if share < LEAST:
+        return []
+    return [Finding(PACE, share, text, run.asked(), holds_back=share > _FULL)]

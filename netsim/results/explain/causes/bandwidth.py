@@ -1,0 +1,49 @@
+"""What twice the bandwidth could give, at most.
+
+Measure: under `rounds`, the critical path with its messages in half the time, the same messages
+lost. Under other schedules wake-ups come by a clock, which bandwidth does not change: the messages
+that expired, collided or found radios taken, if all of them came, and half the mean delay.
+"""
+
+from netsim.results.explain.causes._chain import share_of
+from netsim.results.explain.findings import LEAST, OUTLOOK, Finding, percent, seconds
+from netsim.results.explain.run_tables import RunTables
+
+_CAME = 'messages.outcome.isin(["delivered", "partial"])'
+_COULD = '["deadline", "collision", "busy"]'
+
+
+def find(run: RunTables) -> list[Finding]:
+    """The most that bandwidth could do."""
+    if not run.ask("len(messages)", shown=False):
+        return []
+    if run.schedule == "rounds":
+        share = share_of(run, "air")
+        if share < LEAST:
+            text = (
+                "Twice the bandwidth would give next to nothing: messages took "
+                f"{percent(share)} of the time that rounds waited."
+            )
+            return [Finding(OUTLOOK, share, text, run.asked())]
+        text = (
+            f"Twice the bandwidth could give at most {1 / (1 - share / 2):.2f} times as many "
+            "rounds in the same time: every message in half the time, the same ones lost."
+        )
+        return [Finding(OUTLOOK, share, text, run.asked())]
+    now = run.ask(f"{_CAME}.mean()")
+    most = run.ask(f"({_CAME} | messages.outcome.isin({_COULD})).mean()")
+    text = "Twice the bandwidth gives no more wake-ups, which come by a clock. "
+    if most > now:
+        text += (
+            f"It could raise the share of messages that arrive from {percent(now)} to at most "
+            f"{percent(most)}, if none expired, collided or found a radio taken and all others "
+            "fared as they did"
+        )
+    else:
+        text += "No message was lost for want of airtime"
+    if now:
+        delay_s = run.ask(f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()")
+        text += f"; the mean delay of {seconds(delay_s)} would be half at best"
+    if run.ask('messages.outcome.isin(["outage", "retries"]).any()', shown=False):
+        text += ". What weak links lose is another matter: at the same power it halves their SNR"
+    return [Finding(OUTLOOK, most - now, text + ".", run.asked())]

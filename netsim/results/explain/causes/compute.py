@@ -1,0 +1,23 @@
+"""Compute: how much of the time training took, on the chain of work or of all processors' time.
+
+Measure: under `rounds`, the share of the critical path between asking for a training and the
+message after it. Under other schedules, the mean time of all local steps over the nodes' time.
+"""
+
+from netsim.results.explain.causes._chain import pace
+from netsim.results.explain.findings import LEAST, PACE, Finding, percent
+from netsim.results.explain.run_tables import RunTables
+
+_STEPS = 'wakes[wakes.what == "job"].groupby("node")["count"].sum()'
+_FULL = 0.5
+
+
+def find(run: RunTables) -> list[Finding]:
+    """What training took."""
+    if run.schedule == "rounds":
+        return pace(run, "compute", "Compute", "training")
+    share = run.ask(f"({_STEPS} * nodes.step_s).sum() / (T * len(nodes))")
+    if share < LEAST:
+        return []
+    text = f"Compute: nodes trained for {percent(share)} of the run, by their mean time of a step."
+    return [Finding(PACE, min(share, 1.0), text, run.asked(), holds_back=share > _FULL)]

@@ -1,0 +1,25 @@
+"""Waiting: how much of the rounds' time was neither training nor messages.
+
+Measure: the share of the critical path in which nothing was under way that the round waited for:
+the least length of a round (`interval_s`), time-outs, and work that the log does not tell.
+"""
+
+from netsim.results.explain.causes._chain import pace
+from netsim.results.explain.findings import Finding, seconds
+from netsim.results.explain.run_tables import RunTables
+
+_MOST = 0.5
+"""If so many rounds last no longer than `interval_s` says, that is what they waited for."""
+
+
+def find(run: RunTables) -> list[Finding]:
+    """What the schedule's own pace took."""
+    if run.schedule != "rounds":
+        return []
+    interval_s = run.names["scenario"]["exchange"].get("interval_s", 0.0)
+    least = '(starts.diff().dropna() <= scenario["exchange"]["interval_s"] * (1 + 1e-9)).mean()'
+    what = "neither training nor messages: for time-outs, or work that the log does not tell"
+    if interval_s and len(run.names["starts"]) > 1 and run.ask(least) >= _MOST:
+        lasts = seconds(float(interval_s))
+        what = f"neither training nor messages: by interval_s each lasts at least {lasts}"
+    return pace(run, "wait", "Waiting", what, holds_back=False)
