@@ -16,6 +16,7 @@ from netsim.console.options import (
     Figures,
     Out,
     Quiet,
+    Report,
     ScenarioArgument,
     Seed,
     Sets,
@@ -66,6 +67,7 @@ def run(
     data: DataDir = None,
     timing_only: TimingOnly = False,
     figures: Figures = True,
+    report: Report = True,
     check: Annotated[
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
     ] = False,
@@ -77,7 +79,9 @@ def run(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, check)
+        commands.run(
+            scenario, changes, out, components or (), timing_only, figures, quiet, check, report
+        )
 
 
 @app.command()
@@ -85,6 +89,7 @@ def resume(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
     components: Components = None,
     figures: Figures = True,
+    report: Report = True,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -92,7 +97,7 @@ def resume(
     with terminal.reported(debug):
         from netsim.console import resuming
 
-        resuming.resume(run, components or (), figures, quiet)
+        resuming.resume(run, components or (), figures, quiet, report)
 
 
 @app.command()
@@ -345,6 +350,26 @@ def export(
 
         path = exporting.export(run, (wanted, simulator), out, step, components or (), data)
         terminal.out().print(f"wrote {path}", markup=False)
+
+
+@app.command("report")
+def report_command(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN|SWEEP", help="Its folder, whether it has ended or not.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page \\[report.html in the folder].")
+    ] = None,
+    components: Components = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
+    with terminal.reported(debug):
+        from netsim.console import reporting
+
+        written = reporting.report(path, out, components or (), data)
+        terminal.out().print(f"wrote {written}", markup=False)
 
 
 @app.command()

@@ -4,15 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
-def short(values: NDArray[Any], digits: int = 4) -> list[Any]:
+def short(values: ArrayLike, digits: int = 4) -> list[Any]:
     """Numbers for JSON, rounded to so many significant digits; None where they are not finite.
 
     Parameters
     ----------
-    values : array
+    values : array or sequence
         Of any shape; lists in lists come of more than one axis.
     digits : int
         Whole numbers keep all of theirs.

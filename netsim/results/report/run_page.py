@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
 from netsim.results.report.run_tables import Places, RunTables, _nowhere
@@ -104,9 +105,11 @@ def report(folders: Sequence[Path], out: Path, places: Places = _nowhere) -> Non
     entries = [gather(folder, places) for folder in folders]
     heading = entries[0].heading
     several = len(entries) > 1
+    if several:
+        entries.insert(0, Entry("all, compared", heading, panels=comparison.gather(folders)))
     content = {
         "kind": "runs",
-        "title": heading if several else f"{heading} · {entries[0].label}",
+        "title": heading if several else f"{heading} · {entries[-1].label}",
         "runs": [
             {"label": entry.label, "notices": entry.notices, "panels": entry.panels}
             for entry in entries

@@ -31,7 +31,7 @@ const report = (() => {
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-3 || size >= 1e9)) {
       const [head, tail] = value.toExponential((digits || 3) - 1).split("e");
-      return `${head.replace("-", "−")}e${tail.replace("+", "").replace("-", "−")}`;
+      return `${Number(head).toString().replace("-", "−")}e${tail.replace("+", "").replace("-", "−")}`;
     }
     if (Number.isInteger(value)) return value.toLocaleString("en").replace("-", "−");
     const spelled = digits && digits !== 4

@@ -45,9 +45,10 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
       head.firstChild.textContent = columns[k].title + (columns[k] === by ? (down ? " ▼" : " ▲") : "");
     });
   }
-  by = columns.find((column) => column.key === firstKey) || columns[0];
+  by = columns.find((column) => column.key === firstKey) || null;
   down = Boolean(descending);
-  arrange();
+  if (by) arrange();
+  else body.append(...made);  // in the order in which they came
   if (rowOf) {
     const mark = () => made.forEach((row, k) => row.classList.toggle("picked", report.page.picked.includes(rowOf(k))));
     report.listen("picked", mark);

@@ -21,14 +21,17 @@ _AXES = (
 )
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """By metric its times, its nodes, and (nodes, times) of its value and of what was spent."""
+def gather(run: RunTables, most: int = MOST_METRICS) -> dict[str, Any] | None:
+    """By metric its times, its nodes, and (nodes, times) of its value and of what was spent.
+
+    The main metric is the first of at most so many.
+    """
     metrics = run.metrics
     if not metrics or not len(metrics["t_s"]):
         return None
     names = _names(run)
-    found = [_metric(run, name) for name in names[:MOST_METRICS]]
-    return {"metrics": found, "left_out": names[MOST_METRICS:]} if found else None
+    found = [_metric(run, name) for name in names[:most]]
+    return {"metrics": found, "left_out": names[most:]} if found else None
 
 
 def _names(run: RunTables) -> list[str]:

@@ -74,6 +74,7 @@ def _where(
             "x": short(at[..., 0], 5),
             "y": short(at[..., 1], 5),
             "moves": moving is not None,
+            "may_move": run.scenario.get("mobility", {}).get("kind", "static") != "static",
         }
     if links is not None:
         a, b = np.array(links["a"], dtype=np.int64), np.array(links["b"], dtype=np.int64)

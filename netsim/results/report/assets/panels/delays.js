@@ -5,7 +5,7 @@ report.panel("delays", "Delay and age of messages", (body, data) => {
   body.append(grid);
   const one = (shown, title, label, what) => {
     if (!shown) return;
-    const figure = element("figure", null, element("h3", null, title));
+    const figure = element("figure", null, element("h3", null, title), element("p", { class: "muted" }, `Share of ${what} at or below a time.`));
     grid.append(figure);
     const lines = shown.lines;
     const keys = element("div");
@@ -15,12 +15,12 @@ report.panel("delays", "Delay and age of messages", (body, data) => {
     figure.append(keys);
     legend();
     report.listen("theme", legend);
-    charts.chart(figure, `${title}: share of messages at or below a time`, {
+    charts.chart(figure, `${title}: share of ${what} at or below a time`, {
       height: 260,
       series: [{}, ...lines.map((_, k) => ({ width: 2.2, stroke: () => colour(k), points: { show: false }, dash: k >= 4 ? [6, 4] : undefined }))],
       scales: { x: { time: false, distr: shown.is_log ? 3 : 1 }, y: { range: () => [0, 100] } },
-      axes: [charts.axis(label, shown.is_log ? { space: 60, values: (_, ticks) => ticks.map((tick) => (tick ? seconds(tick) : "")) , filter: powers } : {}),
-        charts.axis(`Share of ${what} [%]`)],
+      axes: [charts.axis(label, shown.is_log ? { space: 60, filter: powers } : {}),
+        charts.axis("Share [%]")],
       says: (k) => [`at most ${seconds(shown.at_s[k])}`, ...lines.map((line) => `${line.kind} ${number(100 * line.share[k], 3)} %`)].join(" · "),
     }, [shown.at_s, ...lines.map((line) => line.share.map((share) => 100 * share))]);
   };
@@ -28,6 +28,6 @@ report.panel("delays", "Delay and age of messages", (body, data) => {
   function powers(plot, splits) {
     return splits.map((tick) => (Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null));
   }
-  one(data.delay, "Delay: from sending to arrival", `Delay${data.delay && data.delay.is_log ? "" : " [s]"}`, "messages that arrived");
-  one(data.staleness, "Age: from sending to use", `Age at use${data.staleness && data.staleness.is_log ? "" : " [s]"}`, "messages used");
+  one(data.delay, "Delay: from sending to arrival", "Delay [s]", "messages that arrived");
+  one(data.staleness, "Age: from sending to use", "Age at use [s]", "messages used");
 });

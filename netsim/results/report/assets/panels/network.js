@@ -31,9 +31,9 @@ report.panel("network", "The network over time", (body, data) => {
   slider.addEventListener("input", () => report.setMoment(Number(slider.value)));
 
   const views = [];
-  let soFar = false;
+  let soFar = true;
   let hovered = null;
-  if (data.links) bar.append(charts.choice("messages", [["now", "of this stretch"], ["all", "so far"]], (value) => { soFar = value === "all"; redraw(); }));
+  if (data.links) bar.append(charts.choice("messages", [["all", "so far"], ["now", "of this stretch"]], (value) => { soFar = value === "all"; redraw(); }));
   const grid = element("div", { class: "two" });
   body.append(grid);
 
@@ -184,7 +184,7 @@ report.panel("network", "The network over time", (body, data) => {
   }
   if (data.links || data.has_places) {
     const words = [
-      data.has_places ? (data.moves ? "Where nodes are at the moment." : "Where nodes are.") : "Nodes have no places: linked ones are drawn near each other.",
+      data.has_places ? (data.moves ? "Where nodes are at the moment." : data.may_move ? "Where nodes were at the start: how they moved could not be worked out." : "Where nodes are.") : "Nodes have no places: linked ones are drawn near each other.",
       data.links ? "A line is a pair of nodes with messages, wider for more of them, both ways together." : "",
       data.off ? "Hollow: switched off." : "",
       data.links && data.links.left_out ? `${number(data.links.left_out)} pairs with fewer messages are left out.` : "",
@@ -260,11 +260,11 @@ report.panel("network", "The network over time", (body, data) => {
       }
       lines.sort((a, b) => b[0] - a[0]);
       lines = lines.slice(0, MOST_LINES).reverse();
-      const fade = Math.min(1, 8 / Math.sqrt(Math.max(1, lines.length / 6)));
+      const fade = Math.min(0.9, 0.12 + 45 / Math.max(1, lines.length));
       for (const [weight, i, j] of lines) {
         const share = weight / most;
         const picked = page.picked.indexOf(i);
-        pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(blend(stops(WEIGHTS), 0.35 + 0.65 * share), Math.max(0.15, fade));
+        pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(blend(stops(WEIGHTS), 0.35 + 0.65 * share), fade);
         pen.lineWidth = 0.6 + 2.4 * share;
         const [[x1, y1], [x2, y2]] = [placed[i], placed[j]];
         pen.beginPath();  // bent, so that both ways of a pair are seen

@@ -9,6 +9,6 @@ report.panel("nodes", "Nodes", (body, data) => {
   }
   sortableTable(body, {
     caption: "A row a node. A heading sorts; a node's number picks it out in the figures.",
-    columns: data.columns, marked: starved, rowOf: (k) => nodes[k],
+    columns: data.columns, marked: starved, rowOf: (k) => nodes[k], firstKey: "node",
   });
 });

@@ -21,11 +21,14 @@ report.panel("time_use", "Where virtual time went", (body, data) => {
   select.append(element("option", { value: -1 }, "number"));
   data.states.forEach((name, k) => select.append(element("option", { value: k }, `time at "${name}"`)));
   bar.append(element("label", null, "Nodes by ", select));
+  const idle = element("input", { type: "checkbox", checked: true, onchange: () => draw() });
+  if (data.states.includes("wait")) bar.append(element("label", null, idle, " with waiting"));
   function draw() {
     if (plot) plot.destroy();
     space.replaceChildren();
-    const layers = data.states.map((name, k) => ({ name, colour: named(STATES, name, k), values: order.map((node) => data.seconds[k][node]) }));
-    space.append(charts.legend(layers.map((layer, k) => ({ name: `${layer.name} ${number((100 * total[k]) / (nodes * data.end_s), 3)} %`, colour: layer.colour }))));
+    const layers = data.states.map((name, k) => ({ name, colour: named(STATES, name, k), share: (100 * total[k]) / (nodes * data.end_s), values: order.map((node) => data.seconds[k][node]) }))
+      .filter((layer) => idle.checked || layer.name !== "wait");
+    space.append(charts.legend(layers.map(({ name, share, colour }) => ({ name: `${name} ${number(share, 3)} %`, colour }))));
     plot = charts.stacked(space, "Seconds of every node by what it was at", {
       x: order.map((_, k) => k), layers, xLabel: Number(select.value) >= 0 ? "Nodes, in this order" : "Node",
       yLabel: "Virtual time [s]", xRange: [-0.6, nodes - 0.4],
