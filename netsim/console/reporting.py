@@ -54,9 +54,7 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
         from netsim.engine import search_record
         from netsim.results.report import sweep_page
 
-        sweep_page.report(
-            path, sweep_tables.design_of(path), search_record.recorded(path), target
-        )
+        sweep_page.report(path, sweep_tables.design_of(path), search_record.recorded(path), target)
     else:
         folders = run_page.folders_of(path)
         run_page.report(folders, target, _places_of_folder(folders[0], components, data))

@@ -11,7 +11,8 @@ from netsim.results.report.panels import curves
 from netsim.results.report.run_tables import RunTables
 from netsim.results.report.sweep_tables import described
 
-_NOTE = "Mean over nodes and its standard deviation over nodes."
+_FEW = 2
+"""Bands of more algorithms hide each other."""
 
 
 def gather(folders: Sequence[Path]) -> dict[str, Any]:
@@ -21,6 +22,9 @@ def gather(folders: Sequence[Path]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     lines = [line for run, name in zip(runs, names, strict=True) if (line := _line(run, name))]
     main = next((run.main for run in runs if run.summary), runs[0].main)
+    few = len(lines) <= _FEW
+    if not few:
+        lines = [{key: line[key] for key in line if key != "std"} for line in lines]
     if any(len(line["t_s"]) > 1 for line in lines):
         found["algorithms"] = {
             "metric": main.name,
@@ -28,7 +32,7 @@ def gather(folders: Sequence[Path]) -> dict[str, Any]:
             "algorithms": names,
             "points": [{"point": "", "lines": lines}],
             "left_out": 0,
-            "note": _NOTE,
+            "note": "Mean over nodes" + ("; band: standard deviation over nodes." * few or "."),
         }
     numbers = [row(run.summary) if run.summary else {} for run in runs]
     there = [m for m in MEASURES if any(of_run.get(m) is not None for of_run in numbers)]

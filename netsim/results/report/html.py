@@ -47,7 +47,7 @@ def page(content: Mapping[str, Any]) -> str:
         "start": f"<script>\n{_asset('start.js')}</script>",
         "outline": _json(outline).replace("<", "\\u003c"),
         "data": "\n".join(
-            f'<script type="application/octet-stream" id="run-{k}">{_packed(run["panels"])}</script>'
+            f'<script type="text/plain" id="run-{k}">{_packed(run["panels"])}</script>'
             for k, run in enumerate(runs)
         ),
     }

@@ -20,7 +20,7 @@ const charts = (() => {
     const height = options.height || 300;
     const plot = new uPlot({
       width: Math.max(box.clientWidth, 240), height, legend: { show: false }, ...options,
-      padding: options.padding || [10, 14, 0, 4],
+      padding: options.padding || [10, 26, 0, 4],
       cursor: { drag: { x: true, y: false }, points: { show: false }, y: false, ...(options.cursor || {}) },
     }, data, box);
     const readout = element("div", { class: "readout", "aria-live": "polite" });

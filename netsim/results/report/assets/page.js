@@ -145,6 +145,7 @@ const report = (() => {
       document.getElementById("run-choice").hidden = false;
     }
     await show(0);
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));  // what is in view is drawn by then
     performance.mark("drawn");
     document.documentElement.dataset.ready = "";
   }

@@ -5,6 +5,9 @@ lists, numbers and words for JSON, or None where the run has nothing of the kind
 has no empty box.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from netsim.results.report.panels import (
     curves,
     delays,
@@ -14,9 +17,9 @@ from netsim.results.report.panels import (
     network,
     nodes,
     time_use,
-)
+)from netsim.results.report.run_tables import RunTables
 
-PANELS = {
+PANELS: dict[str, Callable[[RunTables], dict[str, Any] | None]] = {
     "facts": facts.gather,
     "curves": curves.gather,
     "network": network.gather,

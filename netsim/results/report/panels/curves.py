@@ -50,7 +50,7 @@ def _names(run: RunTables) -> list[str]:
 
 def _metric(run: RunTables, name: str) -> dict[str, Any]:
     chosen = run.metrics["metric"].among((name,)) & ~run.metrics["stage"].among((RECORDED,))
-    rows = {
+    rows: dict[str, Any] = {
         key: cells.where(chosen) if isinstance(cells, Words) else cells[chosen]
         for key, cells in run.metrics.items()
     }

@@ -89,7 +89,9 @@ def _learned(run: RunTables) -> list[dict[str, Any]]:
         share = is_share(main)
         values = _last(rows["node"][chosen], rows["value"][chosen], n)
         unit = "%" if share else ""
-        columns.append(_column("metric", f"{main} at the end", unit, values * (100 if share else 1)))
+        columns.append(
+            _column("metric", f"{main} at the end", unit, values * (100 if share else 1))
+        )
     for key, title, unit, per in (
         ("steps", "local steps", "", 1.0),
         ("bits_transmitted", "transmitted", "MB", 1 / BITS_PER_MEGABYTE),

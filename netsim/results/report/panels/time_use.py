@@ -133,7 +133,7 @@ def _training(
     lasts = run.wakes["count"][jobs] * np.asarray(run.nodes["step_s"], dtype=np.float64)[node]
     order = np.lexsort((asked, node))
     node, asked, lasts = node[order], asked[order], lasts[order]
-    # end_k = max(asked_k, end_k-1) + lasts_k, of each node: a running maximum of asked - work before
+    # of each node end_k = max(asked_k, end_k-1) + lasts_k: a running maximum of asked - work before
     work = np.cumsum(lasts)
     before = work - lasts
     firsts = np.append(True, node[1:] != node[:-1]) if len(node) else np.zeros(0, dtype=bool)

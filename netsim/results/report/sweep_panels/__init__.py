@@ -4,9 +4,12 @@ A module states `gather(sweep)`, which makes of a `SweepTables` what `assets/pan
 or None where the sweep has nothing of the kind.
 """
 
-from netsim.results.report.sweep_panels import differences, multiples, parallel, points, sweep_facts
+from collections.abc import Callable
+from typing import Any
 
-PANELS = {
+from netsim.results.report.sweep_panels import differences, multiples, parallel, points, sweep_factsfrom netsim.results.report.sweep_tables import SweepTables
+
+PANELS: dict[str, Callable[[SweepTables], dict[str, Any] | None]] = {
     "sweep_facts": sweep_facts.gather,
     "differences": differences.gather,
     "multiples": multiples.gather,

@@ -67,9 +67,7 @@ def _paired(
     pairs = [
         numbers[name] - theirs[seed][name]
         for seed, numbers in mine.items()
-        if seed in theirs
-        and numbers.get(name) is not None
-        and theirs[seed].get(name) is not None
+        if seed in theirs and numbers.get(name) is not None and theirs[seed].get(name) is not None
     ]
     return _triple(*mean_and_half_width(pairs), len(pairs)) if pairs else None
 

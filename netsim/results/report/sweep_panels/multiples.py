@@ -19,9 +19,9 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds."""
     metric, main = sweep.main.name, sweep.main
     shown = list(sweep.design.points)[:MOST_POINTS]
-    points = []
+    points: list[dict[str, Any]] = []
     for point in shown:
-        lines = []
+        lines: list[dict[str, Any]] = []
         for algorithm in sweep.algorithms:
             curves = []
             for run in sweep.runs:
@@ -37,7 +37,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
                 end = min(len(c.t_s) for c in curves)
                 kept = evenly(end, MOST_TIMES)
                 means = np.stack([c.mean[:end] for c in curves])[:, kept]
-                line = {
+                line: dict[str, Any] = {
                     "algorithm": algorithm,
                     "seeds": len(curves),
                     "t_s": short(curves[0].t_s[kept], 6),

@@ -53,7 +53,7 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
 def _word(value: Any) -> str:
     if isinstance(value, Mapping) and "kind" in value:
         return str(value["kind"])
-    return str(shown(value))
+    return value if isinstance(value, str) else str(shown(value))
 
 
 def _short(values: list[Any]) -> list[Any]:

@@ -11,14 +11,24 @@ MOST_MEASURES = 12
 def gather(sweep: SweepTables) -> dict[str, Any]:
     """Columns with their titles and units."""
     columns: list[dict[str, Any]] = [
-        {"key": "point", "title": "point", "unit": "", "values": [one.point for one in sweep.lines]},
+        {
+            "key": "point",
+            "title": "point",
+            "unit": "",
+            "values": [one.point for one in sweep.lines],
+        },
         {
             "key": "algorithm",
             "title": "algorithm",
             "unit": "",
             "values": [line.algorithm for line in sweep.lines],
         },
-        {"key": "seeds", "title": "seeds", "unit": "", "values": [one.seeds for one in sweep.lines]},
+        {
+            "key": "seeds",
+            "title": "seeds",
+            "unit": "",
+            "values": [one.seeds for one in sweep.lines],
+        },
     ]
     for name in sweep.measures[:MOST_MEASURES]:
         about = described(name)

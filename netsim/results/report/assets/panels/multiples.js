@@ -21,7 +21,7 @@ function drawMultiples(body, data) {
   const spread = Math.max(high - low, 1e-9) * 0.06;
   const end = Math.max(...lines.map((line) => line.t_s[line.t_s.length - 1]));
   data.points.forEach((one) => {
-    const figure = element("figure", null, element("h3", null, one.point));
+    const figure = element("figure", null, one.point ? element("h3", null, one.point) : null);
     grid.append(figure);
     const x = [...new Set(one.lines.flatMap((line) => line.t_s))].sort((a, b) => a - b);
     const series = [{}];

@@ -244,8 +244,13 @@ report.panel("network", "The network over time", (body, data) => {
       upTo = now;
       return matrix;
     };
-    let most = 1e-9;
-    weights.weight.forEach((weight, k) => { if (weights.node[k] !== weights.peer[k] && weight > most) most = weight; });
+    // The scale ends at what one weight in a hundred exceeds, if that is far below the greatest.
+    const others = weights.weight.filter((weight, k) => weights.node[k] !== weights.peer[k] && weight > 0).sort((a, b) => a - b);
+    const greatest = others.length ? others[others.length - 1] : 1;
+    const high = others.length ? others[Math.floor(others.length * 0.99)] : 1;
+    const most = high < greatest / 2 ? high : greatest;
+    const tone = (weight) => (weight > 0 ? Math.min(1, 0.15 + (0.85 * weight) / most) : 0);
+    const end = `${most < greatest ? "≥ " : ""}${number(most, 3)}`;
     const lost = weights.left_out ? ` ${number(weights.left_out)} small weights are left out.` : "";
 
     const graph = view("Collaboration graph: who weighs whom", `A line from a node to a peer it weighs, darker for more weight; its own weight is not drawn. At most ${number(MOST_LINES)} lines, the strongest.${lost}`, 0.78, (made, pen, width, height) => {
@@ -260,9 +265,9 @@ report.panel("network", "The network over time", (body, data) => {
       }
       lines.sort((a, b) => b[0] - a[0]);
       lines = lines.slice(0, MOST_LINES).reverse();
-      const fade = Math.min(0.9, 0.12 + 45 / Math.max(1, lines.length));
+      const fade = Math.min(0.9, Math.max(0.25, (6 * n) / Math.max(1, lines.length)));
       for (const [weight, i, j] of lines) {
-        const share = weight / most;
+        const share = Math.min(1, weight / most);
         const picked = page.picked.indexOf(i);
         pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(blend(stops(WEIGHTS), 0.35 + 0.65 * share), fade);
         pen.lineWidth = 0.6 + 2.4 * share;
@@ -273,7 +278,7 @@ report.panel("network", "The network over time", (body, data) => {
         pen.stroke();
       }
       drawNodes(pen, placed, width);
-      scale(made.keys, WEIGHTS, "0", number(most), "weight");
+      scale(made.keys, WEIGHTS, "0", end, "weight");
     }, true);
     graph.canvas.id = "graph";
     graph.says = (node) => {
@@ -288,15 +293,24 @@ report.panel("network", "The network over time", (body, data) => {
       const now = current();
       const edge = 46;
       const side = Math.min(width - edge - 8, height - edge - 4);
-      const image = new ImageData(n, n);
+      const cells = Math.min(n, Math.floor(side / 1.5));  // of more nodes a cell shows the greatest of several
       const table = Array.from({ length: 256 }, (_, k) => blend(stops(WEIGHTS), k / 255));
-      for (let k = 0; k < n * n; k++) {
-        const part = table[Math.max(0, Math.min(255, Math.round((255 * now[k]) / most)))];
-        image.data.set([part[0], part[1], part[2], 255], 4 * k);
+      const tones = new Uint8Array(cells * cells);
+      for (let i = 0; i < n; i++) {
+        const row = Math.floor((i * cells) / n) * cells;
+        for (let j = 0; j < n; j++) {
+          const weight = now[i * n + j];
+          if (weight <= 0) continue;
+          const cell = row + Math.floor((j * cells) / n);
+          tones[cell] = Math.max(tones[cell], Math.round(255 * tone(weight)));
+        }
       }
-      const sheet = new OffscreenCanvas(n, n);
+      const image = new ImageData(cells, cells);
+      tones.forEach((k, at) => image.data.set([...table[k], 255], 4 * at));
+      const sheet = document.createElement("canvas");
+      sheet.width = sheet.height = cells;
       sheet.getContext("2d").putImageData(image, 0, 0);
-      pen.imageSmoothingEnabled = n > side;
+      pen.imageSmoothingEnabled = false;
       pen.drawImage(sheet, edge, 4, side, side);
       pen.strokeStyle = css("muted");
       pen.strokeRect(edge, 4, side, side);
@@ -323,7 +337,7 @@ report.panel("network", "The network over time", (body, data) => {
         pen.strokeRect(edge, 4 + (node / n) * side, side, Math.max(2, side / n));
       });
       made.cell = (x, y) => [Math.floor(((y - 4) / side) * n), Math.floor(((x - edge) / side) * n)];
-      scale(made.keys, WEIGHTS, "0", number(most), "weight");
+      scale(made.keys, WEIGHTS, "0", end, "weight");
     }, false);
     heat.canvas.id = "heat";
     const say = (i, j) => { heat.readout.textContent = i >= 0 && j >= 0 && i < n && j < n ? `node ${i} gives ${j === i ? "itself" : `peer ${j}`} ${number(current()[i * n + j], 3)}` : ""; };
