@@ -17,7 +17,8 @@ from netsim.results.report.panels import (
     network,
     nodes,
     time_use,
-)from netsim.results.report.run_tables import RunTables
+)
+from netsim.results.report.run_tables import RunTables
 
 PANELS: dict[str, Callable[[RunTables], dict[str, Any] | None]] = {
     "facts": facts.gather,

@@ -7,7 +7,8 @@ or None where the sweep has nothing of the kind.
 from collections.abc import Callable
 from typing import Any
 
-from netsim.results.report.sweep_panels import differences, multiples, parallel, points, sweep_factsfrom netsim.results.report.sweep_tables import SweepTables
+from netsim.results.report.sweep_panels import differences, multiples, parallel, points, sweep_facts
+from netsim.results.report.sweep_tables import SweepTables
 
 PANELS: dict[str, Callable[[SweepTables], dict[str, Any] | None]] = {
     "sweep_facts": sweep_facts.gather,
