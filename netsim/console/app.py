@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import terminal
+from netsim.console import report_command, terminal
 from netsim.console.options import (
     Components,
     DataDir,
@@ -352,26 +352,6 @@ def export(
         terminal.out().print(f"wrote {path}", markup=False)
 
 
-@app.command("report")
-def report_command(
-    path: Annotated[
-        Path, typer.Argument(metavar="RUN|SWEEP", help="Its folder, whether it has ended or not.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page \\[report.html in the folder].")
-    ] = None,
-    components: Components = None,
-    data: DataDir = None,
-    debug: Debug = False,
-) -> None:
-    """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
-    with terminal.reported(debug):
-        from netsim.console import reporting
-
-        written = reporting.report(path, out, components or (), data)
-        terminal.out().print(f"wrote {written}", markup=False)
-
-
 @app.command()
 def new(
     sort: Annotated[
@@ -389,6 +369,9 @@ def new(
         from netsim.console import starting
 
         starting.new(sort, name, folder)
+
+
+app.command("report", help=report_command.HELP)(report_command.report)
 
 
 def _more(

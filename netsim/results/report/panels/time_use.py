@@ -10,6 +10,9 @@ from netsim.results.report.run_tables import RunTables
 
 Floats = NDArray[np.float64]
 
+Spans = tuple[NDArray[np.int64], Floats, Floats]
+"""Node, begin and end [s] of each."""
+
 STATES = ("train", "compute", "transmit", "receive", "wait", "asleep", "off")
 
 
@@ -46,17 +49,22 @@ def worked_out(run: RunTables) -> dict[str, Floats]:
     off = _off(run)
     layers = [off, _training(run, off)]
     rows = run.messages
-    if rows:
+    if rows:  # they last from sending to arrival
         begin, end = rows["t_sent_s"], rows["t_done_s"]
         layers.append((rows["src"], begin, end))
         came = rows["outcome"].among(("delivered", "partial"))
         layers.append((rows["dst"][came], begin[came], end[came]))
-    covered, taken, before = [], np.zeros(n), (np.zeros(0, dtype=np.int64), *2 * (np.zeros(0),))
-    for layer in layers:
-        before = tuple(np.concatenate([a, b]) for a, b in zip(before, layer, strict=True))
-        node, begin, end = union(*before, end_s)
-        before = (node, begin, end)
-        total = np.bincount(node, end - begin, minlength=n)[:n]
+    covered: list[Floats] = []
+    taken = np.zeros(n)
+    met: Spans = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+    for node, first, last in layers:
+        met = union(
+            np.concatenate([met[0], node]),
+            np.concatenate([met[1], first]),
+            np.concatenate([met[2], last]),
+            end_s,
+        )
+        total = np.asarray(np.bincount(met[0], met[2] - met[1], minlength=n)[:n], dtype=np.float64)
         covered.append(np.maximum(total - taken, 0.0))
         taken = total
     found = dict(zip(("off", "train", "transmit", "receive"), covered, strict=False))
@@ -65,9 +73,7 @@ def worked_out(run: RunTables) -> dict[str, Floats]:
     return found | {"wait": idle * (1 - share), "asleep": idle * share}
 
 
-def union(
-    node: NDArray[Any], begin: Floats, end: Floats, end_s: float
-) -> tuple[NDArray[np.int64], Floats, Floats]:
+def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans:
     """Stretches of time without overlap that cover the same.
 
     Parameters
@@ -99,7 +105,7 @@ def union(
     return node[starts], begin[starts], reach[last] - shift[last]
 
 
-def _off(run: RunTables) -> tuple[NDArray[Any], Floats, Floats]:
+def _off(run: RunTables) -> Spans:
     """When nodes were off."""
     nothing = np.zeros(0)
     if "what" not in run.wakes:
@@ -121,9 +127,7 @@ def _off(run: RunTables) -> tuple[NDArray[Any], Floats, Floats]:
     return table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
 
 
-def _training(
-    run: RunTables, off: tuple[NDArray[Any], Floats, Floats]
-) -> tuple[NDArray[Any], Floats, Floats]:
+def _training(run: RunTables, off: Spans) -> Spans:
     """When nodes trained: jobs one after another, each as long as its steps take on average."""
     nothing = np.zeros(0)
     if "what" not in run.wakes or "step_s" not in run.nodes:
@@ -156,7 +160,9 @@ def _share_asleep(run: RunTables) -> Floats:
         return np.nan_to_num(1.0 - awake / period)
     radio = run.scenario.get("radio")
     sleep = radio.get("sleep") if isinstance(radio, dict) else None
-    cycles = isinstance(sleep, dict) and sleep.get("kind") == "duty_cycle"
-    share = sleep.get("awake_fraction", 0.1) if cycles else None
-    told = isinstance(share, int | float) and not isinstance(share, bool)
-    return np.full(run.count, 1.0 - float(share) if told else 0.0)  # type: ignore[arg-type]
+    if not isinstance(sleep, dict) or sleep.get("kind") != "duty_cycle":
+        return np.zeros(run.count)
+    awake_share = sleep.get("awake_fraction")
+    if isinstance(awake_share, bool) or not isinstance(awake_share, int | float):
+        return np.zeros(run.count)
+    return np.full(run.count, 1.0 - awake_share)
