@@ -132,10 +132,11 @@ def conclude(
             checksums.extend(folder)
         if several:
             draw_comparison(top, folders)
+    has_page = False
     if report:
         from netsim.console import reporting
 
-        reporting.conclude(top, folders, scenario)
+        has_page = reporting.conclude(top, folders, scenario)
     if several:
         checksums.write(top)
     if not quiet:
@@ -151,7 +152,7 @@ def conclude(
         cost = evaluation_cost.line(summaries)
         if cost is not None:
             console.print(Text(cost))
-        seen = "; report.html in it shows what happened" if report else ""
+        seen = "; report.html in it shows what happened" if has_page else ""
         console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
 
 

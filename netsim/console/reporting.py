@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums
+from netsim.recording.parquet_parts import part_files
 from netsim.results.report import run_page
 from netsim.results.report.run_tables import Places
 from netsim.rng import Streams
@@ -18,6 +20,9 @@ from netsim.scenario.kinds import kinds_of
 from netsim.traces.files import is_file, spelt_out
 from netsim.units import to_ns
 from netsim.world.placement import placed
+
+MOST_MESSAGES = 3_000_000
+"""Of more, a run's end does not wait for its page: about 3 s for a million."""
 
 
 def report(path: Path, out: Path | None, components: Sequence[Path], data: Path | None) -> Path:
@@ -63,8 +68,8 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     return target
 
 
-def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
-    """Write the page of runs that have just ended.
+def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> bool:
+    """Write the page of runs that have just ended, unless that would keep their user waiting.
 
     Parameters
     ----------
@@ -73,9 +78,21 @@ def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
     folders : sequence of Path
         One an algorithm.
     scenario : Scenario
+
+    Returns
+    -------
+    bool
+        Whether it was written.
     """
+    if sum(map(_messages, folders)) > MOST_MESSAGES:
+        return False
     run_page.report(folders, top / run_page.NAME, _places(scenario, None))
     checksums.renew(top, run_page.NAME)
+    return True
+
+
+def _messages(folder: Path) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in part_files(folder / "messages"))
 
 
 def _places_of_folder(folder: Path, components: Sequence[Path], data: Path | None) -> Places:

@@ -33,6 +33,9 @@ def report(
     """
     sweep = SweepTables(folder, design, trials)
     panels = {name: found for name, make in PANELS.items() if (found := make(sweep)) is not None}
+    if trials and "parallel" in panels:  # a search is read by its values first
+        first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
+        panels = first | panels
     name = str(load(sweep.runs[0].folder).get("name", folder.name))
     notices = [] if trials else _missing(sweep)
     run = {"label": name, "notices": notices, "panels": panels}

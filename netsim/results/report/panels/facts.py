@@ -25,7 +25,8 @@ def gather(run: RunTables) -> dict[str, Any]:
     if isinstance(block, dict) and isinstance(block.get("mean"), int | float):
         share = is_share(run.main.name)
         scale, unit = (100.0, " %") if share else (1.0, "")
-        spread = f" (std over nodes {scale * block['std']:.3g})"
+        std = block.get("std")
+        spread = f" (std over nodes {scale * std:.3g})" if isinstance(std, int | float) else ""
         found.append((run.main.name, f"{scale * block['mean']:.4g}{unit}{spread}"))
     numbers = row(summary) if summary else {}
     for name in _SHOWN:

@@ -22,12 +22,14 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     if len(varied) < 2:
         return None
     axes = [_axis(key, [values.get(key) for values, _, _ in table]) for key in varied]
-    results = [name for name in sweep.measures if name in ("accuracy", "main_metric")]
-    results += [name for name in sweep.measures if name not in results][: _RESULTS - len(results)]
-    for name in results:
+    results = 0
+    for name in sweep.measures:
         about = described(name)
         cells = [estimates.get(name) for _, _, estimates in table]
         means = [None if c is None else about["scale"] * c.mean for c in cells]
+        if results == _RESULTS or len(set(means)) < 2:
+            continue
+        results += 1
         title = f"{about['title']} [{about['unit']}]" if about["unit"] else about["title"]
         axes.append({"title": title, "values": _short(means), "is_result": True})
     scores = {(str(t["point"]), t["algorithm"]): t.get("score") for t in sweep.trials}
@@ -45,12 +47,13 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
         low, high = min(known), max(known)
         return {"title": key, "values": _short(values), "is_log": low > 0 and high / low >= 20}
-    words = list(dict.fromkeys(_word(value) for value in known))
-    places = [None if value is None else words.index(_word(value)) for value in values]
+    words = list(dict.fromkeys(word_of(value) for value in known))
+    places = [None if value is None else words.index(word_of(value)) for value in values]
     return {"title": key, "values": places, "words": words}
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
+    """A swept value in a word: of a component its kind."""
     if isinstance(value, Mapping) and "kind" in value:
         return str(value["kind"])
     return value if isinstance(value, str) else str(shown(value))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from netsim.results.report.numbers import short
+from netsim.results.report.sweep_panels.parallel import word_of
 from netsim.results.report.sweep_tables import SweepTables, described
 
 MOST_MEASURES = 12
@@ -30,6 +31,12 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
             "values": [one.seeds for one in sweep.lines],
         },
     ]
+    keys = dict.fromkeys(key for line in sweep.lines for key in line.values)
+    for key in keys if len(keys) > 1 else ():
+        swept: list[Any] = [line.values.get(key) for line in sweep.lines]
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in swept)
+        shown = short(swept) if numbers else ["" if v is None else word_of(v) for v in swept]
+        columns.append({"key": key, "title": key, "unit": "", "values": shown})
     for name in sweep.measures[:MOST_MEASURES]:
         about = described(name)
         cells = [line.estimates.get(name) for line in sweep.lines]

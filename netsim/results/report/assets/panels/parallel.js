@@ -75,7 +75,8 @@ report.panel("parallel", "Values and results", (body, data) => {
       const anchor = k === 0 ? "start" : k === axes.length - 1 ? "end" : "middle";
       svg.append(mark("text", { x: k === 0 ? 4 : k === axes.length - 1 ? width - 4 : x(k), y: k % 2 ? 14 : 30, "text-anchor": anchor, "font-weight": k === by ? 700 : 400 }, axis.title));
       const [low, high] = ends[k];
-      const marks = axis.words ? axis.words.map((word, j) => [j, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => {
+      const distinct = [...new Set(axis.values.filter((value) => value !== null))];
+      const marks = !axis.words && distinct.length <= 6 ? distinct.map((value) => [value, number(value, 3)]) : axis.words ? axis.words.map((word, j) => [j, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => {
         const value = axis.is_log ? low * (high / low) ** at : low + (high - low) * at;
         return [value, number(value, 3)];
       });
