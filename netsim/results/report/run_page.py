@@ -58,7 +58,15 @@ def gather(folder: Path, places: Places = _nowhere) -> Entry:
         Where nodes that move were, see `run_tables.Places`.
     """
     run = RunTables(folder, places)
-    panels = {name: found for name, make in PANELS.items() if (found := make(run)) is not None}
+    panels = {}
+    for panel, make in PANELS.items():
+        try:
+            found = make(run)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+            run.faults.append(f"{panel} is left out: not tables of a run: {one_line(problem)}")
+            continue
+        if found is not None:
+            panels[panel] = found
     summary = run.summary
     label = str(summary.get("algorithm", folder.name))
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))

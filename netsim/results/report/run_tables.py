@@ -1,6 +1,7 @@
 """The tables of one run folder as arrays, as far as they are there."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,10 @@ from netsim.traces.files import is_file
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+MOST_NODES = 1_000_000
+"""Where `nodes.parquet` is missing, a table that names others than these is none of a run."""
+_IDS = ("src", "dst", "node", "peer")
 
 Places = Callable[[Sequence[float]], Floats | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2); None where nobody moves."""
@@ -147,9 +152,9 @@ class RunTables:
             for table, name in ((self.messages, "t_done_s"), (self.metrics, "t_s"))
             if len(table.get(name, ()))
         ]
-        if not self.summary:
-            return max([*last, float(told) if isinstance(told, int | float) else 0.0])
-        return float(told) if isinstance(told, int | float) else max(last, default=0.0)
+        if isinstance(told, int | float):
+            last = [float(told)] if self.summary else [*last, float(told)]
+        return max(filter(math.isfinite, last), default=0.0)
 
     @cached_property
     def messages(self) -> dict[str, Any]:
@@ -190,10 +195,20 @@ class RunTables:
             return {}
         try:
             table = pa.concat_tables(parts, promote_options="default")
-            return {column: _cells(table.column(column)) for column in table.column_names}
+            cells = {column: _cells(table.column(column)) for column in table.column_names}
+            strange = next((c for c in _IDS if c in cells and self._is_strange(cells[c])), None)
         except (pa.ArrowException, TypeError, ValueError):
             self.faults.append(f"{name}: its parts do not fit together")
             return {}
+        if strange is not None:
+            self.faults.append(f"{name}: its {strange} names a node that there is not")
+            return {}
+        return cells
+
+    def _is_strange(self, ids: NDArray[Any]) -> bool:
+        """Whether a column names a node that there is not."""
+        most = len(self.nodes["node"]) if "node" in self.nodes else MOST_NODES
+        return bool(len(ids)) and (ids.min() < 0 or ids.max() >= most)
 
 
 def _cells(column: Any) -> Any:

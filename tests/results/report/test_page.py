@@ -101,3 +101,13 @@ def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no run here or one folder below"):
         folders_of(tmp_path)
+
+
+def test_a_table_of_another_run_is_named_and_left_out(tmp_path, write_run):
+    strange = ((0.0, 1.0, 0, 10**12, "Model", "delivered", 1.0),)
+    report([write_run(tmp_path, messages=strange)], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert any(
+        "names a node that there is not" in told for told in outline_of(text)["runs"][0]["notices"]
+    )
+    assert "curves" in panels_of(text)
