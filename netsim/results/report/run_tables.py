@@ -146,7 +146,7 @@ class RunTables:
     @cached_property
     def end_s(self) -> float:
         """How far the run came [s]: at least to the last thing that was recorded."""
-        told = self.status.get("virtual_s", self.summary.get("virtual_s"))
+        told = self.summary.get("virtual_s", self.status.get("virtual_s"))
         last = [
             float(table[name].max())
             for table, name in ((self.messages, "t_done_s"), (self.metrics, "t_s"))
