@@ -184,7 +184,7 @@ def _called(arguments: Sequence[str], said: int, often: bool) -> None:
     os.dup2(said, 2)
     code = 99
     try:
-        app([*arguments, "--quiet", "--no-figures"])
+        app([*arguments, "--quiet", "--no-figures", "--no-report"])
     except SystemExit as end:
         code = int(end.code or 0)
     finally:

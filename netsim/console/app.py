@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import terminal
+from netsim.console import report_command, terminal
 from netsim.console.options import (
     AnyRun,
     Components,
@@ -19,6 +19,7 @@ from netsim.console.options import (
     Out,
     Queries,
     Quiet,
+    Report,
     ScenarioArgument,
     Seed,
     Sets,
@@ -69,6 +70,7 @@ def run(
     data: DataDir = None,
     timing_only: TimingOnly = False,
     figures: Figures = True,
+    report: Report = True,
     check: Annotated[
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
     ] = False,
@@ -80,7 +82,9 @@ def run(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, check)
+        commands.run(
+            scenario, changes, out, components or (), timing_only, figures, quiet, check, report
+        )
 
 
 @app.command()
@@ -88,6 +92,7 @@ def resume(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
     components: Components = None,
     figures: Figures = True,
+    report: Report = True,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -95,7 +100,7 @@ def resume(
     with terminal.reported(debug):
         from netsim.console import resuming
 
-        resuming.resume(run, components or (), figures, quiet)
+        resuming.resume(run, components or (), figures, quiet, report)
 
 
 @app.command()
@@ -378,6 +383,9 @@ def new(
         from netsim.console import starting
 
         starting.new(sort, name, folder)
+
+
+app.command("report", help=report_command.HELP)(report_command.report)
 
 
 def _more(

@@ -27,6 +27,7 @@ def run(
     figures: bool,
     quiet: bool,
     check: bool = False,
+    report: bool = True,
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
 
@@ -48,6 +49,8 @@ def run(
         Neither progress nor tables.
     check : bool
         Check the invariants while the run goes on, too.
+    report : bool
+        Whether to write a page of what happened; a sweep has none of each run.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def run(
                 check=check,
             )
         try:
-            conclude(made[0], folders, scenario, figures, quiet)
+            conclude(made[0], folders, scenario, figures, quiet, report)
         except (KeyboardInterrupt, FolderError) as stop:
             stop.add_note(f"all runs had ended; their results are in {made[0]}")
             raise
@@ -97,7 +100,12 @@ def run(
 
 
 def conclude(
-    top: Path, folders: Sequence[Path], scenario: Scenario, figures: bool, quiet: bool
+    top: Path,
+    folders: Sequence[Path],
+    scenario: Scenario,
+    figures: bool,
+    quiet: bool,
+    report: bool = False,
 ) -> None:
     """Draw and print what runs have found.
 
@@ -108,7 +116,7 @@ def conclude(
     folders : sequence of Path
         One an algorithm.
     scenario : Scenario
-    figures, quiet : bool
+    figures, quiet, report : bool
         As of `run`.
     """
     from netsim.results.compare import table  # here: pictures and tables only once there are any
@@ -124,6 +132,11 @@ def conclude(
             checksums.extend(folder)
         if several:
             draw_comparison(top, folders)
+    has_page = False
+    if report:
+        from netsim.console import reporting
+
+        has_page = reporting.conclude(top, folders, scenario)
     if several:
         checksums.write(top)
     if not quiet:
@@ -139,7 +152,8 @@ def conclude(
         cost = evaluation_cost.line(summaries)
         if cost is not None:
             console.print(Text(cost))
-        console.print(Text("results in ") + Text(str(top), style="bold"))
+        seen = "; report.html in it shows what happened" if has_page else ""
+        console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
 
 
 def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:

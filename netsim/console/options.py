@@ -45,6 +45,7 @@ Show = Annotated[
 Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
+Report = Annotated[bool, typer.Option(help="Write report.html, a page of what happened.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 AnyRun = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run's folder, finished or not, or one above.")

@@ -12,7 +12,9 @@ from netsim.recording import folder_lock
 from netsim.scenario.kinds import kinds_of
 
 
-def resume(folder: Path, components: Sequence[Path], figures: bool, quiet: bool) -> None:
+def resume(
+    folder: Path, components: Sequence[Path], figures: bool, quiet: bool, report: bool = True
+) -> None:
     """Go on with an unfinished run.
 
     Parameters
@@ -25,6 +27,8 @@ def resume(folder: Path, components: Sequence[Path], figures: bool, quiet: bool)
         Whether to draw figures.
     quiet : bool
         Neither progress nor tables.
+    report : bool
+        Whether to write a page of what happened.
 
     Raises
     ------
@@ -49,4 +53,4 @@ def resume(folder: Path, components: Sequence[Path], figures: bool, quiet: bool)
     with folder_lock.held(folder, take_over=True):
         with progress.watched(console, quiet) as watch:
             folders = resuming.play(run, modules, tell, watch)
-        commands.conclude(folder, folders, run.scenario, figures, quiet)
+        commands.conclude(folder, folders, run.scenario, figures, quiet, report)

@@ -38,6 +38,15 @@ def extend(folder: Path) -> None:
             _write(folder, known | new)
 
 
+def renew(folder: Path, name: str) -> None:
+    """Add a file that was written when a run had ended, or say anew what it holds.
+
+    Does nothing where there is no list.
+    """
+    if (folder / NAME).is_file():
+        _write(folder, read(folder) | {name: sha256(folder / name)})
+
+
 def read(folder: Path) -> dict[str, str]:
     """The list of a folder: digests by name.
 

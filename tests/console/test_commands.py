@@ -63,7 +63,7 @@ def test_several_algorithms_get_sub_folders_and_a_comparison(ok, netsim, here):
     (here / "two.toml").write_text(TWO)
     result = ok("run", "two.toml")
     top = here / "runs" / "two"
-    own = {"comparison.csv", "figures", "checksums.json", "scenario.toml"}
+    own = {"comparison.csv", "figures", "checksums.json", "scenario.toml", "report.html"}
     assert {p.name for p in top.iterdir()} == {"alone", "eager"} | own
     assert (top / "eager" / "figures" / "accuracy_vs_time.png").stat().st_size > 1000
     assert list(pd.read_csv(top / "comparison.csv").algorithm) == ["alone", "eager"]

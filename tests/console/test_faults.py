@@ -21,7 +21,7 @@ from netsim.recording.recorder import Recorder
 ROOT = str(Path(__file__).parents[2])
 TABLES = ("messages", "wakes", "metrics", "traffic", "graph")
 SENDS = "algorithm={kind='dpsgd'}"
-RUN = ("run", "s.toml", "--no-figures", "--set", SENDS, "--out", "out")
+RUN = ("run", "s.toml", "--no-figures", "--no-report", "--set", SENDS, "--out", "out")
 
 PAIRS = """
 import sys
@@ -312,6 +312,20 @@ def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim,
     result = netsim("run", "s.toml", "-q", "--set", SENDS, "--out", "out")
     assert result.exit_code == 1
     assert "x.png: can't be written: No space left on device" in result.stderr
+    assert "all runs had ended; their results are in out" in result.stderr
+    assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
+
+
+def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch):
+    from netsim.results.report import html
+
+    def full(*_):
+        raise FolderError("out/report.html: can't be written: No space left on device")
+
+    monkeypatch.setattr(html, "write_text", full)
+    result = netsim("run", "s.toml", "-q", "--no-figures", "--out", "out")
+    assert result.exit_code == 1
+    assert "report.html: can't be written: No space left on device" in result.stderr
     assert "all runs had ended; their results are in out" in result.stderr
     assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
 

@@ -1,0 +1,126 @@
+"""What the page of a run, or of several algorithms on one world, shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netsim.errors import ScenarioError, one_line
+from netsim.results.report import comparison
+from netsim.results.report.html import write
+from netsim.results.report.panels import PANELS
+from netsim.results.report.run_tables import Places, RunTables, _nowhere
+from netsim.traces.files import is_file
+
+NAME = "report.html"
+
+
+def folders_of(path: Path) -> list[Path]:
+    """The run folders at `path`, whether their runs have ended or not: itself, or those below.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none.
+    """
+
+    def is_run(folder: Path) -> bool:
+        return any(is_file(folder / name) for name in ("status.json", "summary.json"))
+
+    if is_run(path):
+        return [path]
+    try:
+        found = sorted(folder for folder in path.iterdir() if is_run(folder))
+    except OSError:
+        found = []
+    if not found:
+        raise ScenarioError(f"{one_line(path)}: no run here or one folder below")
+    return found
+
+
+@dataclass
+class Entry:
+    """One algorithm of a page."""
+
+    label: str
+    heading: str
+    notices: list[str] = field(default_factory=list)
+    panels: dict[str, Any] = field(default_factory=dict)
+
+
+def gather(folder: Path, places: Places = _nowhere) -> Entry:
+    """All that the page shows of one run.
+
+    Parameters
+    ----------
+    folder : Path
+    places : callable
+        Where nodes that move were, see `run_tables.Places`.
+    """
+    run = RunTables(folder, places)
+    panels = {}
+    for panel, make in PANELS.items():
+        try:
+            found = make(run)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+            run.faults.append(f"{panel} is left out: not tables of a run: {one_line(problem)}")
+            continue
+        if found is not None:
+            panels[panel] = found
+    summary = run.summary
+    label = str(summary.get("algorithm", folder.name))
+    name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
+    return Entry(label, name, _notices(run), panels)
+
+
+def _notices(run: RunTables) -> list[str]:
+    """What a reader has to know before reading: that it is not whole, and why."""
+    found = []
+    state = str(run.status.get("state", "done" if run.summary else "unknown"))
+    if state != "done" or not run.summary:
+        far = f"{run.end_s:,.6g} s"
+        if run.horizon_s:
+            far += f" of {run.horizon_s:,.6g} s"
+        ended = {
+            "failed": f"This run failed at {far}",
+            "interrupted": f"This run was interrupted at {far}",
+            "running": f"This run has not ended, or was killed: there is something up to {far}",
+        }.get(state, f"This run has no summary; there is something up to {far}")
+        error = run.status.get("error")
+        found.append(f"{ended}: {one_line(error)}" if error else f"{ended}.")
+        found.append("What follows is what had been written by then.")
+    if not run.messages and run.metrics:
+        found.append("No table of messages: [run] log_messages is false, or it was not written.")
+    diverged = run.summary.get("diverged") or []
+    if diverged:
+        found.append(f"{len(diverged)} of {run.count} nodes diverged.")
+    found += [one_line(warning) for warning in run.summary.get("warnings", ())]
+    return found + run.faults
+
+
+def report(folders: Sequence[Path], out: Path, places: Places = _nowhere) -> None:
+    """Write the page of some runs.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        One an algorithm, of one world.
+    out : Path
+        The file.
+    places : callable
+        Where nodes that move were, see `run_tables.Places`.
+    """
+    entries = [gather(folder, places) for folder in folders]
+    heading = entries[0].heading
+    several = len(entries) > 1
+    if several:
+        entries.insert(0, Entry("all, compared", heading, panels=comparison.gather(folders)))
+    content = {
+        "kind": "runs",
+        "title": heading if several else f"{heading} · {entries[-1].label}",
+        "runs": [
+            {"label": entry.label, "notices": entry.notices, "panels": entry.panels}
+            for entry in entries
+        ],
+    }
+    write(out, content)

@@ -1,0 +1,59 @@
+"""The main metric over virtual time at every point: small charts side by side."""
+
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ScenarioError
+from netsim.recording.main_metric import is_share
+from netsim.recording.parquet_parts import read
+from netsim.results.metrics import curve, names
+from netsim.results.report.numbers import evenly, short
+from netsim.results.report.sweep_tables import SweepTables
+
+MOST_POINTS = 36
+MOST_TIMES = 80
+
+
+def gather(sweep: SweepTables) -> dict[str, Any] | None:
+    """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds."""
+    metric, main = sweep.main.name, sweep.main
+    shown = list(sweep.design.points)[:MOST_POINTS]
+    points: list[dict[str, Any]] = []
+    for point in shown:
+        lines: list[dict[str, Any]] = []
+        for algorithm in sweep.algorithms:
+            curves = []
+            for run in sweep.runs:
+                if run.point == point and run.algorithm == algorithm:
+                    try:
+                        rows = read(run.folder / "metrics", ("t_s", "node", "metric", "stage",
+                                    "value", "steps", "energy_j"))  # fmt: skip
+                    except ScenarioError:
+                        continue
+                    if metric in names(rows):
+                        curves.append(curve(rows, metric, main))
+            if curves:
+                end = min(len(c.t_s) for c in curves)
+                kept = evenly(end, MOST_TIMES)
+                means = np.stack([c.mean[:end] for c in curves])[:, kept]
+                line: dict[str, Any] = {
+                    "algorithm": algorithm,
+                    "seeds": len(curves),
+                    "t_s": short(curves[0].t_s[kept], 6),
+                    "mean": short(means.mean(axis=0)),
+                }
+                if len(curves) > 1:
+                    line["std"] = short(means.std(axis=0, ddof=1), 3)
+                lines.append(line)
+        if lines:
+            points.append({"point": point, "lines": lines})
+    if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
+        return None
+    return {
+        "metric": metric,
+        "is_share": is_share(metric),
+        "algorithms": sweep.algorithms,
+        "points": points,
+        "left_out": len(sweep.design.points) - len(shown),
+    }
