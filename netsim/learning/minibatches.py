@@ -138,7 +138,7 @@ class Minibatches:
         return orders, sizes
 
     def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
-        """A shard's rows in the order of an epoch, for each (shard, stream, epoch) wanted; cached."""
+        """Rows in the order of an epoch, for each (shard, stream, epoch) wanted; cached."""
         found = {k: self._orders[k] for k in wanted if k in self._orders}
         by_stream: dict[str, list[tuple[int, str, int]]] = {}
         for key in wanted:

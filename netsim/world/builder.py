@@ -151,7 +151,9 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
     examples = scenario.task.examples(samples)
-    shards, data_changes = local_data(scenario, samples, examples, roles, malicious, streams, device, dtype)
+    shards, data_changes = local_data(
+        scenario, samples, examples, roles, malicious, streams, device, dtype
+    )
     architectures, initial = initial_models(scenario, examples, streams, device, dtype)
 
     # what their devices can do, and when they are on

@@ -113,7 +113,9 @@ def course_of(
     )
     held: dict[int, int] = {plan.node: plan.node for plan in course.shards}
     for at_s in sorted({at_s for at_s, _, _ in due}):
-        drifts = [(scenario.data.drift[table], table, again) for at, table, again in due if at == at_s]
+        drifts = [
+            (scenario.data.drift[table], table, again) for at, table, again in due if at == at_s
+        ]
         for drift, table, again in drifts:
             _require_possible(drift, at_s, scenario)
             who = drift.affected(learners, Streams(streams.key("drift", table)))

@@ -53,7 +53,9 @@ def with_labels(y: Rows, num_classes: int, wanted: Sequence[tuple[Rows, Rows]]) 
     every = np.unique(np.concatenate(codes)) if codes else np.zeros(0, dtype=np.int64)
     every = every[every >= 0]
     found = [
-        rows if (code < 0).all() else np.where(code < 0, rows, len(y) + np.searchsorted(every, code))
+        rows
+        if (code < 0).all()
+        else np.where(code < 0, rows, len(y) + np.searchsorted(every, code))
         for (rows, _), code in zip(wanted, codes, strict=True)
     ]
     return Copies(found, every // num_classes, every % num_classes)

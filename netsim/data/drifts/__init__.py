@@ -161,9 +161,7 @@ class Drift(Component):
         return sorted(order[: round(self.fraction * len(place))].tolist())
 
     @abstractmethod
-    def change(
-        self, now: Holdings, who: Sequence[int], pool: Pool, streams: Streams
-    ) -> Holdings:
+    def change(self, now: Holdings, who: Sequence[int], pool: Pool, streams: Streams) -> Holdings:
         """What nodes have from then on.
 
         Parameters
