@@ -84,7 +84,7 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
 
 def holds_images(kind: pa.DataType) -> bool:
     """Whether a column's type is that of images as `datasets` stores them."""
-    return pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
+    return bool(pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0)
 
 
 def holds_numbers(kind: pa.DataType) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence, Sized
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -166,9 +166,10 @@ def _items(data: Any, where: str) -> list[Any]:
     """All items of a torch data set, as arrays."""
     if isinstance(data, IterableDataset) or not isinstance(data, Sized):
         raise DataError(f"{where}: has no length; give a map-style Dataset, or arrays")
-    if not len(data):
+    count = len(data)
+    if not count:
         raise DataError(f"{where}: is empty")
-    items = [data[i] for i in range(len(data))]
+    items = [cast(Any, data)[i] for i in range(count)]
     if not all(isinstance(item, list | tuple) and len(item) in (2, 3) for item in items):
         raise DataError(
             f"{where}: its items are {type(items[0]).__name__}; an item must be (x, y), or "

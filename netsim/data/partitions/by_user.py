@@ -63,13 +63,8 @@ class ByUser(Partition):
             usable = usable[tested[usable] > 0]
         if not len(usable):
             raise ScenarioError(
-                f"{_WHERE}: none of {np.count_nonzero(sizes)} users has {self.min_samples} training "
-                "samples"
-                + (
-                    ""
-                    if self.test == "all"
-                    else ' and a test sample; lower min_samples, or test = "all"'
-                )
+                f"{_WHERE}: none of {np.count_nonzero(sizes)} users has {self._needs()}; lower "
+                'min_samples, or write test = "all"'
             )
         if len(usable) >= nodes:
             users = self._of_many(usable, sizes, nodes, streams)
@@ -79,6 +74,11 @@ class ByUser(Partition):
         else:
             parts = self._of_few(usable, sizes, of, (train, test), nodes, streams)
         return [Shard(own, test if self.test == "all" else held) for own, held in parts]
+
+    def _needs(self) -> str:
+        """What a user must have."""
+        own = " and a test sample" if self.test == "own" else ""
+        return f"{self.min_samples} training samples or more{own}"
 
     def _of_many(self, usable: Rows, sizes: Rows, nodes: int, streams: Streams) -> list[Rows]:
         """The users of each node.
@@ -125,10 +125,8 @@ class ByUser(Partition):
         """
         if self.fewer_users == "refuse":
             raise ScenarioError(
-                f"{_WHERE}: {nodes} nodes, but {len(usable)} users have {self.min_samples} training "
-                "samples or more"
-                + ("" if self.test == "all" else " and a test sample")
-                + '; take fewer nodes, or fewer_users = "split" or "repeat"'
+                f"{_WHERE}: {nodes} nodes, but {len(usable)} users with {self._needs()}; take "
+                'fewer nodes, or write fewer_users = "split" or "repeat"'
             )
         if self.fewer_users == "repeat":
             own = [tuple(part[of[part] == user] for part in rows) for user in usable]
@@ -140,8 +138,9 @@ class ByUser(Partition):
         for user, share in zip(usable.tolist(), shares.tolist(), strict=True):
             if sizes[user] < share * self.min_samples:
                 raise ScenarioError(
-                    f"{_WHERE}: user {user} has {sizes[user]} training samples for {share} nodes, "
-                    f'too few for {self.min_samples} each; take fewer nodes, or fewer_users = "repeat"'
+                    f"{_WHERE}: user {user} has {sizes[user]} training samples, too few for "
+                    f"{share} nodes with {self.min_samples} each; take fewer nodes, or write "
+                    'fewer_users = "repeat"'
                 )
             cut = []
             for number, part in enumerate(rows):

@@ -92,9 +92,9 @@ def _reason(error: Exception, split: str) -> str:
         "LocalEntryNotFoundError",
     }:
         return (
-            "can't be fetched: the hub is out of reach, and the set is not in the cache of datasets; "
-            "go online once, set HF_HOME to a cache that has it, or copy its files and read them by "
-            'kind = "table"'
+            "can't be fetched: the hub is out of reach, and the set is not in the cache of "
+            "datasets; go online once, set HF_HOME to a cache that has it, or copy its files and "
+            'read them by kind = "table"'
         )
     if "DatasetNotFoundError" in names:
         return f"no such data set can be had ({text}); look at its name, and whether it is private"

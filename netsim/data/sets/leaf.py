@@ -130,11 +130,12 @@ class Leaf(DataSet):
                     f"a sample, not {math.prod(self.shape)}"
                 )
             inputs = inputs.reshape(len(inputs), *self.shape)
-        targets = (
-            np.array(y) if len({type(value) for value in y}) == 1 else np.array(y, dtype=float)
-        )
-        if targets.dtype.kind not in "biufU" or targets.ndim != 1:
+        if not all(isinstance(value, int | float | str) for value in y):
             raise DataError(f"{file}: y are not numbers or texts, one a sample")
+        is_text = any(isinstance(value, str) for value in y)
+        targets = np.array([str(value) for value in y] if is_text else y)
+        if is_text and self.learn == "numbers":
+            raise DataError(f'[data] learn = "numbers": {file.name} has texts for y')
         numbers = targets.dtype.kind == "f" if self.learn is None else self.learn == "numbers"
         if numbers:
             return inputs, targets.astype(np.float64), ()
@@ -184,14 +185,14 @@ def _add(file: Path, users: list[str], x: list[Any], y: list[Any]) -> None:
         raise DataError(f"{file}: num_samples must have a number for each of users")
     for user, size in zip(found["users"], sizes, strict=True):
         own = found["user_data"].get(user) if isinstance(user, str) else None
-        parts = [own.get(key) if isinstance(own, dict) else None for key in "xy"]
-        if not all(isinstance(part, list) for part in parts):
+        inputs, targets = (own.get(k) if isinstance(own, dict) else None for k in "xy")
+        if not isinstance(inputs, list) or not isinstance(targets, list):
             raise DataError(f"{file}: user {one_line(user)} has no lists x and y in user_data")
-        if len(parts[0]) != len(parts[1]) or size not in (None, len(parts[1])):
+        if len(inputs) != len(targets) or size not in (None, len(targets)):
             raise DataError(
-                f"{file}: user {one_line(user)} has {len(parts[0])} x and {len(parts[1])} y, "
+                f"{file}: user {one_line(user)} has {len(inputs)} x and {len(targets)} y, "
                 f"num_samples says {size}"
             )
-        users += [user] * len(parts[1])
-        x += parts[0]
-        y += parts[1]
+        users += [user] * len(targets)
+        x += inputs
+        y += targets
