@@ -47,7 +47,17 @@ class Source(NamedTuple):
     folder: Path | None = None
 
     def wrong(self, key: str, value: object, what: str) -> DataError:
-        """An error, to be raised, about a column that a key of [data] names."""
+        """An error, to be raised, about a column.
+
+        Parameters
+        ----------
+        key : str
+            Of [data], that names it.
+        value : object
+            What it says.
+        what : str
+            What is wrong.
+        """
         return DataError(f'[data] {key} = "{one_line(value)}": {self.name}: {what}')
 
 

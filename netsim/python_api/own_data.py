@@ -87,7 +87,7 @@ class OwnData(DataSet):
             train=train,
             test=test,
             num_classes=num_classes,
-            class_names=tuple(map(str, range(num_classes))),
+            class_names=tuple(map(str, range(num_classes))) if y.dtype == np.int64 else (),
             name=self.kind,
             notes=notes,
             groups=users,

@@ -111,7 +111,7 @@ class TableSet(DataSet):
             train=np.arange(len(rows)),
             test=np.arange(len(rows), len(chosen)),
             num_classes=max(1, len(found.class_names)),
-            class_names=found.class_names or ("",),
+            class_names=found.class_names,
             name=str(getattr(self, "kind", "table")),
             notes=f"{name}: {note}"
             + ("" if kept is None else f"; {kept.max() + 1} users by {self.user}"),
@@ -123,7 +123,7 @@ class TableSet(DataSet):
     def _targets(self, table: pa.Table, source: Source) -> Targets:
         names = (self.target,) if isinstance(self.target, str) else self.target
         if not names:
-            return Targets(np.zeros(table.num_rows, dtype=np.int64), ("",))
+            return Targets(np.zeros(table.num_rows, dtype=np.int64), (source.name,))
         if len(names) == 1:
             as_numbers = None if self.learn is None else self.learn == "numbers"
             return columns.targets(table, names[0], source, as_numbers)

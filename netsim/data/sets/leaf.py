@@ -92,7 +92,7 @@ class Leaf(DataSet):
             train=train,
             test=rest,
             num_classes=max(1, len(classes)),
-            class_names=classes or ("",),
+            class_names=classes,
             name="leaf",
             notes=f"{len(names)} users; {note}",
             groups=groups,
