@@ -108,7 +108,7 @@ def course_of(
         (
             (at_s, table, again)
             for table, drift in enumerate(scenario.data.drift)
-            for again, at_s in enumerate(drift.times_s)
+            for again, at_s in enumerate(drift.at_s)
         ),
     )
     held: dict[int, int] = {plan.node: plan.node for plan in course.shards}

@@ -49,8 +49,8 @@ def test_bad_data_ends_with_2_and_one_line(netsim, written, files, sets, message
         ("data.drift={kind = 'move', at_s = 1.0}", ["data.drift", "list"]),
         ("data.drift=[{kind = 'mvoe', at_s = 1.0}]", ["data.drift", 'did you mean "move"']),
         ("data.drift=[{kind = 'move'}]", ["data.drift", "at_s"]),
-        ("data.drift=[{kind = 'move', at_s = []}]", ["at_s names no time"]),
-        ("data.drift=[{kind = 'move', at_s = [-1.0]}]", ["at_s"]),
+        ("data.drift=[{kind = 'move', at_s = []}]", ["at_s", "at least 1"]),
+        ("data.drift=[{kind = 'move', at_s = -1.0}]", ["at_s", "at least 0"]),
         (
             "data.drift=[{kind = 'move', at_s = 1.0, nodes = [0], fraction = 0.5}]",
             ["leave one out"],

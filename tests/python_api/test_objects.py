@@ -137,7 +137,7 @@ def test_a_torch_dataset_is_read_item_by_item(small):
 
 def test_whole_numbers_stay_whole_and_other_targets_are_numbers(small):
     x, tokens = np.arange(60.0).reshape(20, 3), np.arange(60).reshape(20, 3) % 7
-    own = small.replace(data=(x, x[:, 0]), data__partition=None, task="regression")
+    own = small.replace(data=(x, x[:, 0]), data__partition=None, task={"kind": "regression"})
     samples = world.build(own.tables).samples
     assert samples.y.dtype == np.float64
     assert not samples.has_classes
@@ -145,7 +145,7 @@ def test_whole_numbers_stay_whole_and_other_targets_are_numbers(small):
     assert world.build(words.replace(model=Embedded).tables).shards.x.dtype == torch.int64
     assert words.tables.data.load(None).input_limit == 7
     with pytest.raises(netsim.ScenarioError, match=r'write \[task\] kind = "regression"'):
-        world.build(own.replace(task="classification").tables)
+        world.build(own.replace(task={"kind": "classification"}).tables)
 
 
 class Embedded(nn.Module):

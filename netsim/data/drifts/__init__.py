@@ -7,11 +7,11 @@ other samples, or the same samples under other labels. Everything is drawn befor
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.sets import Samples
@@ -95,12 +95,24 @@ class Pool:
         )
 
 
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+Times = Annotated[
+    tuple[NonNegative, ...],
+    Field(min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=NonNegative | list[NonNegative]),
+]
+"""One instant [s] or several."""
+
+
 class Drift(Component):
     """Base of the drifts. A subclass states `kind` and says what changes.
 
     Parameters
     ----------
-    at_s : float or tuple of float
+    at_s : tuple of float, or float
         When it happens, each time to what there is by then; before all else of that instant.
     nodes : tuple of int
         Whose data change; empty: see `fraction`.
@@ -115,22 +127,15 @@ class Drift(Component):
 
     needs_classes: ClassVar[bool] = False
 
-    at_s: NonNegative | tuple[NonNegative, ...]
+    at_s: Times
     nodes: tuple[Index, ...] = ()
     fraction: Fraction = 1.0
 
     @model_validator(mode="after")
     def _one_choice(self) -> "Drift":
-        if self.at_s == ():
-            raise ValueError("at_s names no time; write one, such as at_s = 100.0")
         if self.nodes and self.changed(["fraction"]):
             raise ValueError("nodes and fraction both say whose data change; leave one out")
         return self
-
-    @property
-    def times_s(self) -> tuple[float, ...]:
-        """When it happens."""
-        return self.at_s if isinstance(self.at_s, tuple) else (self.at_s,)
 
     def affected(self, learners: Sequence[int], streams: Streams) -> list[int]:
         """Places among the data-holding nodes of those whose data change, ascending.
