@@ -78,7 +78,7 @@ def test_every_sort_is_named():
 
 def test_every_base_class_and_its_table_are_those_of_the_page():
     rows = re.findall(
-        r"^\| [\w ]+ \| `(netsim[\w.]+)`.*?\| `\[([\w.]+)\]`", PAGE, flags=re.MULTILINE
+        r"^\| [\w ]+ \| `(netsim[\w.]+)`.*?\| `\[+([\w.]+)\]+`", PAGE, flags=re.MULTILINE
     )
     found = {}
     for name, table in rows:

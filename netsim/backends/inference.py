@@ -78,9 +78,9 @@ Passes = Callable[[Inference, Tensor, Tensor, Tensor], Iterable[Tensor]]
 
 
 def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
-    """The kernel of jobs that look at one model (their input) over one split of a node's samples.
+    """The kernel of jobs that look at one model (their input) over one split of a shard.
 
-    Their work has a `node` and a `split`.
+    Their work has a `shard` and a `split`.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
         """One architecture, and splits that are padded to one size."""
         if not resources.infers(job.inputs[0]):
             return None
-        rows = resources.shards.split_rows(job.work.node, job.work.split)
+        rows = resources.shards.split_rows(job.work.shard, job.work.split)
         return id(job.inputs[0].architecture), padded_size(len(rows))
 
     def prepare(_: Signature, jobs: Sequence[Job[Any]], resources: InferenceResources) -> Call:
@@ -99,7 +99,7 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
 
         def run(some: Sequence[Job[Any]], _: int) -> None:
             models = inference.gathered([job.inputs[0] for job in some])
-            splits = [(job.work.node, job.work.split) for job in some]
+            splits = [(job.work.shard, job.work.split) for job in some]
             results = passes(inference, models, *inference.padded_splits(splits))
             resources.fill(some, [[result] for result in results])
 

@@ -12,10 +12,9 @@ from rich.text import Text
 from netsim.console import starts, terminal
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.whole_files import write_text
-from netsim.registry import Choice, Component, did_you_mean, family_of, shipped_family, tag_of
-from netsim.scenario import Scenario
+from netsim.registry import Component, did_you_mean, family_of, shipped_family, tag_of
 from netsim.scenario.component_files import NOT_COMPONENTS
-from netsim.scenario.file_paths import ANY, marked_keys
+from netsim.scenario.file_paths import STATED, first_key
 from netsim.scenario.kinds import kinds_of
 
 PLACEHOLDERS = ("starting", "Starting")
@@ -128,17 +127,16 @@ def _package(sort: str) -> str | None:
 
 def _table(package: str) -> str:
     """The first table of a scenario that takes one of a family."""
-    return next(
-        ".".join(map(str, path))
-        for path, mark in marked_keys(Scenario, Choice)
-        if mark.package == package and ANY not in path
-    )
+    return ".".join(map(str, first_key(package)))
 
 
 def _setting(package: str | None, name: str) -> str:
     """What `--set` takes to choose a component."""
     if package is None:
         return f"algorithm=[{{kind='{name}'}}]"
+    if package in STATED:
+        stated = "".join(f", {key}={value}" for key, value in STATED[package].items())
+        return f"{_table(package)}=[{{kind='{name}'{stated}}}]"
     return f"{_table(package)}.{tag_of(package)}={name}"
 
 

@@ -15,11 +15,17 @@ from PIL import Image
 
 from netsim.errors import DataError, one_line
 from netsim.traces import bounded
-from netsim.traces.bounded_tables import BROKEN, read_csv, read_parquet
+from netsim.traces.bounded_tables import (
+    BROKEN,
+    read_arrow,
+    read_csv,
+    read_json_lines,
+    read_parquet,
+)
 from netsim.traces.input_files import note
 
-_SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
-_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.(parquet|arrow)$")
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
 """Images are read in these: other formats run programs, or fetch files."""
 _MOST_PIXELS = 1 << 24
 """Of an image that is scaled down."""
@@ -85,7 +91,7 @@ def _require_all_shards(kind: str, files: list[Path]) -> None:
             continue
         stem = file.name[: shard.start()]
         for number in range(int(shard[2])):
-            name = f"{stem}-{number:05d}-of-{shard[2]}.parquet"
+            name = f"{stem}-{number:05d}-of-{shard[2]}.{shard[3]}"
             if name not in names:
                 raise DataError(
                     f'[data] kind = "{kind}": file {file.parent / name} is missing, '
@@ -106,7 +112,10 @@ def image_folders(name: str) -> tuple[str, ...]:
 
 
 def read_table(files: Sequence[Path]) -> pa.Table:
-    """Read tables (Parquet, or CSV by suffix, gzip or not) and put them below one another.
+    """Read tables and put them below one another.
+
+    The suffix says what they are: `.parquet`, `.arrow` (as `datasets` saves), `.jsonl` or `.ndjson`
+    (an object a line), all else CSV; text may be packed, `.gz`.
 
     Raises
     ------
@@ -118,9 +127,12 @@ def read_table(files: Sequence[Path]) -> pa.Table:
         try:
             if file.suffix == ".parquet":
                 tables.append(read_parquet(file))
+            elif file.suffix == ".arrow":
+                tables.append(read_arrow(file))
             else:
                 content = bounded.content(file, str(file), bounded.MOST_BYTES)
-                tables.append(read_csv(content, str(file)))
+                lines = file.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+                tables.append((read_json_lines if lines else read_csv)(content, str(file)))
         except BROKEN as error:
             raise bounded.unreadable(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
@@ -193,13 +205,18 @@ def class_names(table: pa.Table, name: str, num_classes: int) -> tuple[str, ...]
     tuple of str
         One a class.
     """
+    names = schema_names(table, name)
+    return names if len(names) == num_classes else tuple(map(str, range(num_classes)))
+
+
+def schema_names(table: pa.Table, name: str) -> tuple[str, ...]:
+    """Names of the classes of a column from the schema, as `datasets` writes them; else none."""
     metadata = table.schema.metadata or {}
     try:
         info = json.loads(metadata.get(b"huggingface", b"{}"))
-        names = info["info"]["features"][name]["names"]
+        return tuple(map(str, info["info"]["features"][name]["names"]))
     except (ValueError, KeyError, TypeError, RecursionError):
-        names = ()
-    return tuple(map(str, names if len(names) == num_classes else range(num_classes)))
+        return ()
 
 
 def images(
@@ -244,7 +261,7 @@ def images(
         warnings.simplefilter("ignore")  # what Pillow says of odd images that it can read
         for row, cell in enumerate(encoded):
             try:
-                with Image.open(io.BytesIO(cell.as_py()), formats=_FORMATS) as opened:
+                with Image.open(io.BytesIO(cell.as_py()), formats=FORMATS) as opened:
                     encoding = encoding or str(opened.format)
                     _require_size(opened.size, None if rescaled else (width, height))
                     image = opened.convert("L" if channels == 1 else "RGB")

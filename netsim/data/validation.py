@@ -66,6 +66,53 @@ def cut_validation(
     return split, held_out
 
 
+def cut_later(
+    parts: Sequence[Shard], before: Rows, held_out: Rows, fraction: float, streams: Streams
+) -> list[tuple[Rows, Rows]]:
+    """Split training rows that nodes get in mid-run, where data drift.
+
+    What was set aside at the start stays so, whoever has it, and what was not is trained on; of
+    rows that nobody had the same share is set aside.
+
+    Parameters
+    ----------
+    parts : sequence of Shard
+        What nodes get.
+    before : int64 array
+        All training rows that nodes had at the start.
+    held_out : int64 array
+        Those of them that were set aside.
+    fraction : float
+        Share that is set aside, in [0, 1).
+    streams : Streams
+
+    Returns
+    -------
+    list of (train, validation)
+        Row numbers per part, ascending.
+
+    Raises
+    ------
+    ScenarioError
+        If a part would keep no training row.
+    """
+    if fraction == 0.0 or not parts:
+        return [(np.sort(p.train), np.zeros(0, dtype=np.int64)) for p in parts]
+    fresh = np.setdiff1d(np.concatenate([p.train for p in parts]), before)
+    order = fresh[streams.permutation("validation/later", n=len(fresh))]
+    held_out = np.concatenate([held_out, order[: round(len(fresh) * fraction)]])
+    split = []
+    for part in parts:
+        held = np.isin(part.train, held_out)
+        if held.all():
+            raise ScenarioError(
+                f"[data] validation = {fraction}: a node gets {len(part.train)} training samples "
+                "by [[data.drift]] and would keep none"
+            )
+        split.append((np.sort(part.train[~held]), np.sort(part.train[held])))
+    return split
+
+
 def _share(rows: Rows, fraction: float, streams: Streams, node: int) -> Rows:
     order = streams.permutation("validation", node, n=len(rows))
     share: Rows = rows[order[: max(1, round(len(rows) * fraction))]]

@@ -89,7 +89,7 @@ class Evaluator:
         self._bits_transmitted_by = bits_transmitted_by
         self._malicious, self._weights_due = malicious, weights_due
         self._scores = Scores(self._shards, num_classes)
-        self._known: dict[tuple[int, str], tuple[Identity, Metrics]] = {}
+        self._known: dict[tuple[int, str], tuple[tuple[int, Identity], Metrics]] = {}
         self.means: Mapping[str, float] = {}
         self.time_ns = 0
         self.wall_s = 0.0
@@ -109,7 +109,7 @@ class Evaluator:
         shown = [
             (node, publication)
             for node in self._nodes
-            if self._shards.train_size(node.id)
+            if self._shards.train_size(self._shards.held[node.id])
             for publication in self._published(node)
         ]
         reached = []
@@ -160,29 +160,29 @@ class Evaluator:
     def _measured(self, shown: Sequence[tuple[NodeParts, Publication]]) -> list[Metrics]:
         """Metrics of each published model.
 
-        Those of a model that is the same as at the last evaluation are taken from there; nodes that
-        have the same model and the same samples share one pass.
+        Where a node has the same model and the same samples as at the last evaluation they are
+        taken from there; nodes that have the same model and the same samples share one pass.
         """
         known, self._known = self._known, {}
         measured: list[Metrics] = []
         due = []
         for node, publication in shown:
-            identity = _identity(publication)
+            shard, identity = self._shards.held[node.id], _identity(publication)
             before, found = known.get((node.id, publication.stage), (None, {}))
-            if before != identity:
+            if before != (shard, identity):
                 found = {}
-                due.append((node.id, publication, identity, found))
-            self._known[node.id, publication.stage] = identity, found
+                due.append((shard, publication, identity, found))
+            self._known[node.id, publication.stage] = (shard, identity), found
             measured.append(found)
         passes: dict[tuple[str, Identity, int], Pass] = {}
         for split in SPLITS:
-            for node_id, publication, identity, found in due:
-                rows = self._shards.split_rows(node_id, split)
+            for shard, publication, identity, found in due:
+                rows = self._shards.split_rows(shard, split)
                 if len(rows):
                     key = split, identity, id(rows)
                     if key not in passes:
                         passes[key] = Pass(split, publication, rows)
-                    passes[key].found.append((node_id, found))
+                    passes[key].found.append((shard, found))
         for some in _in_parts(list(passes.values())):
             self._scores.add(some, self._outputs(some))
         return measured

@@ -33,7 +33,7 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
         of a node that has no samples or has published nothing.
     """
     last = parts.publishing.last_published()
-    if last is None or not shards.train_size(parts.id):
+    if last is None or not shards.train_size(shards.held[parts.id]):
         return {}
     assert last.ref.architecture is not None
     model: Any = last.ref.architecture.bind(last.ref.tensor())
@@ -41,7 +41,7 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
     if "head" in keep:
         found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
     if "features" in keep:
-        test = shards.split(parts.id, "test")
+        test = shards.split(shards.held[parts.id], "test")
         found["features"] = torch.cat([model.features(x) for x in torch.split(test.x, AT_ONCE)])
         found["labels"] = test.y
     return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}

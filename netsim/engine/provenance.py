@@ -102,7 +102,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
-    labels, rows = world.shards.y.cpu().numpy(), world.shards.rows
+    labels = world.shards.y.cpu().numpy()
+    rows = world.shards.rows[: len(world.roles)]  # what nodes begin with
     classes = range(world.samples.num_classes if world.shards.task.has_classes else 0)
     ids = range(len(rows))
     table: dict[str, list[Any]] = {

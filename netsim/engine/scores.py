@@ -39,7 +39,7 @@ Metrics = dict[str, float]
 
 @dataclass
 class Pass:
-    """One model on one set of samples, and the nodes that have both.
+    """One model on one set of samples, and the nodes' shards that go with both.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Pass:
     rows : (n,) int64
         Row numbers of the samples.
     found : list of (int, dict)
-        Each of the nodes, with its metrics so far; `Scores.add` adds to them.
+        The shard of each of these nodes, and its metrics so far; `Scores.add` adds to them.
     """
 
     split: str
@@ -104,7 +104,8 @@ class Scores:
             for _, found in one.found:
                 found |= more
         if split == "common_test" and hits is not None:  # on the same samples for all
-            self._add_personal(passes, targets[: sizes[0]], hits.view(len(passes), -1))
+            shape = len(passes), -1
+            self._add_personal(passes, targets.view(shape), hits.view(shape))
 
     def _add_accuracies(
         self,
@@ -139,23 +140,33 @@ class Scores:
         return hits
 
     def _add_personal(self, passes: Sequence[Pass], labels: Tensor, hits: Tensor) -> None:
-        """Add accuracies that weigh each sample by its class's share at the node; hits: (W, n)."""
-        every = [(k, node, found) for k, p in enumerate(passes) for node, found in p.found]
+        """Add accuracies that weigh each sample by its class's share at the node.
+
+        Parameters
+        ----------
+        passes : sequence of Pass
+            W of them.
+        labels, hits : torch.Tensor
+            (W, n) of the common samples: as each pass has them, and whether it is right.
+        """
+        every = [(k, shard, found) for k, p in enumerate(passes) for shard, found in p.found]
         for start in range(0, len(every), NODES_AT_ONCE):
             some = every[start : start + NODES_AT_ONCE]
-            weights = torch.stack([self._shares_of_classes(node) for _, node, _ in some])[:, labels]
-            right = weights * hits[[k for k, _, _ in some]]
+            which = [k for k, _, _ in some]
+            shares = torch.stack([self._shares_of_classes(shard) for _, shard, _ in some])
+            weights = shares.gather(1, labels[which])
+            right = weights * hits[which]
             values = (right.sum(1) / weights.sum(1)).tolist()
             for (_, _, found), value in zip(some, values, strict=True):
                 if not math.isnan(value):  # the common samples have none of its classes
                     found["accuracy_personal"] = value
 
-    def _shares_of_classes(self, node: int) -> Tensor:
-        """The class distribution of the node's training and validation samples, (C,)."""
-        if node not in self._class_shares:
+    def _shares_of_classes(self, shard: int) -> Tensor:
+        """The class distribution of a shard's training and validation samples, (C,)."""
+        if shard not in self._class_shares:
             shards = self._shards
-            own = np.concatenate([shards.rows[node].train, shards.rows[node].validation])
+            own = np.concatenate([shards.rows[shard].train, shards.rows[shard].validation])
             labels = self._targets[torch.from_numpy(own)]
             counts = torch.bincount(labels, minlength=self._num_classes).double()
-            self._class_shares[node] = counts / counts.sum()
-        return self._class_shares[node]
+            self._class_shares[shard] = counts / counts.sum()
+        return self._class_shares[shard]

@@ -18,6 +18,7 @@ from netsim.engine.changing import Changes
 from netsim.engine.checkpointing import Checkpointing
 from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
+from netsim.engine.drifting import Drifting
 from netsim.engine.evaluation import Evaluator, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
@@ -140,6 +141,8 @@ class Simulation:
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
             self.parts, self.nodes,
         )  # fmt: skip
+        shards = self.learning.shards
+        self._drifting = Drifting(self.clock, shards, self.nodes, world.data_changes)
         self._checkpointing = None
         if folder is not None and not timing_only:
             journal = Journal(folder) if past is None else past.journal
@@ -382,6 +385,8 @@ class Simulation:
             found["power"] = availability.summary(end_ns)
         if scenario.energy != Energy() or any(world.batteries_j):
             found["energy"] = meter.summary(end_ns)
+        if world.data_changes:
+            found["drift"] = self._drifting.summary()
         if scenario.changes:
             found["changes"] = self.changes.summary()
         if scenario.attack is not None:

@@ -16,19 +16,21 @@ from netsim.learning.refs import Cell, Ref
 
 
 class BatchKey(NamedTuple):
-    """Names one minibatch of one node: minibatch number `counter` of a stream of draws."""
+    """Names one minibatch of one shard: minibatch number `counter` of a stream of draws."""
 
-    node: int
+    shard: int
     stream: str
     counter: int
 
 
 class Batches(NamedTuple):
-    """The minibatches `first`, ..., `first + steps - 1` of one node's stream, or one in all steps.
+    """The minibatches `first`, ..., `first + steps - 1` of one shard's stream, or one in all steps.
 
     Attributes
     ----------
-    node : int
+    shard : int
+        Whose samples, as `netsim.learning.shards` numbers them: a job that runs after its node's
+        data have changed is of the samples that the node had when it asked.
     stream : str
     first : int
         Number of the first minibatch.
@@ -37,7 +39,7 @@ class Batches(NamedTuple):
         Whether all steps take the first one.
     """
 
-    node: int
+    shard: int
     stream: str
     first: int
     steps: int
@@ -45,7 +47,7 @@ class Batches(NamedTuple):
 
     def key(self, step: int) -> BatchKey:
         """The name of a step's minibatch, steps counted from 0."""
-        return BatchKey(self.node, self.stream, self.first + (0 if self.is_same else step))
+        return BatchKey(self.shard, self.stream, self.first + (0 if self.is_same else step))
 
     def keys(self) -> Iterator[BatchKey]:
         """The name of each minibatch, in order."""

@@ -14,7 +14,7 @@ from netsim.rng import Streams
 
 def mask_seed(streams: Streams, key: BatchKey) -> int:
     """Seed of the masks that belong to one minibatch."""
-    return streams.key(f"mask/{key.stream}", key.node, key.counter) & 0x7FFFFFFFFFFFFFFF
+    return streams.key(f"mask/{key.stream}", key.shard, key.counter) & 0x7FFFFFFFFFFFFFFF
 
 
 def generator(device: torch.device, seed: int) -> torch.Generator:

@@ -1,6 +1,6 @@
-"""The samples of every minibatch, as a function of (seed, node, stream, number) alone.
+"""The samples of every minibatch, as a function of (seed, shard, stream, number) alone.
 
-Each epoch visits every training row of a node once, in an order of its own. The last batch may be
+Each epoch visits every training row of a shard once, in an order of its own. The last batch may be
 smaller; if it were a single row, which BatchNorm can't train on, it is left out of that epoch.
 """
 
@@ -21,12 +21,12 @@ CACHED_ABOVE = 128
 
 
 class Minibatches:
-    """The minibatches of all nodes.
+    """The minibatches of all shards.
 
     Parameters
     ----------
     rows : sequence of (n_i,) int64
-        Row numbers of each node's training samples.
+        Row numbers of each shard's training samples.
     batch_size : int
     streams : Streams
     """
@@ -46,22 +46,22 @@ class Minibatches:
 
     @cached_property
     def columns(self) -> int:
-        """Samples in the largest minibatch of any node."""
+        """Samples in the largest minibatch of any shard."""
         return int(min(self.batch_size, self._sizes.max(initial=1)))
 
-    def per_epoch(self, node: int) -> int:
-        """How many minibatches one pass over the node's training samples takes."""
-        return int(self._per_epoch[node])
+    def per_epoch(self, shard: int) -> int:
+        """How many minibatches one pass over its training samples takes."""
+        return int(self._per_epoch[shard])
 
     def rows(self, key: BatchKey) -> Rows:
         """Row numbers of one minibatch."""
-        epoch, position = divmod(key.counter, self.per_epoch(key.node))
+        epoch, position = divmod(key.counter, self.per_epoch(key.shard))
         start = position * self.batch_size
-        (order,) = self._epochs([(key.node, key.stream, epoch)])
+        (order,) = self._epochs([(key.shard, key.stream, epoch)])
         return order[start : start + self.batch_size]
 
     def table(self, jobs: Sequence[Batches], steps: int) -> tuple[Rows, Rows]:
-        """Row numbers of the minibatches of many nodes, padded to one shape.
+        """Row numbers of the minibatches of many shards, padded to one shape.
 
         Parameters
         ----------
@@ -77,10 +77,10 @@ class Minibatches:
         sizes : (W, S) int64
             Samples in each minibatch.
         """
-        nodes = np.array([j.node for j in jobs])
+        shards = np.array([j.shard for j in jobs])
         moves = np.array([not j.is_same for j in jobs])[:, None]
         counters = np.array([j.first for j in jobs])[:, None] + moves * np.arange(steps)
-        epochs, positions = np.divmod(counters, self._per_epoch[nodes][:, None])
+        epochs, positions = np.divmod(counters, self._per_epoch[shards][:, None])
         index = np.empty((*counters.shape, self.columns), dtype=np.int64)
         sizes = np.empty_like(counters)
         by_stream: dict[str, list[int]] = {}
@@ -89,19 +89,19 @@ class Minibatches:
         for stream, mine in by_stream.items():
             some = slice(None) if len(mine) == len(jobs) else np.array(mine)
             index[some], sizes[some] = self._of_stream(
-                stream, nodes[some], epochs[some], positions[some]
+                stream, shards[some], epochs[some], positions[some]
             )
         return index, sizes
 
     def _of_stream(
-        self, stream: str, nodes: Rows, epochs: Rows, positions: Rows
+        self, stream: str, shards: Rows, epochs: Rows, positions: Rows
     ) -> tuple[Rows, Rows]:
         """`table` for jobs of one stream.
 
         Parameters
         ----------
         stream : str
-        nodes : (W,) int64
+        shards : (W,) int64
         epochs, positions : (W, S) int64
             The epoch of each minibatch, and its number within that epoch.
         """
@@ -109,44 +109,44 @@ class Minibatches:
         counts = epochs[:, -1] - first + 1  # epochs that each job's minibatches are from
         before = np.cumsum(counts) - counts
         wanted = np.arange(counts.sum()) + np.repeat(first - before, counts)
-        orders, lengths = self._orders_of(stream, np.repeat(nodes, counts), wanted)
+        orders, lengths = self._orders_of(stream, np.repeat(shards, counts), wanted)
         which = epochs + (before - first)[:, None]
         starts = positions * self.batch_size
         sizes = np.minimum(self.batch_size, lengths[which] - starts)
         inside = np.minimum(np.arange(self.columns), sizes[..., None] - 1)
         return orders[which[..., None], starts[..., None] + inside], sizes
 
-    def _orders_of(self, stream: str, nodes: Rows, epochs: Rows) -> tuple[Rows, Rows]:
-        """Rows of nodes in the order of epochs, padded to (n, longest), and how many there are.
+    def _orders_of(self, stream: str, shards: Rows, epochs: Rows) -> tuple[Rows, Rows]:
+        """Rows of shards in the order of epochs, padded to (n, longest), and how many there are.
 
         Parameters
         ----------
         stream : str
-        nodes, epochs : (n,) int64
+        shards, epochs : (n,) int64
         """
-        sizes = self._sizes[nodes]
+        sizes = self._sizes[shards]
         longest = int(sizes.max())
         if longest <= CACHED_ABOVE:
-            places = self._draw(stream, nodes, epochs)
-            return self._padded[nodes[:, None], places], sizes
+            places = self._draw(stream, shards, epochs)
+            return self._padded[shards[:, None], places], sizes
         found = self._epochs(
-            [(n, stream, e) for n, e in zip(nodes.tolist(), epochs.tolist(), strict=True)]
+            [(n, stream, e) for n, e in zip(shards.tolist(), epochs.tolist(), strict=True)]
         )
-        orders = np.zeros((len(nodes), longest), dtype=np.int64)
+        orders = np.zeros((len(shards), longest), dtype=np.int64)
         for row, order in zip(orders, found, strict=True):
             row[: len(order)] = order
         return orders, sizes
 
     def _epochs(self, wanted: Sequence[tuple[int, str, int]]) -> list[Rows]:
-        """A node's rows in the order of an epoch, for each (node, stream, epoch) wanted; cached."""
+        """Rows in the order of an epoch, for each (shard, stream, epoch) wanted; cached."""
         found = {k: self._orders[k] for k in wanted if k in self._orders}
         by_stream: dict[str, list[tuple[int, str, int]]] = {}
         for key in wanted:
             if key not in found:
                 by_stream.setdefault(key[1], []).append(key)
         for stream, keys in by_stream.items():
-            nodes, epochs = (np.array([k[i] for k in keys]) for i in (0, 2))
-            places = self._draw(stream, nodes, epochs)
+            shards, epochs = (np.array([k[i] for k in keys]) for i in (0, 2))
+            places = self._draw(stream, shards, epochs)
             for key, row in zip(keys, places, strict=True):
                 found[key] = self._rows[key[0]][row[: len(self._rows[key[0]])]]
         for key in wanted:
@@ -156,18 +156,18 @@ class Minibatches:
             self._orders.popitem(last=False)
         return [found[k] for k in wanted]
 
-    def _draw(self, stream: str, nodes: Rows, epochs: Rows) -> Rows:
-        """Permutations (n, longest): places of a node's rows in an epoch, padding last.
+    def _draw(self, stream: str, shards: Rows, epochs: Rows) -> Rows:
+        """Permutations (n, longest): places of a shard's rows in an epoch, padding last.
 
         Parameters
         ----------
         stream : str
-        nodes, epochs : (n,) int64
+        shards, epochs : (n,) int64
         """
-        sizes = self._sizes[nodes]
+        sizes = self._sizes[shards]
         longest = int(sizes.max())
         draws = self._streams.uniform_table(
-            f"batch/{stream}", nodes, epochs, counters=np.arange(longest)
+            f"batch/{stream}", shards, epochs, counters=np.arange(longest)
         )
         draws[np.arange(longest) >= sizes[:, None]] = 2.0  # behind every draw in [0, 1)
         return np.argsort(draws, axis=1, kind="stable")

@@ -1,11 +1,12 @@
 """The samples of all nodes on the compute device, and minibatches by name.
 
-The data set is on the device once; a node's shard is a list of row numbers, and a minibatch is
-gathered by row number.
+The data set is on the device once; a shard is a list of row numbers, and a minibatch is gathered by
+row number. At first shard i is that of node i. Where data drift, a node has another shard later on:
+jobs name the shard that their node had when it asked for them, so it does not matter when they run.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -55,11 +56,20 @@ class Batch:
 
 @dataclass(frozen=True)
 class NodeRows:
-    """Row numbers of one node's samples."""
+    """Row numbers of the samples that a node has.
+
+    Attributes
+    ----------
+    train, validation, test : int64 arrays
+    common : mapping of str to int64 array
+        `common_test` and `common_validation`, where the node has labels of its own for the samples
+        that all nodes share.
+    """
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
     test: NDArray[np.int64]
+    common: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 class Shards:
@@ -70,7 +80,8 @@ class Shards:
     x, y : torch.Tensor
         (n, ...) inputs and (n, ...) targets of the whole data set, on the device.
     rows : sequence of NodeRows
-        One per node; a server's are empty.
+        By number of the shard: those that nodes begin with (a server's are empty), node by node,
+        then those that they have later.
     common : mapping of str to numpy.ndarray
         Rows of the splits that all nodes share: `common_test` and `common_validation`.
     batch_size : int
@@ -81,6 +92,13 @@ class Shards:
         How pixels were normalised; see `Batch`.
     task : Task
         What is learned.
+    holders : sequence of int, optional
+        The node that each shard is of; shard i is node i's if it is left out.
+
+    Attributes
+    ----------
+    held : list of int
+        Number of the shard that each node has now; the only thing that a run changes.
     """
 
     def __init__(
@@ -93,6 +111,7 @@ class Shards:
         streams: Streams,
         scale: Scale | None = None,
         task: Task = CLASSIFICATION,
+        holders: Sequence[int] | None = None,
     ) -> None:
         self.x, self.y = x, y
         self.task = task
@@ -102,50 +121,22 @@ class Shards:
         self.scale = scale
         self.minibatches = Minibatches([r.train for r in rows], batch_size, streams)
         self._streams = streams
+        self.holders = range(len(rows)) if holders is None else holders
+        self.held = list(range(max(self.holders, default=-1) + 1))
 
     def in_batches_of(self, batch_size: int) -> "Shards":
-        """The same samples in minibatches of another size."""
+        """The same samples in minibatches of another size, held as at the start."""
         return Shards(
             *(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale),
-            self.task,
+            *(self.task, self.holders),
         )
 
-    def relabelled(self, nodes: Collection[int], labels: NDArray[np.int64]) -> "Shards":
-        """The same samples, with other labels for some nodes in training and validation.
+    def train_size(self, shard: int) -> int:
+        """How many training samples a shard has."""
+        return len(self.rows[shard].train)
 
-        The samples of these nodes are copied to the end of the data set, so that other nodes that
-        have the same samples keep the true labels.
-
-        Parameters
-        ----------
-        nodes : collection of int
-            The nodes with other labels.
-        labels : (n,) int64
-            Their label of each sample of the data set.
-        """
-        mine = [self.rows[i] for i in nodes]
-        parts = [part for rows in mine for part in (rows.train, rows.validation)]
-        copied = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
-
-        def copies(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-            return len(self.y) + np.searchsorted(copied, rows)
-
-        rows = list(self.rows)
-        for i, own in zip(nodes, mine, strict=True):
-            rows[i] = NodeRows(copies(own.train), copies(own.validation), own.test)
-        index = torch.from_numpy(copied).to(self.x.device)
-        x = torch.cat([self.x, self.x[index]])
-        y = torch.cat([self.y, torch.from_numpy(labels[copied]).to(self.y)])
-        return Shards(
-            x, y, rows, self.common, self.batch_size, self._streams, self.scale, self.task
-        )
-
-    def train_size(self, node: int) -> int:
-        """How many training samples the node has."""
-        return len(self.rows[node].train)
-
-    def classes(self, node: int) -> tuple[int, ...]:
-        """The labels that occur among the node's training samples, ascending.
+    def classes(self, shard: int) -> tuple[int, ...]:
+        """The labels that occur among a shard's training samples, ascending.
 
         Raises
         ------
@@ -157,15 +148,15 @@ class Shards:
                 "the algorithm asks for the classes of a node's samples, and [task] kind = "
                 f'"{self.task.kind}" has none; take a classification'  # type: ignore[attr-defined]
             )
-        labels = self.y[torch.from_numpy(self.rows[node].train).to(self.y.device)]
+        labels = self.y[torch.from_numpy(self.rows[shard].train).to(self.y.device)]
         return tuple(np.unique(labels.cpu().numpy()).tolist())
 
-    def batches_per_epoch(self, node: int) -> int:
-        """How many minibatches one pass over the node's training samples takes.
+    def batches_per_epoch(self, shard: int) -> int:
+        """How many minibatches one pass over a shard's training samples takes.
 
         A single sample left over is left out: BatchNorm has no variance of one.
         """
-        return self.minibatches.per_epoch(node)
+        return self.minibatches.per_epoch(shard)
 
     def batch_rows(self, key: BatchKey) -> NDArray[np.int64]:
         """Row numbers of one minibatch."""
@@ -226,17 +217,21 @@ class Shards:
         """
         counters = np.arange(samples * count)
         draws = self._streams.uniforms(
-            f"augment/{key.stream}", key.node, key.counter, counters=counters
+            f"augment/{key.stream}", key.shard, key.counter, counters=counters
         )
         return draws.reshape(samples, count)
 
-    def split_rows(self, node: int, name: str) -> NDArray[np.int64]:
-        """Row numbers of a node's `train`, `validation` or `test` split, or of a common one."""
+    def split_rows(self, shard: int, name: str) -> NDArray[np.int64]:
+        """Row numbers of a shard's `train`, `validation` or `test` split, or of a common one."""
+        own = self.rows[shard]
         rows: NDArray[np.int64]
-        rows = self.common[name] if name in self.common else getattr(self.rows[node], name)
+        if name in self.common:
+            rows = own.common.get(name, self.common[name])
+        else:
+            rows = getattr(own, name)
         return rows
 
-    def split(self, node: int, name: str) -> Batch:
+    def split(self, shard: int, name: str) -> Batch:
         """All samples of one of these splits."""
-        index = to_device(self.split_rows(node, name), self.x.device)
+        index = to_device(self.split_rows(shard, name), self.x.device)
         return Batch(self.x[index], self.y[index], None, self.scale, self.task)

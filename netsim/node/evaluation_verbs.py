@@ -50,8 +50,8 @@ class EvaluationVerbs:
         """See `Node.loss`."""
         if ref.cell.architecture is None or ref.columns is not None:
             architecture_of(ref)  # which refuses it
-        require_samples(self._shards, self._id, split)
-        (out,) = self._submission.submit(Loss(self._id, split), (ref,), [()])
+        shard = require_samples(self._shards, self._id, split)
+        (out,) = self._submission.submit(Loss(shard, split), (ref,), [()])
         return out
 
     def gradient(self, ref: Ref, split: str | BatchKey) -> Ref:
@@ -61,8 +61,7 @@ class EvaluationVerbs:
         if isinstance(split, BatchKey):
             work = BatchGradient(split)
         else:
-            require_samples(self._shards, self._id, split)
-            work = Gradient(self._id, split)
+            work = Gradient(require_samples(self._shards, self._id, split), split)
         (out,) = self._submission.submit(work, (ref,), [ref.shape])
         return out
 
@@ -78,8 +77,8 @@ class EvaluationVerbs:
         require_module_level(fn)
         self._guard.require("measurements of its own")
         architecture_of(theta)
-        require_samples(self._shards, self._id, split)
+        shard = require_samples(self._shards, self._id, split)
         inputs: list[Ref] = []
-        work = Measure(fn, self._id, split, to_slots(tuple(given), inputs))
+        work = Measure(fn, shard, split, to_slots(tuple(given), inputs))
         (out,) = self._submission.submit(work, (theta, *inputs), [like], (), verb_place())
         return out

@@ -66,7 +66,7 @@ class Node:
     slots_per_exchange : int or None
         The paper's T_ex under `star`; None under other schedules.
     train_size : int
-        How many training samples it has.
+        How many training samples it has now; it changes where data drift.
     batch_size : int
         How many samples a minibatch has.
     learning_rate : float
@@ -643,8 +643,8 @@ class Node:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The labels that this node's training samples have, ascending."""
-        return self._shards.classes(self.id)
+        """The labels that this node's training samples have now, ascending."""
+        return self._shards.classes(self._shards.held[self.id])
 
     def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
         """Outputs of several models on one minibatch, in evaluation mode.

@@ -77,7 +77,7 @@ def architecture_of(ref: Ref) -> Architecture:
     return ref.architecture
 
 
-def require_samples(shards: Shards, node_id: int, split: str) -> None:
+def require_samples(shards: Shards, node_id: int, split: str) -> int:
     """Refuse a node without samples in one of its splits.
 
     Parameters
@@ -86,12 +86,19 @@ def require_samples(shards: Shards, node_id: int, split: str) -> None:
     node_id : int
     split : {"train", "validation", "test"}
 
+    Returns
+    -------
+    int
+        The number of the shard that the node has now.
+
     Raises
     ------
     ProtocolError
     """
-    if len(getattr(shards.rows[node_id], split, ())) == 0:
+    shard = shards.held[node_id]
+    if len(getattr(shards.rows[shard], split, ())) == 0:
         raise ProtocolError(
             f"node {node_id} has no {split} samples; set [data] validation to cut some, or to a "
             "larger share"
         )
+    return shard

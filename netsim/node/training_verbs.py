@@ -78,8 +78,7 @@ class TrainingVerbs:
         self._id, self._role, self._initial = node_id, role, initial
         self._submission, self._processor = submission, processor
         self._shards, self.optimizer = shards, optimizer
-        self._train_size = shards.train_size(node_id)
-        self._batches_drawn: dict[str, int] = {}
+        self._batches_drawn: dict[tuple[int, str], int] = {}
 
     def initial(self) -> Ref:
         """See `Node.initial`."""
@@ -108,22 +107,24 @@ class TrainingVerbs:
         if steps is None and (same_batch or batch is not None):
             given_key = "same_batch" if same_batch else "batch"
             raise ProtocolError(f"train: {given_key} is for steps")
-        if self._train_size == 0:
+        shard = self._shards.held[self._id]
+        if self._shards.train_size(shard) == 0:
             remedy = "; this algorithm works between peers: leave out nodes of role server"
             raise ProtocolError(
                 f"node {self._id} has no training data" + (remedy if self._role == "server" else "")
             )
-        total = steps or self._shards.batches_per_epoch(self._id) * (epochs or 0)
+        total = steps or self._shards.batches_per_epoch(shard) * (epochs or 0)
         constants = self.optimizer
         architecture = architecture_of(theta)
         self._mixing.used(theta, "trained further")
         if batch is None:
-            first = self._drawn(stream, 1 if same_batch else total)
-            batches = Batches(self._id, stream, first, total, same_batch)
-        elif batch.node == self._id:
+            first = self._drawn(shard, stream, 1 if same_batch else total)
+            batches = Batches(shard, stream, first, total, same_batch)
+        elif self._shards.holders[batch.shard] == self._id:
             batches = Batches(*batch, total, True)
         else:
-            raise ProtocolError(f"train: the minibatch is one of node {batch.node}")
+            holder = self._shards.holders[batch.shard]
+            raise ProtocolError(f"train: the minibatch is one of node {holder}")
         if loss is not None:
             require_module_level(loss)
             self._guard.require("a loss of its own")
@@ -202,10 +203,11 @@ class TrainingVerbs:
 
     def batch(self, stream: str) -> BatchKey:
         """See `Node.batch`."""
-        return BatchKey(self._id, stream, self._drawn(stream, 1))
+        shard = self._shards.held[self._id]
+        return BatchKey(shard, stream, self._drawn(shard, stream, 1))
 
-    def _drawn(self, stream: str, count: int) -> int:
-        """Draw so many minibatches from a stream; the number of the first."""
-        first = self._batches_drawn.get(stream, 0)
-        self._batches_drawn[stream] = first + count
+    def _drawn(self, shard: int, stream: str, count: int) -> int:
+        """Draw so many minibatches of a shard from a stream; the number of the first."""
+        first = self._batches_drawn.get((shard, stream), 0)
+        self._batches_drawn[shard, stream] = first + count
         return first

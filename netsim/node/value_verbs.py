@@ -88,8 +88,8 @@ class ValueVerbs:
         """See `Node.select`."""
         if len(sizes) != len(thetas) or len(coins) != len(thetas) - 1:
             raise ProtocolError("select: one size a model and one coin a candidate are needed")
-        require_samples(self._shards, self._id, "validation")
-        work = Select(self._id, tuple(sizes), tuple(coins), budget, state is not None)
+        shard = require_samples(self._shards, self._id, "validation")
+        work = Select(shard, tuple(sizes), tuple(coins), budget, state is not None)
         inputs = (*thetas, *([] if state is None else [state]))
         shapes = [(len(thetas),), (state_length(thetas[0].num_values),)]
         weights, after = self._submission.submit(work, inputs, shapes)

@@ -2,20 +2,38 @@
 
 from collections.abc import Sequence, Sized
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field, create_model
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
 from netsim.errors import DataError
 from netsim.registry import Index
 
-Rows = tuple[NDArray[np.float32], NDArray[np.int64]]
+_MOST_CLASSES = 1 << 20
+
+
+class Rows(NamedTuple):
+    """Samples as they were given.
+
+    Attributes
+    ----------
+    x : (n, ...) float32 or int64
+        Whole numbers stay whole: of words, ids.
+    y : (n, ...) int64 or float64
+        Class numbers, or numbers to predict.
+    users : (n,) int64 or None
+        Number of the user that each sample is of.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    users: NDArray[np.int64] | None
 
 
 class OwnData(DataSet):
@@ -24,7 +42,8 @@ class OwnData(DataSet):
     Parameters
     ----------
     test_fraction : float
-        Share of each class held out, unless training and test samples were given apart.
+        Share held out, unless training and test samples were given apart: of each user's samples,
+        without users of each class.
     split_seed : int
         Chooses the hold-out; it is not the scenario's seed.
     """
@@ -40,8 +59,8 @@ class OwnData(DataSet):
     def outline(self) -> Outline:
         """What is known without reading anything."""
         samples = self.read(None)
-        shape, classes = samples.input_shape, samples.num_classes
-        return Outline(shape, classes, len(samples.train), len(samples.test))
+        rows = len(samples.train), len(samples.test)
+        return Outline(samples.input_shape, samples.num_classes, *rows, samples.input_limit)
 
     def load(self, folder: Path | None) -> Samples:
         """The samples; they are in memory, so nothing is read or kept."""
@@ -49,25 +68,30 @@ class OwnData(DataSet):
 
     def read(self, folder: Path | None) -> Samples:
         """The samples; `folder` is not looked at."""
-        (x, y), apart = type(self).train_rows, type(self).test_rows
+        (x, y, users), apart = type(self).train_rows, type(self).test_rows
         if apart is None:
-            train, test = hold_out(y, self.test_fraction, self.split_seed)
+            strata = y if y.ndim == 1 and y.dtype == np.int64 else np.zeros(len(y), dtype=np.int64)
+            by = strata if users is None else users
+            train, test = hold_out(by, self.test_fraction, self.split_seed)
             notes = f"stratified hold-out of {self.test_fraction:g} by seed {self.split_seed}"
         else:
-            more_x, more_y = apart
-            train, test = np.split(np.arange(len(y) + len(more_y)), [len(y)])
-            x, y = np.concatenate([x, more_x]), np.concatenate([y, more_y])
+            train, test = np.split(np.arange(len(y) + len(apart.y)), [len(y)])
+            x, y = np.concatenate([x, apart.x]), np.concatenate([y, apart.y])
+            if users is not None and apart.users is not None:
+                users = np.concatenate([users, apart.users])
             notes = "training and test samples as given"
-        num_classes = int(y.max()) + 1
+        num_classes = int(y.max()) + 1 if y.dtype == np.int64 else 1
         return Samples(
             x=x,
             y=y,
             train=train,
             test=test,
             num_classes=num_classes,
-            class_names=tuple(map(str, range(num_classes))),
+            class_names=tuple(map(str, range(num_classes))) if y.dtype == np.int64 else (),
             name=self.kind,
             notes=notes,
+            groups=users,
+            input_limit=int(x.max()) + 1 if x.dtype == np.int64 and x.min() >= 0 else None,
         )
 
 
@@ -77,68 +101,118 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     Parameters
     ----------
     data : object
-        Arrays or tensors `(x, y)`: inputs (n, ...) and class numbers (n,); a torch `Dataset` of
-        such pairs; or two of these, `(train, test)`.
+        Arrays or tensors `(x, y)` or `(x, y, users)`: inputs (n, ...), targets (n, ...) and whole
+        numbers or texts (n,) that say whose a sample is; a map-style torch `Dataset` of such pairs
+        or triples; or two of these, `(train, test)`. Whole numbers stay whole: inputs are tokens
+        then, targets classes. Other targets are numbers to predict.
     name : str
         Of the kind.
 
     Raises
     ------
     DataError
-        If it is nothing of the sort, or inputs and labels do not fit together.
+        If it is nothing of the sort, or inputs and targets do not fit together.
     """
     apart = isinstance(data, list | tuple) and len(data) == 2 and all(map(_is_set, data))
-    first, second = data if apart else (data, None)
+    parts = list(data) if apart else [data]
+    found = _numbered([_rows(part, name) for part in parts], name)
     kind: Any = (Literal[name], name)
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
-    made.train_rows = _rows(first, name)
-    made.test_rows = None if second is None else _rows(second, name)
-    if made.test_rows is not None and made.test_rows[0].shape[1:] != made.train_rows[0].shape[1:]:
-        raise DataError(
-            f'[data] kind = "{name}": training inputs have shape {made.train_rows[0].shape[1:]}, '
-            f"test inputs {made.test_rows[0].shape[1:]}; they must be alike"
-        )
+    made.train_rows, made.test_rows = found[0], found[1] if apart else None
+    if apart:
+        for what, one, other in (
+            ("inputs", found[0].x, found[1].x),
+            ("targets", found[0].y, found[1].y),
+        ):
+            if one.shape[1:] != other.shape[1:] or one.dtype != other.dtype:
+                raise DataError(
+                    f'[data] kind = "{name}": training {what} have shape {one.shape[1:]} and type '
+                    f"{one.dtype}, test {what} {other.shape[1:]} and {other.dtype}; they must be "
+                    "alike"
+                )
     return made
 
 
 def _is_set(part: Any) -> bool:
-    return isinstance(part, Dataset) or (isinstance(part, list | tuple) and len(part) == 2)
+    return isinstance(part, Dataset) or (isinstance(part, list | tuple) and len(part) in (2, 3))
 
 
-def _rows(part: Any, name: str) -> Rows:
-    """Inputs and labels of one part."""
+def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Inputs, targets and users of one part."""
+    where = f'[data] kind = "{name}"'
     if isinstance(part, TensorDataset):
         part = part.tensors
     elif isinstance(part, Dataset):
-        if not isinstance(part, Sized):
-            raise DataError(
-                f'[data] kind = "{name}": has no length; give a map-style Dataset, or arrays'
-            )
-        pairs = [part[i] for i in range(len(part))]
-        part = [np.stack([_array(x) for x, _ in pairs]), np.array([int(y) for _, y in pairs])]
-    if not (isinstance(part, Sequence) and len(part) == 2):
+        part = _items(part, where)
+    if not (isinstance(part, Sequence) and len(part) in (2, 3)):
         raise DataError(
-            f'[data] kind = "{name}": is a {type(part).__name__}; give (inputs, labels), a torch '
-            "Dataset, or two of these, (train, test)"
+            f"{where}: is a {type(part).__name__}; give (inputs, targets), a torch Dataset, or two "
+            "of these, (train, test)"
         )
     x, y = _array(part[0]), _array(part[1])
-    _require_alike(x, y, name)
-    return np.ascontiguousarray(x, dtype=np.float32), y.astype(np.int64)
+    users = _array(part[2]) if len(part) == 3 else None
+    _require_alike(x, y, where)
+    if users is not None and (users.shape != (len(x),) or users.dtype.kind not in "biuU"):
+        raise DataError(
+            f"{where}: users have shape {users.shape} and type {users.dtype}; give (n,) whole "
+            "numbers or texts"
+        )
+    is_whole = x.dtype.kind in "biu" and x.dtype != np.uint8
+    inputs = np.ascontiguousarray(x, dtype=np.int64 if is_whole else np.float32)
+    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users
+
+
+def _items(data: Any, where: str) -> list[Any]:
+    """All items of a torch data set, as arrays."""
+    if isinstance(data, IterableDataset) or not isinstance(data, Sized):
+        raise DataError(f"{where}: has no length; give a map-style Dataset, or arrays")
+    count = len(data)
+    if not count:
+        raise DataError(f"{where}: is empty")
+    items = [cast(Any, data)[i] for i in range(count)]
+    if not all(isinstance(item, list | tuple) and len(item) in (2, 3) for item in items):
+        raise DataError(
+            f"{where}: its items are {type(items[0]).__name__}; an item must be (x, y), or "
+            "(x, y, user)"
+        )
+    columns = list(zip(*items, strict=False))
+    for what, column in zip(("x", "y"), columns, strict=False):
+        shapes = sorted({_array(value).shape for value in column})
+        if len(shapes) > 1:
+            raise DataError(
+                f"{where}: {what} of its items have shapes {shapes[0]} and {shapes[1]}; give all "
+                "one shape, such as by a transform or by filling up"
+            )
+    return [np.stack([_array(value) for value in column]) for column in columns]
+
+
+def _numbered(parts: list[Any], name: str) -> list[Rows]:
+    """Parts whose users have numbers, the same in training and test samples."""
+    given = [users for _, _, users in parts if users is not None]
+    if not given:
+        return [Rows(x, y, None) for x, y, _ in parts]
+    if len(given) < len(parts):
+        raise DataError(f'[data] kind = "{name}": say users of test samples, too, or of none')
+    known = np.unique(np.concatenate(given))
+    return [Rows(x, y, np.searchsorted(known, users).astype(np.int64)) for x, y, users in parts]
 
 
 def _array(value: Any) -> NDArray[Any]:
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
 
 
-def _require_alike(x: NDArray[Any], y: NDArray[Any], name: str) -> None:
-    """Refuse inputs and labels that are not a sample each."""
-    where = f'[data] kind = "{name}"'
-    if x.ndim < 2 or y.ndim != 1 or len(x) != len(y) or not len(x):
+def _require_alike(x: NDArray[Any], y: NDArray[Any], where: str) -> None:
+    """Refuse inputs and targets that are not a sample each."""
+    if x.ndim < 2 or y.ndim < 1 or len(x) != len(y) or not len(x):
         raise DataError(
-            f"{where}: inputs have shape {x.shape}, labels {y.shape}; give (n, ...) and (n,) of as "
-            "many samples"
+            f"{where}: inputs have shape {x.shape}, targets {y.shape}; give (n, ...) of as many "
+            "samples"
         )
-    if x.dtype.kind not in "biuf" or not np.isfinite(x).all():
-        raise DataError(f"{where}: inputs of dtype {x.dtype} are not all finite numbers")
-    if y.dtype.kind not in "biuf" or (y < 0).any() or (y != y.astype(np.int64)).any():
-        raise DataError(f"{where}: labels are not class numbers from 0 on")
+    for what, values in (("inputs", x), ("targets", y)):
+        if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
+            raise DataError(f"{where}: {what} of dtype {values.dtype} are not all finite numbers")
+    if y.dtype.kind in "biu" and (y.min() < 0 or y.max() >= _MOST_CLASSES):
+        raise DataError(
+            f"{where}: targets of whole numbers are classes, from 0 to {_MOST_CLASSES - 1}; give "
+            "numbers to predict as floating-point numbers"
+        )

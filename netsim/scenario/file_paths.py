@@ -8,13 +8,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-from netsim.registry import OnDisk, Table
+from netsim.registry import Choice, OnDisk, Table
 from netsim.scenario.draft import LISTS, KeyPath
+from netsim.scenario.tables import Scenario
 from netsim.traces.files import is_file, spelt_out
 
 M = TypeVar("M")
 ANY = "*"
 """In a key path: every entry of a list, every key of a mapping."""
+STATED: dict[str, dict[str, Any]] = {"netsim.data.drifts": {"at_s": 1.0}}
+"""Families of which a scenario has a list, and keys that each entry of it must state."""
 
 
 def with_absolute_paths(
@@ -103,3 +106,9 @@ def _marked(metadata: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPa
     for found in metadata:
         if isinstance(found, mark):
             yield path, found
+
+
+def first_key(package: str) -> KeyPath:
+    """The first key of a scenario that takes one of a family, else that of a list of them."""
+    paths = [path for path, mark in marked_keys(Scenario, Choice) if mark.package == package]
+    return next((path for path in paths if ANY not in path), paths[0][:-1])

@@ -255,6 +255,8 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
         tables["model"] = tables["model"][0]
     if not scenario.changes:
         del tables["changes"]
+    if not scenario.data.drift:
+        del tables["data"]["drift"]
     if scenario.sweep is not None:
         for key, draw in tables["sweep"]["draw"].items():
             listed = draw.pop("values")

@@ -17,6 +17,7 @@ from pydantic import (
 
 from netsim.attacks import Attack
 from netsim.backends.route import Route
+from netsim.data.drifts import Drift
 from netsim.data.partitions import Partition
 from netsim.data.sets import DataSet
 from netsim.devices.energy import Energy
@@ -164,11 +165,14 @@ class DataKeys(Table):
     validation
         Part of each node's training samples that is set aside for validation: methods choose by
         them, and searches judge by them.
+    drift
+        Changes of the data in mid-run, in any order (`[[data.drift]]`).
     """
 
     path: FolderPath | None = None
     partition: Any = None
     validation: Part = 0.0
+    drift: Any = ()
 
 
 if TYPE_CHECKING:
@@ -177,6 +181,7 @@ if TYPE_CHECKING:
         """A data set with the keys that every data set has."""
 
         partition: Partition
+        drift: tuple[Drift, ...]
 
     TopologyChoice = Topology
     MobilityChoice = Mobility
@@ -191,6 +196,8 @@ else:
         _default("iid"),
     )
 
+    _drift = choice("netsim.data.drifts")
+
     def _data_table(kind: str, data_set: type[DataSet]) -> type[Table]:
         """A data set with the keys that every data set has."""
         return create_model(
@@ -198,6 +205,7 @@ else:
             __base__=(DataKeys, data_set),
             __doc__=data_set.__doc__,
             partition=_partition,
+            drift=(Annotated[tuple[_drift, ...], Field(max_length=1000)], ()),
         )
 
     Data = choice("netsim.data.sets", in_table=_data_table)

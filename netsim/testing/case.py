@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netsim.registry import Choice, Component, family, in_force, tag_of
+from netsim.registry import Component, family, in_force, tag_of
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.draft import KeyPath
-from netsim.scenario.file_paths import ANY, marked_keys
+from netsim.scenario.file_paths import STATED, first_key
 from netsim.scenario.kinds import Kinds
 from netsim.testing.small_world import DISC, SCHEDULES, tables
 
@@ -48,12 +48,8 @@ class ComponentCase:
 
     @property
     def path(self) -> KeyPath:
-        """The first key of a scenario that takes one of its family."""
-        return next(
-            path
-            for path, mark in marked_keys(Scenario, Choice)
-            if mark.package == self.package and ANY not in path
-        )
+        """The first key of a scenario that takes one of its family, or a list of them."""
+        return first_key(self.package)
 
     def scenario(self) -> Scenario:
         """A small scenario that names it."""
@@ -69,7 +65,9 @@ class ComponentCase:
         last = str(self.path[-1])
         shared = {"partition"} if self.path == ("data",) else set()
         kept = {key: value for key, value in (inner.get(last) or {}).items() if key in shared}
-        inner[last] = {tag_of(self.package): self.kind, **kept, **self.keys}
+        required = STATED.get(self.package, {})
+        entry = {tag_of(self.package): self.kind, **required, **kept, **self.keys}
+        inner[last] = [entry] if self.package in STATED else entry
         return from_dict(whole, f"test-{self.kind}", kinds=self.kinds)
 
     def made(self, scenario: Scenario) -> Any:

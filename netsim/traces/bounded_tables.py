@@ -1,4 +1,4 @@
-"""Parquet and CSV files from outside, read only as far as memory allows.
+"""Parquet, Arrow, CSV and JSON lines from outside, read only as far as memory allows.
 
 A column of one value packs to almost nothing: 200 million rows lie in a megabyte. So rows and
 columns are counted in a file's own description before any are read, and what has been read is
@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 
 from netsim.errors import DataError
@@ -127,3 +128,51 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
             "columns that are used"
         )
     return pa.csv.read_csv(io.BytesIO(content), **options)
+
+
+def read_json_lines(content: bytes, where: str) -> pa.Table:
+    """Read JSON lines: an object a line, its keys are the columns.
+
+    Parameters
+    ----------
+    content : bytes
+    where : str
+        The beginning of errors about it.
+
+    Raises
+    ------
+    DataError
+        If it has too many cells.
+    Exception
+        One of `BROKEN`: it can't be read.
+    """
+    cells = content.count(b",") + content.count(b"\n")
+    if cells > _MOST_CELLS:
+        raise DataError(
+            f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
+            "columns that are used"
+        )
+    return pa.json.read_json(io.BytesIO(content))
+
+
+def read_arrow(path: Path) -> pa.Table:
+    """Read a file of Arrow's streaming format, as `datasets` saves.
+
+    Raises
+    ------
+    DataError
+        If it is no plain file, or takes too much memory.
+    Exception
+        One of `BROKEN`: it can't be read.
+    """
+    with bounded.opened(path, str(path)) as file, pa.ipc.open_stream(file) as stream:
+        left, found = MOST_TABLE_BYTES, []
+        for batch in stream:
+            left -= batch.nbytes
+            if left < 0:
+                raise DataError(
+                    f"{path}: its rows take more than {MOST_TABLE_BYTES / 2**30:g} GiB; keep the "
+                    "rows and columns that are used"
+                )
+            found.append(batch)
+        return pa.Table.from_batches(found, stream.schema)

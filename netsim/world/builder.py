@@ -31,6 +31,7 @@ from netsim.traces.contacts import Meetings
 from netsim.traces.input_files import InputFile, noting
 from netsim.units import to_ns
 from netsim.world.device import torch_device
+from netsim.world.drifting import DataChange
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
 from netsim.world.neighbours import neighbours
@@ -49,6 +50,8 @@ class World:
     ----------
     samples : Samples
         The data set; `shards` says which of them each node has.
+    data_changes : tuple of DataChange
+        When nodes go over to other shards.
     roles : tuple of str
         `SERVER` for nodes without data; all else learns.
     speed_factor : tuple of float
@@ -92,6 +95,7 @@ class World:
     streams: Streams
     samples: Samples
     shards: Shards
+    data_changes: tuple[DataChange, ...]
     roles: tuple[str, ...]
     speed_factor: tuple[float, ...]
     neighbours: list[tuple[int, ...]]
@@ -147,7 +151,9 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
     examples = scenario.task.examples(samples)
-    shards = local_data(scenario, samples, examples, roles, malicious, streams, device, dtype)
+    shards, data_changes = local_data(
+        scenario, samples, examples, roles, malicious, streams, device, dtype
+    )
     architectures, initial = initial_models(scenario, examples, streams, device, dtype)
 
     # what their devices can do, and when they are on
@@ -168,6 +174,7 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
         streams=streams,
         samples=samples,
         shards=shards,
+        data_changes=data_changes,
         roles=roles,
         speed_factor=speed_factor,
         neighbours=known,

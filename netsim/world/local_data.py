@@ -1,5 +1,6 @@
-"""What each node learns from: the partition of the data set, validation samples, wrong labels."""
+"""What each node learns from, and when: partition, drift, validation samples, wrong labels."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from netsim.data.drifts import Pool
+from netsim.data.partitions import Shard
 from netsim.data.sets import Samples
-from netsim.data.validation import cut_validation
+from netsim.data.validation import cut_later, cut_validation
 from netsim.errors import ScenarioError
 from netsim.learning.shards import NodeRows, Shards
 from netsim.learning.tasks import Examples
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
+from netsim.world.drifting import Course, DataChange, course_of
+from netsim.world.relabelling import Copies, with_labels
+
+Rows = NDArray[np.int64]
 
 
 def malicious_nodes(scenario: Scenario, roles: tuple[str, ...], streams: Streams) -> frozenset[int]:
@@ -53,8 +60,8 @@ def local_data(
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
-) -> Shards:
-    """The samples of every node, on the device.
+) -> tuple[Shards, tuple[DataChange, ...]]:
+    """The samples of every node, on the device, and how they change.
 
     Parameters
     ----------
@@ -72,30 +79,25 @@ def local_data(
     dtype : torch.dtype
         Of inputs and targets that are no whole numbers.
 
+    Returns
+    -------
+    Shards
+    tuple of DataChange
+        Empty without drift.
+
     Raises
     ------
     ScenarioError
         If every node is a server, the data set has too few samples for the partition, or not what
-        partition or attack go by.
+        partition, attack or drift go by.
     """
     learners = _learners(roles)
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
-    classes = _classes(scenario, samples)
-    parts = scenario.data.partition.split(
-        classes,
-        samples.train,
-        samples.test,
-        samples.num_classes,
-        len(learners),
-        streams,
-        samples.groups,
-    )
-    split, held_out = cut_validation(parts, scenario.data.validation, streams)
-    none = np.zeros(0, dtype=np.int64)
-    rows = [NodeRows(none, none, none) for _ in roles]
-    for node, part, (train, validation) in zip(learners, parts, split, strict=True):
-        rows[node] = NodeRows(train, validation, part.test)
+    pool = Pool(samples, _classes(scenario, samples))
+    parts = pool.split(scenario.data.partition, len(learners), streams)
+    course = course_of(scenario, learners, parts, pool)
+    split, held_out = _cut(course, parts, scenario.data.validation, streams)
 
     def limited(pool: np.ndarray, purpose: str) -> np.ndarray:
         order = pool[streams.permutation(purpose, n=len(pool))]
@@ -106,39 +108,114 @@ def local_data(
         "common_validation": limited(held_out, "common validation"),
     }
     x, y = (_on_device(values, device, dtype) for values in (examples.x, examples.y))
-    batch_size = scenario.training.batch_size
-    shards = Shards(x, y, rows, common, batch_size, streams, samples.scale, scenario.task)
-    if scenario.attack is not None:
-        labels = scenario.attack.relabelled(samples.y, samples.num_classes)
-        if labels is not samples.y:
-            return shards.relabelled(malicious, labels)
-    return shards
+    own = [
+        NodeRows(train, validation, plan.part.test)
+        for plan, (train, validation) in zip(course.shards, split, strict=True)
+    ]
+    own, copies = _relabelled(scenario, samples, course, own, common, malicious)
+    if copies is not None and len(copies.sources):
+        index = torch.from_numpy(copies.sources).to(device)
+        x = torch.cat([x, x[index]])
+        y = torch.cat([y, torch.from_numpy(copies.labels).to(y)])
+    none = np.zeros(0, dtype=np.int64)
+    rows = [NodeRows(none, none, none) for _ in roles]
+    for node, first in zip(learners, own, strict=False):
+        rows[node] = first
+    later = course.shards[len(learners) :]
+    shards = Shards(
+        *(x, y, rows + own[len(learners) :], common, scenario.training.batch_size, streams),
+        *(samples.scale, scenario.task, [*range(len(roles)), *(plan.node for plan in later)]),
+    )
+    return shards, tuple(course.changes)
+
+
+def _cut(
+    course: Course, parts: Sequence[Shard], fraction: float, streams: Streams
+) -> tuple[list[tuple[Rows, Rows]], Rows]:
+    """Training and validation rows of each shard of the course; all that are set aside at first.
+
+    Parameters
+    ----------
+    course : Course
+    parts : sequence of Shard
+        What the data-holding nodes begin with.
+    fraction : float
+        Share of the training rows that is set aside.
+    streams : Streams
+    """
+    first, held_out = cut_validation(parts, fraction, streams)
+    known = {id(part): cut for part, cut in zip(parts, first, strict=True)}
+    new = list({id(p.part): p.part for p in course.shards if id(p.part) not in known}.values())
+    if new:
+        before = np.unique(np.concatenate([part.train for part in parts]))
+        cut = cut_later(new, before, held_out, fraction, streams)
+        known |= {id(part): own for part, own in zip(new, cut, strict=True)}
+    return [known[id(plan.part)] for plan in course.shards], held_out
+
+
+def _relabelled(
+    scenario: Scenario,
+    samples: Samples,
+    course: Course,
+    own: list[NodeRows],
+    common: Mapping[str, Rows],
+    malicious: frozenset[int],
+) -> tuple[list[NodeRows], Copies | None]:
+    """Rows at which samples have the labels that drifts and an attack give them.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    samples : Samples
+    course : Course
+    own : list of NodeRows
+        Of each shard of the course, in rows of the data set.
+    common : mapping of str to int64 array
+        Rows of the splits that all nodes share.
+    malicious : frozenset of int
+        Nodes whose training and validation labels an attack falsifies; test labels stay.
+    """
+    attack, count = scenario.attack, samples.num_classes
+    concepts = {plan.concept: plan.labels for plan in course.shards}
+    if not scenario.task.has_classes:
+        return own, None
+    true = {k: samples.y if labels is None else labels[samples.y] for k, labels in concepts.items()}
+    false = true
+    if attack is not None:
+        false = {k: attack.relabelled(labels, count) for k, labels in true.items()}
+    if len(true) == 1 and all(false[k] is true[k] for k in true):
+        return own, None
+    wanted: list[tuple[Rows, Rows]] = []
+    for plan, rows in zip(course.shards, own, strict=True):
+        labels = true[plan.concept]
+        trained = false[plan.concept] if plan.node in malicious else labels
+        wanted += [(rows.train, trained), (rows.validation, trained), (rows.test, labels)]
+    wanted += [(rows, true[k]) for k in concepts for rows in common.values()]
+    copies = with_labels(samples.y, count, wanted)
+    found = iter(copies.rows)
+    split = [(next(found), next(found), next(found)) for _ in own]
+    shared = {k: {name: next(found) for name in common} for k in concepts}
+    return [
+        NodeRows(*three, shared[plan.concept] if plan.concept else {})
+        for plan, three in zip(course.shards, split, strict=True)
+    ], copies
 
 
 def _classes(scenario: Scenario, samples: Samples) -> NDArray[np.int64]:
-    """What partition and attack go by, (n,); 0 everywhere if there are no classes to go by.
+    """Class of every row, (n,); 0 everywhere if there are none.
 
     Raises
     ------
     ScenarioError
-        If they need some.
+        If the attack needs some.
     """
-    partition, attack, task = scenario.data.partition, scenario.attack, scenario.task
+    attack, task = scenario.attack, scenario.task
     if attack is not None and attack.needs_classes and not task.has_classes:
         raise ScenarioError(
             f'[attack] kind = "{_kind(attack)}": is on the classes of samples, which '
             f'[task] kind = "{_kind(task)}" does not learn; take another attack'
         )
-    if samples.has_classes:
-        return samples.y
-    by = partition.goes_by
-    if by == "classes" or (by == "groups" and samples.groups is None):
-        grouped = ' or "by_group"' if samples.groups is not None else ""
-        raise ScenarioError(
-            f'[data.partition] kind = "{_kind(partition)}": goes by {by} of samples, the data set '
-            f'"{samples.name}" has none; write kind = "iid"{grouped}'
-        )
-    return np.zeros(len(samples.y), dtype=np.int64)
+    return samples.y if samples.has_classes else np.zeros(len(samples.y), dtype=np.int64)
 
 
 def _kind(component: object) -> str:

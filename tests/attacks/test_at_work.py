@@ -142,7 +142,7 @@ def test_batches_hold_the_same_samples_as_without_the_attack():
     pairs = zip(honest.shards.batches(keys), flipped.shards.batches(keys), strict=True)
     for key, (a, b) in zip(keys, pairs, strict=True):
         assert torch.equal(a.x, b.x)
-        assert torch.equal(b.y, 9 - a.y if key.node in flipped.malicious else a.y)
+        assert torch.equal(b.y, 9 - a.y if key.shard in flipped.malicious else a.y)
 
 
 # -- messages ------------------------------------------------------------------------------------

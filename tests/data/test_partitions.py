@@ -23,7 +23,7 @@ KEYS = {
         "scenario": 3, "train_min": 5, "train_max": 9, "test_samples": 4, "stride": 8,
     },
 }  # fmt: skip
-NODES = {"dpfl_toy": 3, "by_group": 8}
+NODES = {"dpfl_toy": 3, "by_group": 8, "by_user": 8}
 WITHOUT_DRAWS = {"class_groups", "by_group"}
 
 

@@ -135,13 +135,88 @@ def test_a_torch_dataset_is_read_item_by_item(small):
     assert own.data.validation == 0.2  # keys of [data] outlive a change of kind
 
 
+def test_whole_numbers_stay_whole_and_other_targets_are_numbers(small):
+    x, tokens = np.arange(60.0).reshape(20, 3), np.arange(60).reshape(20, 3) % 7
+    own = small.replace(data=(x, x[:, 0]), data__partition=None, task={"kind": "regression"})
+    samples = world.build(own.tables).samples
+    assert samples.y.dtype == np.float64
+    assert not samples.has_classes
+    words = small.replace(data=(tokens, np.zeros(20, dtype=int)), data__partition=None)
+    assert world.build(words.replace(model=Embedded).tables).shards.x.dtype == torch.int64
+    assert words.tables.data.load(None).input_limit == 7
+    with pytest.raises(netsim.ScenarioError, match=r'write \[task\] kind = "regression"'):
+        world.build(own.replace(task={"kind": "classification"}).tables)
+
+
+class Embedded(nn.Module):
+    def __init__(self, num_classes):
+        super().__init__()
+        self.features = nn.Sequential(nn.Embedding(7, 2), nn.Flatten())
+        self.head = nn.Linear(6, num_classes)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+class Letters(Dataset):
+    """Items of a user each: whose they are comes third."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, i):
+        return torch.full((2,), float(i)), i % 2, self.names[i]
+
+
+def test_items_may_say_whose_they_are(small):
+    names = [f"user {i % 5}" for i in range(40)]
+    by_user = {"kind": "by_user", "more_users": "largest"}
+    own = small.replace(data=Letters(names), data__partition=by_user, data__validation=0.0)
+    built = world.build(own.tables)
+    for node, rows in enumerate(built.shards.rows[:3]):
+        assert set(built.samples.groups[rows.train]) == {node}
+    apart = small.replace(data=(Letters(names), Letters(names[3:9])), data__partition=by_user)
+    assert apart.tables.data.load(None).groups[40:].tolist() == [3, 4, 0, 1, 2, 3]
+
+
+class Ragged(Letters):
+    def __getitem__(self, i):
+        return torch.zeros(1 + i), 0
+
+
+class Bare(Letters):
+    def __getitem__(self, i):
+        return torch.zeros(2)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ((np.zeros((4, 2)), np.zeros(5)), r"inputs have shape \(4, 2\), labels \(5,\)"),
-        ((np.zeros((4, 2)), np.array([0, 1, -1, 0])), "labels are not class numbers from 0 on"),
+        (Ragged("ab"), r"x of its items have shapes \(1,\) and \(2,\); give all one shape"),
+        (Bare("ab"), r"its items are Tensor; an item must be \(x, y\)"),
+        (Letters([]), "is empty"),
+        ((Letters("ab"), (np.zeros((2, 2)), [0, 1])), "say users of test samples, too"),
+        ((np.zeros((4, 2)), [0] * 4, [0.5] * 4), r"users have shape \(4,\) and type float64"),
+    ],
+)
+def test_what_is_wrong_with_items_is_told(small, data, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(data=data)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ((np.zeros((4, 2)), np.zeros(5)), r"inputs have shape \(4, 2\), targets \(5,\)"),
+        (
+            (np.zeros((4, 2)), np.array([0, 1, -1, 0])),
+            "targets of whole numbers are classes, from 0",
+        ),
         ((np.full((2, 2), np.nan), np.zeros(2)), "are not all finite numbers"),
-        (5, r"is a int; give \(inputs, labels\)"),
+        (5, r"is a int; give \(inputs, targets\)"),
     ],
 )
 def test_what_is_no_data_is_told(small, data, said):

@@ -4,17 +4,18 @@ import pytest
 
 from netsim.registry import Choice, family, tag_of
 from netsim.scenario import Scenario
-from netsim.scenario.file_paths import ANY, marked_keys
+from netsim.scenario.file_paths import marked_keys
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import ComponentCase, components
 
 KINDS = kinds_of()
-FAMILIES = list(dict.fromkeys(m.package for p, m in marked_keys(Scenario, Choice) if ANY not in p))
+FAMILIES = list(dict.fromkeys(mark.package for _, mark in marked_keys(Scenario, Choice)))
 REQUIRED = {
     "netsim.channels.rate": {"rate_bps": 1e6, "min_rate_bps": 1e5},
     "netsim.schedules": {"rate_hz": 1.0, "period_s": 1.0},
     "netsim.topology.churn": {"mean_on_s": 5.0, "mean_off_s": 1.0},
     "netsim.topology": {"degree": 2, "probability": 0.5, "links": 2, "blocks": 2, "rewiring": 0.2},
+    "netsim.data.drifts": {"at_s": 1.0, "classes": [[0, 1]], "partition": {"kind": "iid"}},
     "netsim.devices.speed": {"flops_per_s": 1e9},
 }
 """Values for keys without a default; a kind takes those that it has."""

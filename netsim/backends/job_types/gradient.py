@@ -22,12 +22,12 @@ class Gradient:
 
     Parameters
     ----------
-    node : int
+    shard : int
         Whose samples.
     split : {"train", "validation", "test"}
     """
 
-    node: int
+    shard: int
     split: str
 
     def describe(self) -> str:
@@ -38,7 +38,7 @@ def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     """The gradient of one model."""
     architecture = job.inputs[0].architecture
     assert architecture is not None
-    batch = plain.shards.split(job.work.node, job.work.split)
+    batch = plain.shards.split(job.work.shard, job.work.split)
     row = job.inputs[0].tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])

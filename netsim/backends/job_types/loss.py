@@ -19,12 +19,12 @@ class Loss:
 
     Parameters
     ----------
-    node : int
+    shard : int
         Whose samples.
     split : {"train", "validation", "test"}
     """
 
-    node: int
+    shard: int
     split: str
 
     def describe(self) -> str:
@@ -33,7 +33,7 @@ class Loss:
 
 def _run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
     """The loss of one model."""
-    batch = plain.shards.split(job.work.node, job.work.split)
+    batch = plain.shards.split(job.work.shard, job.work.split)
     return [batch.loss(evaluate(model_of(job.inputs[0]), batch.x))]
 
 

@@ -28,7 +28,7 @@ class Measure:
     ----------
     function : callable
         function(model, batch, *given)
-    node : int
+    shard : int
         Whose samples.
     split : {"train", "validation", "test"}
     given : tuple
@@ -36,7 +36,7 @@ class Measure:
     """
 
     function: Callable[..., Any]
-    node: int
+    shard: int
     split: str
     given: tuple[Any, ...]
 
@@ -51,7 +51,7 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     model, *given = job.inputs
     values = [r.tensor() for r in given]
     arguments = fill(work.given, values)
-    batch = plain.shards.split(work.node, work.split)
+    batch = plain.shards.split(work.shard, work.split)
     seen = [model.tensor(), *values, batch.x, batch.y]
     before = versions(seen)
     result = work.function(model_of(model), batch, *arguments)
@@ -62,7 +62,7 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
 def _signature(job: Job[Measure], resources: Resources) -> Signature:
     """One function of one architecture, with splits of one size and arguments of one shape."""
     work = job.work
-    size = len(resources.shards.split_rows(work.node, work.split))
+    size = len(resources.shards.split_rows(work.shard, work.split))
     shapes = tuple(r.shape for r in job.inputs)
     architecture = job.inputs[0].architecture
     return id(architecture), work.function, frozen(work.given), size, shapes
@@ -75,7 +75,7 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
 
     def run(some: Sequence[Job[Measure]], _: int) -> None:
         shards = resources.shards
-        each = [shards.split_rows(job.work.node, job.work.split) for job in some]
+        each = [shards.split_rows(job.work.shard, job.work.split) for job in some]
         index = to_device(np.stack(each), shards.x.device)
         samples = Batch(shards.x[index], shards.y[index], None, shards.scale, shards.task)
         inputs = [

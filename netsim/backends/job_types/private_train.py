@@ -83,7 +83,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     size = optimizers.state_size(work.optimizer.kind, len(trained))
     state = others[-1].clone() if work.has_state else trained.new_zeros(size)
     rate = work.optimizer.learning_rate if work.learning_rate is None else work.learning_rate
-    rows = shards.rows[work.batches.node].train
+    rows = shards.rows[work.batches.shard].train
     share = min(1.0, shards.batch_size / len(rows))
     gradients = _gradients(architecture, work.loss or default_loss, given, shards)
     for step in range(work.batches.steps):
@@ -118,7 +118,7 @@ def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarr
     (n,) int64
     """
     purpose = f"private/{key.stream}"
-    draws = streams.uniforms(purpose, key.node, key.counter, counters=np.arange(count))
+    draws = streams.uniforms(purpose, key.shard, key.counter, counters=np.arange(count))
     return np.flatnonzero(draws < share)
 
 
@@ -135,7 +135,7 @@ def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
     -------
     (length,) float64
     """
-    generator = streams.generator(f"private noise/{key.stream}", key.node, key.counter)
+    generator = streams.generator(f"private noise/{key.stream}", key.shard, key.counter)
     found: np.ndarray = generator.standard_normal(length)
     return found
 

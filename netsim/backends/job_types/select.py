@@ -25,7 +25,7 @@ class Select:
 
     Parameters
     ----------
-    node : int
+    shard : int
         Whose validation samples.
     sizes : tuple of float
         Training samples of the node that each model comes from, own first.
@@ -37,7 +37,7 @@ class Select:
         Whether the last input is the state of an earlier batch of candidates.
     """
 
-    node: int
+    shard: int
     sizes: tuple[float, ...]
     coins: tuple[float, ...]
     budget: int | None
@@ -51,7 +51,7 @@ def _run_one(job: Job[Select], plain: Plain) -> Sequence[Tensor]:
     """The selection of one node."""
     work = job.work
     models, state = _models_and_state(job)
-    batch = plain.shards.split(work.node, SPLIT)
+    batch = plain.shards.split(work.shard, SPLIT)
     architecture = job.inputs[0].architecture
     assert architecture is not None
 
@@ -71,7 +71,7 @@ def _signature(job: Job[Select], resources: InferenceResources) -> Signature | N
     """One architecture, and validation splits that are padded to one size."""
     if not resources.infers(job.inputs[0]):
         return None
-    rows = resources.shards.split_rows(job.work.node, SPLIT)
+    rows = resources.shards.split_rows(job.work.shard, SPLIT)
     return id(job.inputs[0].architecture), padded_size(len(rows))
 
 
@@ -95,7 +95,7 @@ def _selections(jobs: Sequence[Job[Select]], inference: Inference) -> list[list[
     for i, ((models, state), at_first) in enumerate(zip(given, seen(given), strict=True)):
         work = jobs[i].work
         going_on[i] = greedy_rounds(models, work.sizes, work.coins, work.budget, state, at_first)
-    index, share = inference.padded_splits([(job.work.node, SPLIT) for job in jobs])
+    index, share = inference.padded_splits([(job.work.shard, SPLIT) for job in jobs])
     losses: dict[int, list[float] | None] = dict.fromkeys(going_on)
     while going_on:
         asked: list[tuple[int, Tensor]] = []

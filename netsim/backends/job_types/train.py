@@ -135,7 +135,7 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
     work, ref, shards = job.work, job.inputs[0], resources.shards
     architecture = ref.architecture
     assert architecture is not None
-    smallest = min(shards.batch_size, shards.train_size(work.batches.node))
+    smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
         return None  # a batch of one has no variance: torch's own error names the node
     is_anchored = work.anchor_strength is not None

@@ -114,7 +114,7 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     is_default = work.loss is None and not work.learn
     if resources.routes.way(architecture, "train" if is_default else "loss") != "native":
         return None
-    smallest = min(shards.batch_size, shards.train_size(work.batches.node))
+    smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
         return None  # a batch of one has no variance: torch's own error names the node
     is_anchored = work.anchor_strength is not None

@@ -73,7 +73,7 @@ class FeatureTraining:
         if self._is_random:
             for i in lanes[:width].tolist():
                 batches = works[i].batches
-                key = BatchKey(batches.node, batches.stream, batches.first + step)
+                key = BatchKey(batches.shard, batches.stream, batches.first + step)
                 drawn.append(generator(self._features[0].device, mask_seed(self._streams, key)))
         for part in self._features:
             part.width, part.generators = width, drawn

@@ -226,4 +226,4 @@ class Portions:
 
 def _key(work: LossSteps, step: int) -> BatchKey:
     batches = work.batches
-    return BatchKey(batches.node, batches.stream, batches.first + step)
+    return BatchKey(batches.shard, batches.stream, batches.first + step)

@@ -59,7 +59,7 @@ class Stacked:
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self.store = ParameterStore(device, dtype, len(shards.rows))
+        self.store = ParameterStore(device, dtype, len(shards.held))
         self.one_by_one: dict[str, str] = {}
         self._sequential = Sequential(shards, streams)
         self.divergences = self._sequential.divergences

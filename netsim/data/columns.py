@@ -1,0 +1,276 @@
+"""Columns of a table as arrays: inputs, targets, users."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from PIL import Image
+
+from netsim.data import files
+from netsim.errors import DataError, one_line
+from netsim.registry import did_you_mean
+from netsim.traces import bounded
+
+_MOST_IMAGE_BYTES = 1 << 26
+
+
+class Targets(NamedTuple):
+    """What there is to learn.
+
+    Attributes
+    ----------
+    y : (n,) or (n, ...) array
+        Class numbers (int64), or numbers (float64).
+    class_names : tuple of str
+        Empty without classes.
+    """
+
+    y: NDArray[Any]
+    class_names: tuple[str, ...]
+
+
+class Source(NamedTuple):
+    """Where a table is from, for errors, and where files that it names lie.
+
+    Attributes
+    ----------
+    name : str
+    folder : Path or None
+    """
+
+    name: str
+    folder: Path | None = None
+
+    def wrong(self, key: str, value: object, what: str) -> DataError:
+        """An error, to be raised, about a column.
+
+        Parameters
+        ----------
+        key : str
+            Of [data], that names it.
+        value : object
+            What it says.
+        what : str
+            What is wrong.
+        """
+        return DataError(f'[data] {key} = "{one_line(value)}": {self.name}: {what}')
+
+
+def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedArray:
+    """A column without gaps.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name, key : str
+        Of the column, and of the key of [data] that names it.
+    source : Source
+
+    Raises
+    ------
+    DataError
+        If there is none, or a cell is empty.
+    """
+    known = table.column_names
+    if name not in known:
+        raise source.wrong(
+            key,
+            name,
+            f"has no such column{did_you_mean(name, known)}; it has "
+            f"{one_line(', '.join(known))}: say which by {key}",
+        )
+    column = table.column(name)
+    if column.null_count:
+        raise source.wrong(
+            key, name, f"{column.null_count} cells of the column are empty; leave out these rows"
+        )
+    return column
+
+
+def holds_images(kind: pa.DataType) -> bool:
+    """Whether a column's type is that of images as `datasets` stores them."""
+    return bool(pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0)
+
+
+def holds_numbers(kind: pa.DataType) -> bool:
+    """Whether a column has one number a row."""
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any]:
+    """A column of numbers, (n,), or of lists of equally many, (n, ...).
+
+    Parameters
+    ----------
+    table, name, key, source
+        As of `present`.
+
+    Raises
+    ------
+    DataError
+        If it is anything else, or a number is not finite.
+    """
+    column = present(table, name, key, source)
+    values, shape = column.combine_chunks(), [len(column)]
+    if isinstance(values, pa.ChunkedArray):  # of no chunk, or of too many bytes for one
+        values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
+    while _is_list(values.type):
+        lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+        if len(lengths) > 1:
+            raise source.wrong(
+                key,
+                name,
+                f"its lists have {min(lengths)} to {max(lengths)} entries; fill them up to one "
+                "length",
+            )
+        shape.append(lengths[0] if lengths else 0)
+        values = values.flatten()
+    if not holds_numbers(values.type):
+        raise source.wrong(
+            key, name, f"the column is of type {one_line(values.type)}, not of numbers"
+        )
+    if values.null_count:
+        raise source.wrong(key, name, "a list has an empty entry; leave out these rows")
+    found = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(shape)
+    if found.dtype == bool:
+        found = found.astype(np.int64)
+    if not np.isfinite(found).all():
+        raise source.wrong(key, name, "the column has values that are nan or infinite")
+    return found
+
+
+def pictures(
+    table: pa.Table, name: str, shape: tuple[int, int, int] | None, source: Source
+) -> NDArray[np.uint8]:
+    """A column of images, (n, C, H, W): encoded in it, or names of files.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+    shape : (C, H, W) or None
+        What images are scaled to; None: all are as the first one.
+    source : Source
+
+    Raises
+    ------
+    DataError
+        If a file is missing, an image can't be decoded or has another size.
+    """
+    column = present(table, name, "input", source)
+    cells = column.to_pylist()
+    encoded = [_encoded(cell, row, name, source) for row, cell in enumerate(cells)]
+    given = shape
+    if given is None:
+        try:
+            with Image.open(io.BytesIO(encoded[0]), formats=files.FORMATS) as first:
+                width, height = first.size
+                given = (1 if first.mode in ("1", "L", "I;16", "LA") else 3), height, width
+        except Exception as error:  # a decoder raises what it likes
+            raise source.wrong("input", name, "the image in row 0 can't be decoded") from error
+    kind = pa.struct([("bytes", pa.binary())])
+    whole = pa.table({name: pa.array([{"bytes": one} for one in encoded], kind)})
+    found, _ = files.images(whole, name, given, Path(source.name), rescaled=shape is not None)
+    return found
+
+
+def _encoded(cell: Any, row: int, name: str, source: Source) -> bytes:
+    """The bytes of an image that lie in a cell, or in the file that it names."""
+    if isinstance(cell, dict):
+        if cell.get("bytes") is not None:
+            return bytes(cell["bytes"])
+        cell = cell.get("path")
+    if not isinstance(cell, str) or not cell:
+        raise source.wrong("input", name, f"row {row} has neither an image nor a file's name")
+    path = Path(cell) if source.folder is None else source.folder / cell
+    where = f'[data] input = "{one_line(name)}": {source.name}: row {row}: {one_line(path)}'
+    try:
+        return bounded.content(path, where, _MOST_IMAGE_BYTES)
+    except FileNotFoundError:
+        raise DataError(
+            f"{where}: no such image file; names are relative to the data folder"
+        ) from None
+    except bounded.BROKEN as error:
+        raise bounded.unreadable(where, error) from error
+
+
+def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None = None) -> Targets:
+    """A target column: classes, if its cells are whole numbers or texts, else numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+    source : Source
+    as_numbers : bool or None
+        Whether cells are numbers to predict; None: as their type says.
+
+    Raises
+    ------
+    DataError
+        If it is neither.
+    """
+    column = present(table, name, "target", source)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not holds_numbers(kind) and not _is_list(kind):
+        values = column.to_pylist()
+        if as_numbers or not all(isinstance(value, str) for value in values):
+            raise source.wrong(
+                "target", name, f"the column is of type {one_line(column.type)}, not of numbers"
+            )
+        return _ranked(np.array(values))
+    found = numbers(table, name, "target", source)
+    whole = np.issubdtype(found.dtype, np.integer)
+    if as_numbers or (as_numbers is None and not whole):
+        return Targets(found.astype(np.float64), ())
+    names = files.schema_names(table, name)
+    if not names and found.ndim == 1:
+        return _ranked(found)
+    if not whole or found.min(initial=0) < 0 or (names and found.max(initial=0) >= len(names)):
+        last = f" to {len(names) - 1}" if names else " on"
+        raise source.wrong(
+            "target",
+            name,
+            f"class numbers are from 0{last}, the column has {found.min()} to {found.max()}; "
+            "leave out rows without a label",
+        )
+    known = names or tuple(map(str, range(int(found.max(initial=0)) + 1)))
+    return Targets(found.astype(np.int64), known)
+
+
+def _ranked(values: NDArray[Any]) -> Targets:
+    """Classes in the order of their values."""
+    names, y = np.unique(values, return_inverse=True)
+    return Targets(y.astype(np.int64), tuple(map(str, names.tolist())))
+
+
+def groups(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
+    """Number of the user of each row, (n,); users in the order of their names.
+
+    Parameters
+    ----------
+    table, name, source
+        As of `targets`.
+
+    Raises
+    ------
+    DataError
+        If the column names no users.
+    """
+    values = present(table, name, "user", source).to_pylist()
+    if not all(isinstance(value, str | int) for value in values):
+        raise source.wrong("user", name, "users are texts or whole numbers, the column has others")
+    is_text = any(isinstance(value, str) for value in values)
+    found: Sequence[Any] = [str(value) for value in values] if is_text else values
+    return np.unique(np.array(found), return_inverse=True)[1].astype(np.int64)

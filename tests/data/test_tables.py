@@ -1,0 +1,180 @@
+"""Tables as hubs and `datasets` lay them out: which columns are what, by keys or by type."""
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from netsim.data.sets.table import TableFiles
+from netsim.errors import DataError
+from netsim.traces.input_files import noting
+
+ROWS = {
+    "age": [10.0, 20.0, 30.0, 40.0, 50.0, 60.0],
+    "weight": [1, 1, 1, 1, 1, 1],
+    "hospital": ["b", "a", "b", "a", "b", "a"],
+    "label": ["ill", "well", "well", "ill", "ill", "well"],
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """(name, columns) -> a Parquet, CSV or JSON-lines file of them in the folder."""
+
+    def call(name, columns=ROWS):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        if name.endswith(".parquet"):
+            pq.write_table(pa.table(columns), file)
+        elif "jsonl" in name:
+            text = "\n".join(map(json.dumps, rows)).encode()
+            file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        elif name.endswith(".arrow"):
+            table = pa.table(columns)
+            with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, table.schema) as stream:
+                stream.write_table(table)
+        else:
+            lines = [",".join(columns), *(",".join(map(str, row.values())) for row in rows)]
+            file.write_text("\n".join(lines) + "\n")
+        return tmp_path
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        ("train-00000-of-00001.parquet", "test-00000-of-00001.parquet"),
+        ("data/train-00000-of-00001.parquet", "data/test-00000-of-00001.parquet"),
+        ("default/train-00000-of-00001.parquet", "default/test-00000-of-00001.parquet"),
+        ("train/data-00000-of-00001.arrow", "test/data-00000-of-00001.arrow"),
+        ("train.csv", "test.csv"),
+        ("train.jsonl.gz", "test.jsonl"),
+    ],
+)
+def test_the_same_rows_are_read_from_every_layout(write, train, test):
+    folder = write(train), write(test, {k: v[:2] for k, v in ROWS.items()})
+    samples = TableFiles(user="hospital").load(folder[0])
+    assert samples.x[:6, 0] == pytest.approx((np.arange(6) - 2.5) / np.std(np.arange(6)))
+    assert samples.x[:, 1].tolist() == [0.0] * 8  # a constant, whatever its rounding noise
+    assert samples.y.tolist() == [0, 1, 1, 0, 0, 1, 0, 1]
+    assert samples.class_names == ("ill", "well")
+    assert samples.groups.tolist() == [1, 0, 1, 0, 1, 0, 1, 0]
+    assert samples.train.tolist() == [*range(6)]
+    assert samples.test.tolist() == [6, 7]
+
+
+def test_the_files_read_are_noted_with_their_checksums(write):
+    folder = write("train.csv")
+    with noting() as notes:
+        TableFiles(test_fraction=0.5).load(folder)
+    assert [file.file for file in notes.hashed()] == [str(folder / "train.csv")]
+
+
+def test_without_a_test_part_rows_of_each_user_are_held_out(write):
+    samples = TableFiles(user="hospital", test_fraction=0.34, scale="raw").load(write("all.csv"))
+    assert np.bincount(samples.groups[samples.test]).tolist() == [1, 1]
+    assert sorted(samples.x[:, 0].tolist()) == ROWS["age"]
+
+
+def test_keys_say_which_columns_are_what(write):
+    folder = write("train.parquet"), write("test.parquet")
+    samples = TableFiles(input="weight", target=("age", "weight"), scale="raw").load(folder[0])
+    assert samples.x.shape == (12, 1)
+    assert not samples.has_classes
+    assert samples.y[:2].tolist() == [[10.0, 1.0], [20.0, 1.0]]
+    numbers = TableFiles(input="age", target="weight", learn="numbers").load(folder[0])
+    assert numbers.y.dtype == np.float64
+
+
+def test_lists_keep_their_shape_and_tokens_stay_whole(write):
+    grid = {"grid": [[[i, 1], [2, 3]] for i in range(6)], "label": [0, 1] * 3}
+    folder = write("train.parquet", grid), write("test.parquet", grid)
+    assert TableFiles(input="grid").load(folder[0]).x.shape == (12, 2, 2)
+    words = {"ids": [[i, 7, 2] for i in range(6)]}
+    other = write("words/train.parquet", words), write("words/test.parquet", words)
+    samples = TableFiles(input="ids", target=(), tokens=True).load(other[0] / "words")
+    assert samples.x.dtype == np.int64
+    assert samples.input_limit == 8
+
+
+def test_images_and_names_of_classes_come_as_datasets_writes_them(write_images, tmp_path, grey):
+    names = {"label": ["cat", "dog"]}
+    for part, n in (("train", 4), ("test", 2)):
+        write_images(
+            tmp_path / f"data/{part}-00000-of-00001.parquet",
+            grey(n, 4) * 10,
+            {"label": [i % 2 for i in range(n)], "writer": list(range(n))},
+            names=names,
+        )
+    samples = TableFiles(user="writer").load(tmp_path)
+    assert samples.x.shape == (6, 1, 4, 4)
+    assert samples.class_names == ("cat", "dog")
+    (mean,), (std,) = samples.scale
+    assert mean == pytest.approx(15 / 255)
+    assert samples.x[3, 0, 0, 0] == pytest.approx((30 / 255 - mean) / std)
+    assert TableFiles(image_shape=(3, 2, 2)).load(tmp_path).x.shape == (6, 3, 2, 2)
+
+
+def test_a_table_may_name_files_of_images_as_fedscale_does(write, tmp_path, grey):
+    from PIL import Image
+
+    for i, pixels in enumerate(grey(4, 3)):
+        (tmp_path / "pictures").mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / f"pictures/{i}.png")
+    mapping = {
+        "client_id": [7, 7, 9, 9],
+        "sample_path": [f"pictures/{i}.png" for i in range(4)],
+        "label_id": [0, 1, 0, 1],
+    }
+    write("train.csv", mapping), write("test.csv", mapping)
+    chosen = {"input": "sample_path", "target": "label_id", "user": "client_id"}
+    samples = TableFiles(**chosen).load(tmp_path)
+    assert samples.x.shape == (8, 1, 3, 3)
+    assert samples.groups.tolist() == [0, 0, 1, 1] * 2
+    (tmp_path / "pictures/2.png").unlink()
+    with pytest.raises(DataError, match=r"row 2: .*2\.png: no such image file"):
+        TableFiles(**chosen, split_seed=1).load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys", "said"),
+    [
+        (ROWS, {"target": "lable"}, r'target = "lable": .*did you mean "label"\?; it has age'),
+        (ROWS, {"user": "client"}, r'user = "client": .*: say which by user'),
+        (ROWS, {"input": "hospital"}, r"row 0: .*no such image file"),
+        (
+            ROWS,
+            {"input": ("age", "hospital")},
+            r'input = "hospital": .*type string, not of numbers',
+        ),
+        (ROWS, {"user": "age"}, "users are texts or whole numbers"),
+        (ROWS, {"input": "age", "tokens": True}, "tokens are lists of whole numbers"),
+        ({**ROWS, "age": [None] * 6}, {"input": "age"}, "12 cells of the column are empty"),
+        ({**ROWS, "age": [float("nan")] * 6}, {}, "nan or infinite"),
+        ({"a": [[1], [1, 2]], "label": [0, 1]}, {"input": "a"}, "lists have 1 to 2 entries"),
+        ({"a": ["x", "y"], "label": [0, 1]}, {}, "say by input which of a, label"),
+        (ROWS, {"train_rows": 9}, "train_rows = 9: .* has 6 such rows"),
+    ],
+)
+def test_what_a_table_lacks_is_told_by_key(write, columns, keys, said):
+    folder = write("train.parquet", columns), write("test.parquet", columns)
+    with pytest.raises(DataError, match=said):
+        TableFiles(**keys).load(folder[0])
+
+
+def test_missing_files_and_shards_are_told(write, tmp_path):
+    with pytest.raises(DataError, match=r"no file data-\*\.arrow or .*put train-\*\.parquet"):
+        TableFiles().load(tmp_path)
+    write("train/data-00000-of-00002.arrow")
+    with pytest.raises(DataError, match=r"data-00001-of-00002\.arrow is missing"):
+        TableFiles().load(tmp_path)
+    with pytest.raises(DataError, match="is a pattern below the data folder"):
+        TableFiles(train="/x").load(tmp_path)
+    (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{"a": ')
+    with pytest.raises(DataError, match=r"bad\.jsonl"):
+        TableFiles(train="bad.jsonl").load(tmp_path)
