@@ -14,6 +14,7 @@ from netsim.console.options import (
     Device,
     Engine,
     Figures,
+    ForceNew,
     Out,
     Quiet,
     ScenarioArgument,
@@ -61,6 +62,7 @@ def run(
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
+    force_new: ForceNew = False,
     device: Device = None,
     components: Components = None,
     data: DataDir = None,
@@ -77,7 +79,17 @@ def run(
         from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, check)
+        commands.run(
+            scenario,
+            changes,
+            out,
+            components or (),
+            timing_only,
+            figures,
+            quiet,
+            check,
+            force_new,
+        )
 
 
 @app.command()
@@ -138,6 +150,7 @@ def sweep(
     target: Target = None,
     sets: Sets = None,
     out: Out = None,
+    force_new: ForceNew = False,
     device: Device = None,
     components: Components = None,
     data: DataDir = None,
@@ -164,7 +177,7 @@ def sweep(
             tuple(components or ()),
             timing_only,
             quiet,
-            Where(engine, ray_address, ray_cpus, ray_gpus, part(only)),
+            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new),
         )
 
 

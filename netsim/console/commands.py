@@ -10,6 +10,7 @@ from rich.text import Text
 
 from netsim.console import evaluation_cost, listing, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
+from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.engine import sweep as sweeps
 from netsim.errors import FolderError, ScenarioError, one_line
@@ -27,6 +28,7 @@ def run(
     figures: bool,
     quiet: bool,
     check: bool = False,
+    force_new: bool = False,
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
 
@@ -48,6 +50,8 @@ def run(
         Neither progress nor tables.
     check : bool
         Check the invariants while the run goes on, too.
+    force_new : bool
+        Move aside what `out` holds.
 
     Raises
     ------
@@ -57,19 +61,23 @@ def run(
         If a run failed on its way.
     """
     modules = kinds_of(components)
-    draft, scenario = checked(name, sets, {}, modules, sweeping.new_folder(out), timing_only)
+    new = sweeping.new_folder(out, force_new)
+    draft, scenario = checked(name, sets, {}, modules, new, timing_only)
     if scenario.sweep is not None and check:
         raise ScenarioError(
             f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
             "play scenario.toml of one of its runs"
         )
     if scenario.sweep is not None:
-        sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet)
+        where = Where(force_new=force_new)
+        sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet, where)
         return
     console = terminal.err()
     made: list[Path] = []
 
     def make_folder() -> Path:
+        if force_new:
+            sweeping.make_room(out, quiet)
         made.append(runner.claim(out, scenario.name))
         if not quiet:
             progress.announce(console, scenario)

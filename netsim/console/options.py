@@ -16,6 +16,12 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's s
 Out = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
 ]
+ForceNew = Annotated[
+    bool,
+    typer.Option(
+        "--force-new", help="With --out: move what DIR holds to DIR.1, DIR.2, ..., and begin anew."
+    ),
+]
 Device = Annotated[
     str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
 ]
