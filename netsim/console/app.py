@@ -25,6 +25,8 @@ from netsim.console.options import (
     TimingOnly,
 )
 
+LOADING = "loading PyTorch"
+
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
     no_args_is_help=True,
@@ -76,7 +78,8 @@ def run(
 ) -> None:
     """Play a scenario and write what happened."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import commands
 
         changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
         commands.run(
@@ -102,7 +105,8 @@ def resume(
 ) -> None:
     """Go on with a run that was killed or interrupted."""
     with terminal.reported(debug):
-        from netsim.console import resuming
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import resuming
 
         resuming.resume(run, components or (), figures, quiet)
 
@@ -163,9 +167,10 @@ def sweep(
     In the folder of a sweep, the same command plays what is missing.
     """
     with terminal.reported(debug):
-        from netsim.console import sweeping
-        from netsim.console.sweep_options import options, part
-        from netsim.console.sweep_session import Where
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import sweeping
+            from netsim.console.sweep_options import options, part
+            from netsim.console.sweep_session import Where
 
         given = {"trials": trials, "search": search, "prune": prune}
         more = {"select": select, "jobs": jobs, "target": target}
@@ -197,7 +202,8 @@ def tune(
 ) -> None:
     """Measure which backend suits a scenario's models here; later runs go by it."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import commands
 
         changes = [*(sets or []), *_more(device=device, data=data)]
         commands.tune(scenario, changes, components or (), out, quiet)
@@ -325,7 +331,8 @@ def fork(
     docs/fork.md lists them.
     """
     with terminal.reported(debug):
-        from netsim.console import forking
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import forking
 
         forking.fork(run, at, sets, out, components or (), data, figures, quiet)
 

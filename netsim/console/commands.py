@@ -60,9 +60,10 @@ def run(
     RunFailedError
         If a run failed on its way.
     """
-    modules = kinds_of(components)
-    new = sweeping.new_folder(out, force_new)
-    draft, scenario = checked(name, sets, {}, modules, new, timing_only)
+    with terminal.waiting("reading the algorithms and the scenario", quiet):
+        modules = kinds_of(components)
+        new = sweeping.new_folder(out, force_new)
+        draft, scenario = checked(name, sets, {}, modules, new, timing_only)
     if scenario.sweep is not None and check:
         raise ScenarioError(
             f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
@@ -77,14 +78,14 @@ def run(
 
     def make_folder() -> Path:
         if force_new:
-            sweeping.make_room(out, quiet)
+            sweeping.make_room(out, None if quiet else console)
         made.append(runner.claim(out, scenario.name))
         if not quiet:
             progress.announce(console, scenario)
         return made[0]
 
     try:
-        with progress.watched(console, quiet) as watch:
+        with progress.watched(console, scenario, quiet) as watch:
             folders = runner.play(
                 scenario,
                 make_folder,
@@ -93,6 +94,7 @@ def run(
                 watch,
                 components=components,
                 check=check,
+                doing=None if watch is None else watch.doing,
             )
         try:
             conclude(made[0], folders, scenario, figures, quiet)
@@ -123,17 +125,18 @@ def conclude(
     from netsim.results.summary import load
 
     several = len(folders) > 1
-    compared = table(folders, top / "comparison.csv" if several else None)
-    if figures:
-        from netsim.results.figures import draw, draw_comparison
+    with terminal.waiting("drawing figures" if figures else "summing up", quiet):
+        compared = table(folders, top / "comparison.csv" if several else None)
+        if figures:
+            from netsim.results.figures import draw, draw_comparison
 
-        for folder in folders:
-            draw(folder)
-            checksums.extend(folder)
+            for folder in folders:
+                draw(folder)
+                checksums.extend(folder)
+            if several:
+                draw_comparison(top, folders)
         if several:
-            draw_comparison(top, folders)
-    if several:
-        checksums.write(top)
+            checksums.write(top)
     if not quiet:
         console = terminal.out()
         console.print(compared)

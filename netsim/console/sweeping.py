@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from netsim.console import terminal
@@ -80,11 +81,11 @@ def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
     return None if out is not None and sweep_folder.takes_sweep(out) else out
 
 
-def make_room(out: Path | None, quiet: bool) -> None:
-    """Move aside what a folder holds, and say so."""
+def make_room(out: Path | None, console: Console | None) -> None:
+    """Move aside what a folder holds, and say so unless there is no console."""
     aside = None if out is None else moving_aside.move(out)
-    if aside is not None and not quiet:
-        terminal.err().print(Text(f"moved what {out} held to {aside}"))
+    if aside is not None and console is not None:
+        console.print(Text(f"moved what {out} held to {aside}"))
 
 
 def play(
@@ -124,7 +125,7 @@ def play(
     modules = kinds_of(components)
     said = sweep_definition.arguments(scenario, modules, timing_only)
     if where.force_new:
-        make_room(out, quiet)
+        make_room(out, None if quiet else terminal.err())
     with sweep_folder.opened(out, scenario, said, where.only) as (top, new):
         played = Session(draft, scenario, top, new, quiet, where)
         try:
