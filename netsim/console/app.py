@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import terminal
+from netsim.console import stand_ins, terminal
 from netsim.console.options import (
     Components,
     DataDir,
@@ -222,9 +222,9 @@ def validate(
 ) -> None:
     """Check scenarios and list everything that is wrong with them."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        from netsim.console import validating
 
-        commands.validate(scenarios, [*(sets or []), *_more(data=data)], components or (), world)
+        validating.validate(scenarios, [*(sets or []), *_more(data=data)], components or (), world)
 
 
 @app.command("list")
@@ -242,12 +242,14 @@ def list_choices(
 ) -> None:
     """What a scenario can choose from."""
     with terminal.reported(debug):
-        from netsim.console import commands
-
         if what.lower() in ("paper", "papers"):
+            from netsim.console import commands
+
             commands.list_papers(measure)
         else:
-            commands.list_choices(what, components or (), keys)
+            from netsim.console import listing
+
+            listing.show(what, components or (), keys)
 
 
 @app.command()
@@ -400,4 +402,5 @@ def _more(
 
 def main() -> None:
     """Run the command line and exit."""
+    stand_ins.this_process_is_the_commands()
     app()

@@ -4,16 +4,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from netsim.console import evaluation_cost, listing, papers, progress, sweeping, terminal
+from netsim.console import evaluation_cost, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
-from netsim.engine import sweep as sweeps
-from netsim.errors import FolderError, ScenarioError, one_line
+from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
@@ -239,50 +236,6 @@ def tune(
     console.print(Text("kept in ") + Text(str(path), style="bold"))
 
 
-def validate(
-    names: Sequence[str],
-    sets: Sequence[str],
-    components: Sequence[Path],
-    world: bool,
-) -> None:
-    """Check scenarios; every point of their sweeps, too.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Files, or names of shipped scenarios.
-    sets : sequence of str
-        Assignments `a.b=value`, made in each of them.
-    components : sequence of Path
-        Folders of components of the user's own.
-    world : bool
-        Also read the data and lay out nodes and links.
-
-    Raises
-    ------
-    ScenarioError
-        With the problems of all of them.
-    """
-    modules = kinds_of(components)
-    problems: list[str] = []
-    for name in names:
-        try:
-            draft, scenario = checked(name, sets, {}, modules, None, False)
-            if scenario.sweep is not None:
-                sweeps.plan(draft, scenario, Path(), tuple(components))
-            if world:
-                runner.build(scenario, draft.path)
-            terminal.out().print(
-                Text("ok ", style="green")
-                + Text(f"{one_line(name)}: ")
-                + Text(progress.headline(scenario))
-            )
-        except ScenarioError as error:
-            problems += str(error).splitlines()
-    if problems:
-        raise ScenarioError("\n".join(problems))
-
-
 def list_papers(measure: bool) -> None:
     """Print which shipped scenario plays which table of a paper, and how long it would take here.
 
@@ -304,36 +257,3 @@ def list_papers(measure: bool) -> None:
         + Text("their own as they play between two nodes. Times kept in ")
         + Text(str(path))
     )
-
-
-def list_choices(what: str, components: Sequence[Path], keys: bool) -> None:
-    """Print the groups that a word names.
-
-    Parameters
-    ----------
-    what : str
-        See `listing.choices`.
-    components : sequence of Path
-        Folders of components of the user's own.
-    keys : bool
-        Also the keys of each choice and their defaults.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
-    """
-    kinds = kinds_of(components)
-    kinds.read_installed()
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
-    table.add_column(style="bold cyan", no_wrap=True)
-    table.add_column()
-    for group, entries in listing.choices(what, kinds).items():
-        table.add_row(Text(group, style="bold"), "")
-        for entry in entries:
-            about = Text(entry.about)
-            if keys and entry.keys:
-                about += Text("\n" + entry.keys, style="dim")
-            table.add_row(Text("  " + entry.name), about)
-        table.add_section()
-    terminal.out().print(table)

@@ -11,7 +11,7 @@ from netsim.registry import OnDisk, did_you_mean
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.labels import shown
-from netsim.scenario.shipped import scenarios_folder
+from netsim.scenario.shipped import scenarios, scenarios_folder
 from netsim.traces import bounded
 from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
@@ -22,7 +22,7 @@ OWN_KEYS = ("name", "paper")
 
 def shipped() -> dict[str, Path]:
     """The scenarios that come with netsim, by name; bases (`_x.toml`) are not among them."""
-    return {p.stem: p for p in sorted(scenarios_folder().glob("*.toml")) if p.name[0] != "_"}
+    return scenarios(scenarios_folder())
 
 
 def locate(scenario: str) -> Path:
@@ -171,9 +171,3 @@ def without_none(value: Any) -> Any:
 def write(tables: dict[str, Any]) -> str:
     """Tables as TOML text."""
     return tomli_w.dumps(without_none(tables))
-
-
-def first_comment(path: Path) -> str:
-    """The first comment line of a scenario file: what it shows."""
-    with path.open(encoding="utf-8") as lines:
-        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")
