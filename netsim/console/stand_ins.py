@@ -19,20 +19,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
-LIBRARIES = frozenset(
-    [
-        "matplotlib",
-        "networkx",
-        "numpy",
-        "optuna",
-        "pandas",
-        "pyarrow",
-        "ray",
-        "scipy",
-        "sklearn",
-        "torch",
-        "torchvision",
-    ]
+LIBRARIES = (
+    *("PIL", "matplotlib", "networkx", "numpy", "optuna", "pandas", "pyarrow", "ray", "scipy"),
+    *("simpy", "sklearn", "torch", "torchvision"),
 )
 PLAYING = ("netsim.backends", "netsim.learning", "netsim.messaging", "netsim.node")
 """Folders whose modules play; the packages themselves are not replaced."""
@@ -58,7 +47,7 @@ def this_process_is_the_commands() -> None:
 
 def in_their_place() -> bool:
     """Let what is imported from now on get stand-ins; False where that can't be."""
-    there = LIBRARIES & sys.modules.keys()
+    there = any(name in sys.modules for name in LIBRARIES)
     if not _own_process or there or os.environ.get(WITHOUT):
         return False
     sys.meta_path.insert(0, _Finder())

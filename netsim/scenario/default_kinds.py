@@ -36,7 +36,9 @@ def _tags_of(default: Any) -> dict[str, Any]:
     """The tag that a field's default states: a table as written, or a component."""
     if isinstance(default, BaseModel):
         return {tag: getattr(default, tag) for tag in TAGS if hasattr(default, tag)}
-    return {tag: default[tag] for tag in TAGS if tag in default} if isinstance(default, dict) else {}
+    return (
+        {tag: default[tag] for tag in TAGS if tag in default} if isinstance(default, dict) else {}
+    )
 
 
 def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
@@ -53,8 +55,7 @@ def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
 
 def _tables_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """The tables in a type, whatever annotations and unions they are in; of mappings none."""
-    if isinstance(annotation, type):
-        if issubclass(annotation, BaseModel):
-            yield annotation
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
     for part in () if get_origin(annotation) is dict else get_args(annotation):
         yield from _tables_in(part)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from netsim.registry import TAGS
 from netsim.scenario.draft import KeyPath
 
 
