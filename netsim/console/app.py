@@ -23,6 +23,7 @@ from netsim.console.options import (
     Show,
     Target,
     TimingOnly,
+    assignments,
 )
 
 LOADING = "loading PyTorch"
@@ -81,18 +82,9 @@ def run(
         with terminal.waiting(LOADING, quiet):
             from netsim.console import commands
 
-        changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(
-            scenario,
-            changes,
-            out,
-            components or (),
-            timing_only,
-            figures,
-            quiet,
-            check,
-            force_new,
-        )
+        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
+        more = {"check": check, "force_new": force_new}
+        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, **more)
 
 
 @app.command()
@@ -176,7 +168,7 @@ def sweep(
         more = {"select": select, "jobs": jobs, "target": target}
         sweeping.sweep(
             scenario,
-            [*(sets or []), *_more(device=device, data=data)],
+            [*(sets or []), *assignments(device=device, data=data)],
             options(over or [], draw or [], seeds, show, **given, **more),
             out,
             tuple(components or ()),
@@ -205,7 +197,7 @@ def tune(
         with terminal.waiting(LOADING, quiet):
             from netsim.console import commands
 
-        changes = [*(sets or []), *_more(device=device, data=data)]
+        changes = [*(sets or []), *assignments(device=device, data=data)]
         commands.tune(scenario, changes, components or (), out, quiet)
 
 
@@ -224,7 +216,9 @@ def validate(
     with terminal.reported(debug):
         from netsim.console import validating
 
-        validating.validate(scenarios, [*(sets or []), *_more(data=data)], components or (), world)
+        validating.validate(
+            scenarios, [*(sets or []), *assignments(data=data)], components or (), world
+        )
 
 
 @app.command("list")
@@ -386,18 +380,6 @@ def new(
         from netsim.console import starting
 
         starting.new(sort, name, folder)
-
-
-def _more(
-    seed: int | None = None, device: str | None = None, data: Path | None = None
-) -> list[str]:
-    """The options that stand for a `--set`."""
-    values = {
-        "seed": seed,
-        "run.device": device,
-        "data.path": None if data is None else json.dumps(str(data.absolute())),
-    }
-    return [f"{key}={value}" for key, value in values.items() if value is not None]
 
 
 def main() -> None:

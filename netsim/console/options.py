@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -52,3 +53,15 @@ Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+
+
+def assignments(
+    seed: int | None = None, device: str | None = None, data: Path | None = None
+) -> list[str]:
+    """The options that stand for a `--set`."""
+    values = {
+        "seed": seed,
+        "run.device": device,
+        "data.path": None if data is None else json.dumps(str(data.absolute())),
+    }
+    return [f"{key}={value}" for key, value in values.items() if value is not None]

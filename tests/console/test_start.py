@@ -61,7 +61,14 @@ def run(code, *arguments, **variables):
         ("list", "scenarios"),
         ("list", "nonsense"),
         ("validate", "quickstart", "--no-world"),
-        ("validate", "whatif_mobility", "whatif_latency", "--no-world", "--set", "seed=3"),
+        (
+            "validate",
+            "whatif_mobility",
+            "whatif_latency",
+            "--no-world",
+            "--set",
+            "training.batch_size=5",
+        ),
     ],
     ids=" ".join,
 )
