@@ -55,7 +55,8 @@ def _is_component(part: ast.ClassDef) -> bool:
 def _listed_as(body: list[ast.stmt]) -> str | None:
     """The package's `LISTED_AS`."""
     for part in body:
-        named = isinstance(part, ast.Assign) and ast.unparse(part.targets[0]) == "LISTED_AS"
-        if named and isinstance(part.value, ast.Constant):
+        if not isinstance(part, ast.Assign) or ast.unparse(part.targets[0]) != "LISTED_AS":
+            continue
+        if isinstance(part.value, ast.Constant):
             return str(part.value.value)
     return None
