@@ -6,7 +6,6 @@ need the classes; then the files are imported, with stand-ins for what only play
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +46,8 @@ def show(what: str, components: Sequence[Path], keys: bool) -> None:
     ScenarioError
         If the word names nothing.
     """
+    from importlib.metadata import entry_points
+
     beside = bool(components) or any(entry_points(group="netsim.components"))
     if beside or not keys:
         groups = beside_the_shipped(components) if beside else names_alone()

@@ -58,7 +58,13 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 def assignments(
     seed: int | None = None, device: str | None = None, data: Path | None = None
 ) -> list[str]:
-    """The options that stand for a `--set`."""
+    """The options that stand for a `--set`.
+
+    Parameters
+    ----------
+    seed, device, data
+        As given, or None.
+    """
     values = {
         "seed": seed,
         "run.device": device,

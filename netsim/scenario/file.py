@@ -109,14 +109,14 @@ def _bases(
     ------
     ScenarioError
     """
-    chain, seen = [path], {path.resolve()}
+    chain, seen, first = [path], {path.resolve()}, label
     while (extends := tables.pop("extends", None)) is not None:
         if not isinstance(extends, str):
             raise ScenarioError(f"{label}: extends = {shown(extends)}: must be a file's name")
         base = _base(chain[-1], extends, label)
         if base.resolve() in seen:
             loop = one_line(" -> ".join(file.name for file in (*chain, base)))
-            raise ScenarioError(f"{label}: extends forms a loop: {loop}")
+            raise ScenarioError(f"{first}: extends forms a loop: {loop}")
         tables = parse(base, f"{label}: extends = {shown(extends)}: {one_line(base)}", named)
         yield base, tables
         chain.append(base)
