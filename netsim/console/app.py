@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import report_command, terminal
+from netsim.console import report_command, stand_ins, terminal
 from netsim.console.options import (
     AnyRun,
     Components,
@@ -15,6 +15,7 @@ from netsim.console.options import (
     Device,
     Engine,
     Figures,
+    ForceNew,
     OneNode,
     Out,
     Queries,
@@ -26,7 +27,10 @@ from netsim.console.options import (
     Show,
     Target,
     TimingOnly,
+    assignments,
 )
+
+LOADING = "loading PyTorch"
 
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
@@ -65,6 +69,7 @@ def run(
     sets: Sets = None,
     seed: Seed = None,
     out: Out = None,
+    force_new: ForceNew = False,
     device: Device = None,
     components: Components = None,
     data: DataDir = None,
@@ -79,12 +84,12 @@ def run(
 ) -> None:
     """Play a scenario and write what happened."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import commands
 
-        changes = [*(sets or []), *_more(seed=seed, device=device, data=data)]
-        commands.run(
-            scenario, changes, out, components or (), timing_only, figures, quiet, check, report
-        )
+        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
+        more = {"check": check, "report": report, "force_new": force_new}
+        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, **more)
 
 
 @app.command()
@@ -98,7 +103,8 @@ def resume(
 ) -> None:
     """Go on with a run that was killed or interrupted."""
     with terminal.reported(debug):
-        from netsim.console import resuming
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import resuming
 
         resuming.resume(run, components or (), figures, quiet, report)
 
@@ -146,6 +152,7 @@ def sweep(
     target: Target = None,
     sets: Sets = None,
     out: Out = None,
+    force_new: ForceNew = False,
     device: Device = None,
     components: Components = None,
     data: DataDir = None,
@@ -158,21 +165,22 @@ def sweep(
     In the folder of a sweep, the same command plays what is missing.
     """
     with terminal.reported(debug):
-        from netsim.console import sweeping
-        from netsim.console.sweep_options import options, part
-        from netsim.console.sweep_session import Where
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import sweeping
+            from netsim.console.sweep_options import options, part
+            from netsim.console.sweep_session import Where
 
         given = {"trials": trials, "search": search, "prune": prune}
         more = {"select": select, "jobs": jobs, "target": target}
         sweeping.sweep(
             scenario,
-            [*(sets or []), *_more(device=device, data=data)],
+            [*(sets or []), *assignments(device=device, data=data)],
             options(over or [], draw or [], seeds, show, **given, **more),
             out,
             tuple(components or ()),
             timing_only,
             quiet,
-            Where(engine, ray_address, ray_cpus, ray_gpus, part(only)),
+            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new),
         )
 
 
@@ -192,9 +200,10 @@ def tune(
 ) -> None:
     """Measure which backend suits a scenario's models here; later runs go by it."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import commands
 
-        changes = [*(sets or []), *_more(device=device, data=data)]
+        changes = [*(sets or []), *assignments(device=device, data=data)]
         commands.tune(scenario, changes, components or (), out, quiet)
 
 
@@ -211,9 +220,11 @@ def validate(
 ) -> None:
     """Check scenarios and list everything that is wrong with them."""
     with terminal.reported(debug):
-        from netsim.console import commands
+        from netsim.console import validating
 
-        commands.validate(scenarios, [*(sets or []), *_more(data=data)], components or (), world)
+        validating.validate(
+            scenarios, [*(sets or []), *assignments(data=data)], components or (), world
+        )
 
 
 @app.command("list")
@@ -231,12 +242,14 @@ def list_choices(
 ) -> None:
     """What a scenario can choose from."""
     with terminal.reported(debug):
-        from netsim.console import commands
-
         if what.lower() in ("paper", "papers"):
+            from netsim.console import commands
+
             commands.list_papers(measure)
         else:
-            commands.list_choices(what, components or (), keys)
+            from netsim.console import listing
+
+            listing.show(what, components or (), keys)
 
 
 @app.command()
@@ -261,24 +274,9 @@ def compare(
 ) -> None:
     """Finished runs side by side; the folder of a sweep as means over its seeds."""
     with terminal.reported(debug):
-        from netsim.console import sweep_tables
-        from netsim.errors import ScenarioError
-        from netsim.results.compare import table
-        from netsim.results.summary import run_folders
+        from netsim.console import comparing
 
-        if csv is not None and csv.exists():
-            raise ScenarioError(f"--csv {csv}: is there already; name another file")
-        if len(runs) == 1 and sweep_tables.is_sweep(runs[0]):
-            terminal.out().print(sweep_tables.compared(runs[0], target, show, csv))
-            sweep_tables.print_left_out(runs[0])
-            return
-        if show is not None:
-            raise ScenarioError("--show is for the folder of a sweep")
-        for path in runs:
-            if sweep_tables.is_sweep(path):
-                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
-        folders = [folder for path in runs for folder in run_folders(path)]
-        terminal.out().print(table(folders, csv, target))
+        comparing.compare(runs, csv, target, show)
 
 
 @app.command()
@@ -320,7 +318,8 @@ def fork(
     docs/fork.md lists them.
     """
     with terminal.reported(debug):
-        from netsim.console import forking
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import forking
 
         forking.fork(run, at, sets, out, components or (), data, figures, quiet)
 
@@ -388,18 +387,7 @@ def new(
 app.command("report", help=report_command.HELP)(report_command.report)
 
 
-def _more(
-    seed: int | None = None, device: str | None = None, data: Path | None = None
-) -> list[str]:
-    """The options that stand for a `--set`."""
-    values = {
-        "seed": seed,
-        "run.device": device,
-        "data.path": None if data is None else json.dumps(str(data.absolute())),
-    }
-    return [f"{key}={value}" for key, value in values.items() if value is not None]
-
-
 def main() -> None:
     """Run the command line and exit."""
+    stand_ins.this_process_is_the_commands()
     app()

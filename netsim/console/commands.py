@@ -4,15 +4,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from netsim.console import evaluation_cost, listing, papers, progress, sweeping, terminal
+from netsim.console import evaluation_cost, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
+from netsim.console.sweep_session import Where
 from netsim.engine import runner
-from netsim.engine import sweep as sweeps
-from netsim.errors import FolderError, ScenarioError, one_line
+from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
@@ -28,6 +26,7 @@ def run(
     quiet: bool,
     check: bool = False,
     report: bool = True,
+    force_new: bool = False,
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
 
@@ -51,6 +50,8 @@ def run(
         Check the invariants while the run goes on, too.
     report : bool
         Whether to write a page of what happened; a sweep has none of each run.
+    force_new : bool
+        Move aside what `out` holds.
 
     Raises
     ------
@@ -59,27 +60,32 @@ def run(
     RunFailedError
         If a run failed on its way.
     """
-    modules = kinds_of(components)
-    draft, scenario = checked(name, sets, {}, modules, sweeping.new_folder(out), timing_only)
+    with terminal.waiting("reading the algorithms and the scenario", quiet):
+        modules = kinds_of(components)
+        new = sweeping.new_folder(out, force_new)
+        draft, scenario = checked(name, sets, {}, modules, new, timing_only)
     if scenario.sweep is not None and check:
         raise ScenarioError(
             f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
             "play scenario.toml of one of its runs"
         )
     if scenario.sweep is not None:
-        sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet)
+        where = Where(force_new=force_new)
+        sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet, where)
         return
     console = terminal.err()
     made: list[Path] = []
 
     def make_folder() -> Path:
+        if force_new:
+            sweeping.make_room(out, None if quiet else console)
         made.append(runner.claim(out, scenario.name))
         if not quiet:
             progress.announce(console, scenario)
         return made[0]
 
     try:
-        with progress.watched(console, quiet) as watch:
+        with progress.watched(console, scenario, quiet) as watch:
             folders = runner.play(
                 scenario,
                 make_folder,
@@ -88,6 +94,7 @@ def run(
                 watch,
                 components=components,
                 check=check,
+                doing=None if watch is None else watch.doing,
             )
         try:
             conclude(made[0], folders, scenario, figures, quiet, report)
@@ -123,22 +130,23 @@ def conclude(
     from netsim.results.summary import load
 
     several = len(folders) > 1
-    compared = table(folders, top / "comparison.csv" if several else None)
-    if figures:
-        from netsim.results.figures import draw, draw_comparison
+    with terminal.waiting("drawing figures" if figures else "summing up", quiet):
+        compared = table(folders, top / "comparison.csv" if several else None)
+        if figures:
+            from netsim.results.figures import draw, draw_comparison
 
-        for folder in folders:
-            draw(folder)
-            checksums.extend(folder)
+            for folder in folders:
+                draw(folder)
+                checksums.extend(folder)
+            if several:
+                draw_comparison(top, folders)
+        has_page = False
+        if report:
+            from netsim.console import reporting
+
+            has_page = reporting.conclude(top, folders, scenario)
         if several:
-            draw_comparison(top, folders)
-    has_page = False
-    if report:
-        from netsim.console import reporting
-
-        has_page = reporting.conclude(top, folders, scenario)
-    if several:
-        checksums.write(top)
+            checksums.write(top)
     if not quiet:
         console = terminal.out()
         console.print(compared)
@@ -242,50 +250,6 @@ def tune(
     console.print(Text("kept in ") + Text(str(path), style="bold"))
 
 
-def validate(
-    names: Sequence[str],
-    sets: Sequence[str],
-    components: Sequence[Path],
-    world: bool,
-) -> None:
-    """Check scenarios; every point of their sweeps, too.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Files, or names of shipped scenarios.
-    sets : sequence of str
-        Assignments `a.b=value`, made in each of them.
-    components : sequence of Path
-        Folders of components of the user's own.
-    world : bool
-        Also read the data and lay out nodes and links.
-
-    Raises
-    ------
-    ScenarioError
-        With the problems of all of them.
-    """
-    modules = kinds_of(components)
-    problems: list[str] = []
-    for name in names:
-        try:
-            draft, scenario = checked(name, sets, {}, modules, None, False)
-            if scenario.sweep is not None:
-                sweeps.plan(draft, scenario, Path(), tuple(components))
-            if world:
-                runner.build(scenario, draft.path)
-            terminal.out().print(
-                Text("ok ", style="green")
-                + Text(f"{one_line(name)}: ")
-                + Text(progress.headline(scenario))
-            )
-        except ScenarioError as error:
-            problems += str(error).splitlines()
-    if problems:
-        raise ScenarioError("\n".join(problems))
-
-
 def list_papers(measure: bool) -> None:
     """Print which shipped scenario plays which table of a paper, and how long it would take here.
 
@@ -307,42 +271,3 @@ def list_papers(measure: bool) -> None:
         + Text("their own as they play between two nodes. Times kept in ")
         + Text(str(path))
     )
-
-
-_WIDEST_KEY = 42
-"""Columns for a key with its default; longer ones are continued below."""
-
-
-def list_choices(what: str, components: Sequence[Path], keys: bool) -> None:
-    """Print the groups that a word names.
-
-    Parameters
-    ----------
-    what : str
-        See `listing.choices`.
-    components : sequence of Path
-        Folders of components of the user's own.
-    keys : bool
-        Also the keys of each choice and their defaults.
-
-    Raises
-    ------
-    ScenarioError
-        If the word names nothing.
-    """
-    kinds = kinds_of(components)
-    kinds.read_installed()
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
-    table.add_column(style="bold cyan", overflow="fold", max_width=_WIDEST_KEY)
-    table.add_column()
-    for group, entries in listing.choices(what, kinds).items():
-        table.add_row(Text(group, style="bold"), "")
-        for entry in entries:
-            if keys or entry.about:
-                table.add_row(Text("  " + entry.name), Text(entry.about))
-            for key in entry.keys if keys else ():
-                table.add_row(
-                    Text("    " + key.stated, style="not bold"), Text(key.line, style="dim")
-                )
-        table.add_section()
-    terminal.out().print(table)

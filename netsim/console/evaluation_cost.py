@@ -1,4 +1,4 @@
-"""What evaluation cost in runs that have ended, and how to make it cost less."""
+"""What evaluation costs, in runs that are played and that have ended; how to make it cost less."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,20 +24,49 @@ def line(summaries: Sequence[Mapping[str, Any]]) -> str | None:
 def remedy(summaries: Sequence[Mapping[str, Any]], scenario: Scenario) -> str | None:
     """Which keys bring the share of evaluation down to `MOST_SHARE`; None where it is no more."""
     evaluation_s, all_s = _seconds(summaries)
-    if evaluation_s <= max(MOST_SHARE * all_s, WORTH_A_REMEDY_S):
+    if not dominates(evaluation_s, all_s):
         return None
-    affordable_s = MOST_SHARE / (1 - MOST_SHARE) * (all_s - evaluation_s)
-    every_s = _rounded_up(scenario.evaluate_every_s * evaluation_s / affordable_s)
-    share = evaluation_s / all_s
-    if every_s > scenario.horizon_s:
-        wanted = "fewer"
-    else:
+    every_s = _every_s(evaluation_s, all_s, scenario)
+    wanted = "fewer"
+    if every_s is not None:
         wanted = f"[metrics] every_s = {every_s:g} (now {scenario.evaluate_every_s:g}), or fewer"
     return (
-        f"evaluation was {share:.0%} of the work; to make it {MOST_SHARE:.0%}: {wanted} "
-        f"test samples: [metrics] common_test_samples (now {scenario.metrics.common_test_samples}) "
-        "or those of [data.partition]"
+        f"evaluation was {evaluation_s / all_s:.0%} of the work; to make it {MOST_SHARE:.0%}: "
+        f"{wanted} test samples: [metrics] common_test_samples "
+        f"(now {scenario.metrics.common_test_samples}) or those of [data.partition]"
     )
+
+
+def remedy_meanwhile(evaluation_s: float, all_s: float, scenario: Scenario) -> str | None:
+    """The same of a run that is being played, in fewer words: they stand below its progress.
+
+    Parameters
+    ----------
+    evaluation_s, all_s : float
+        Wall time of evaluations and of everything so far.
+    scenario : Scenario
+    """
+    if not dominates(evaluation_s, all_s):
+        return None
+    every_s = _every_s(evaluation_s, all_s, scenario)
+    way = "fewer test samples make it less"
+    if every_s is not None:
+        way = f"[metrics] every_s = {every_s:g} makes it {MOST_SHARE:.0%}"
+    return f"evaluation takes {evaluation_s / all_s:.0%} of the time: {way}"
+
+
+def dominates(evaluation_s: float, all_s: float) -> bool:
+    """Whether evaluation takes so much of the time that a user should know."""
+    return evaluation_s > max(MOST_SHARE * all_s, WORTH_A_REMEDY_S)
+
+
+def _every_s(evaluation_s: float, all_s: float, scenario: Scenario) -> float | None:
+    """The interval of evaluations that makes their share `MOST_SHARE`; None beyond the horizon."""
+    affordable_s = MOST_SHARE / (1 - MOST_SHARE) * (all_s - evaluation_s)
+    if evaluation_s * scenario.evaluate_every_s > affordable_s * scenario.horizon_s:
+        return None
+    every_s = _rounded_up(scenario.evaluate_every_s * evaluation_s / affordable_s)
+    return None if every_s > scenario.horizon_s else every_s
 
 
 def _seconds(summaries: Sequence[Mapping[str, Any]]) -> tuple[float, float]:

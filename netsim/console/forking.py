@@ -167,9 +167,15 @@ def _play(
         return made[0]
 
     try:
-        with progress.watched(console, quiet) as watch:
+        with progress.watched(console, scenario, quiet) as watch:
             runner.play(
-                scenario, make_folder, draft.path, timing_only, watch, components=components
+                scenario,
+                make_folder,
+                draft.path,
+                timing_only,
+                watch,
+                components=components,
+                doing=None if watch is None else watch.doing,
             )
         try:
             _conclude(original, made[0], at_s, change, figures, quiet)

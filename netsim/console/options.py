@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +16,12 @@ Sets = Annotated[
 Seed = Annotated[int | None, typer.Option(min=0, help="Replaces the scenario's seed.")]
 Out = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME].")
+]
+ForceNew = Annotated[
+    bool,
+    typer.Option(
+        "--force-new", help="With --out: move what DIR holds to DIR.1, DIR.2, ..., and begin anew."
+    ),
 ]
 Device = Annotated[
     str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
@@ -54,3 +61,21 @@ OneNode = Annotated[
     int | None, typer.Option(min=0, metavar="ID", help="Tell what happened to this node instead.")
 ]
 Queries = Annotated[bool, typer.Option(help="Below each line, the query that gives its numbers.")]
+
+
+def assignments(
+    seed: int | None = None, device: str | None = None, data: Path | None = None
+) -> list[str]:
+    """The options that stand for a `--set`.
+
+    Parameters
+    ----------
+    seed, device, data
+        As given, or None.
+    """
+    values = {
+        "seed": seed,
+        "run.device": device,
+        "data.path": None if data is None else json.dumps(str(data.absolute())),
+    }
+    return [f"{key}={value}" for key, value in values.items() if value is not None]

@@ -1,16 +1,17 @@
 """How a run is going: one live line on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from netsim.console import evaluation_cost
 from netsim.recording.main_metric import is_share
 from netsim.scenario import AlgorithmEntry, Scenario
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY_S = 10.0
 """Wall time between plain lines; log files stay readable."""
-WIDE = 100
+WIDE = 110
 """Columns from which there is room for a bar beside the numbers."""
 
 
@@ -49,98 +50,162 @@ def announce(console: Console, scenario: Scenario) -> None:
 
 @contextmanager
 def watched(
-    console: Console, quiet: bool = False
-) -> Iterator[Callable[[AlgorithmEntry, "Step"], None] | None]:
-    """A function that shows the progress of the algorithms it is told of; None if quiet."""
+    console: Console, scenario: Scenario | None = None, quiet: bool = False
+) -> Iterator["Watcher | None"]:
+    """What shows the progress of the algorithms that it is told of; None if quiet.
+
+    Parameters
+    ----------
+    console : Console
+    scenario : Scenario or None
+        What is played, which may evaluate less often; None: no word on that.
+    quiet : bool
+    """
     if quiet:
         yield None
     elif console.is_terminal:
-        with _bars(console) as bars:
-            live = _Live(bars)
+        with _Bars(console) as bars:
+            live = _Live(bars, scenario)
             yield live
             live.end()
     else:
-        lines = _Plain(console)
+        lines = _Plain(console, scenario)
         yield lines
         lines.end()
 
 
-def _bars(console: Console) -> Progress:
-    words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True))
-    bar = [BarColumn(bar_width=20)] if console.width >= WIDE else []
-    return Progress(
-        TextColumn("[bold]{task.description}"), *bar, words, console=console, refresh_per_second=8
-    )
+class _Bars(Progress):
+    """Rows of progress, and a line of advice below them."""
+
+    def __init__(self, console: Console) -> None:
+        self.advice = ""
+        words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True))
+        bar = [BarColumn(bar_width=20)] if console.width >= WIDE else []
+        name = TextColumn("[bold]{task.description}")
+        super().__init__(name, *bar, words, console=console, refresh_per_second=8)
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        if self.advice:
+            yield Text(self.advice, style="yellow", no_wrap=True, overflow="ellipsis")
 
 
-class _Watcher:
+class Watcher:
     """Which algorithm is being played, and its last reported progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, scenario: Scenario | None) -> None:
         self.last: tuple[str, Step] | None = None
+        self._scenario = scenario
 
     def __call__(self, entry: AlgorithmEntry, step: "Step") -> None:
         if self.last is not None and self.last[0] != entry.name:
             self.end()
-        self.last = entry.name, step
+        if self.last is None or not step.doing:
+            self.last = entry.name, replace(step, doing="")
         self.show(entry.name, step)
+
+    def doing(self, words: str) -> None:
+        """Say what is done before the first algorithm begins."""
 
     def end(self) -> None:
         """The algorithm that was being played has reached the horizon."""
         if self.last is not None:
-            name, step = self.last
-            if step.virtual_s < step.horizon_s:
-                self.show(name, replace(step, virtual_s=step.horizon_s))
+            self.show_end(*self.last)
         self.last = None
 
     def show(self, name: str, step: "Step") -> None:
         raise NotImplementedError
 
+    def show_end(self, name: str, last: "Step") -> None:
+        raise NotImplementedError
 
-class _Live(_Watcher):
-    """A line for every algorithm, the running one last."""
+    def advice(self, step: "Step") -> str:
+        """What would make evaluation cost less, where it takes much of the time."""
+        if self._scenario is None:
+            return ""
+        cost = step.evaluation_wall_s, step.wall_s
+        return evaluation_cost.remedy_meanwhile(*cost, self._scenario) or ""
 
-    def __init__(self, bars: Progress) -> None:
-        super().__init__()
+
+class _Live(Watcher):
+    """A line for every algorithm, the running one last; before the first, what is being made."""
+
+    def __init__(self, bars: _Bars, scenario: Scenario | None) -> None:
+        super().__init__(scenario)
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
+        self._first: TaskID | None = None
+
+    def doing(self, words: str) -> None:
+        if self._first is None:
+            self._first = self._bars.add_task("", total=None, words=words)
+        self._bars.update(self._first, words=words)
 
     def show(self, name: str, step: "Step") -> None:
+        if self._first is not None:
+            self._bars.remove_task(self._first)
+            self._first = None
         if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=step.horizon_s, words="")
+            total, words = step.horizon_s, words_of(step)
+            self._tasks[name] = self._bars.add_task(name, total=total, words=words)
+        self._bars.advice = self.advice(step)
         self._bars.update(self._tasks[name], completed=step.virtual_s, words=words_of(step))
 
+    def show_end(self, name: str, last: "Step") -> None:
+        self.show(name, replace(last, virtual_s=last.horizon_s))
+        self._bars.advice = ""
 
-class _Plain(_Watcher):
+
+class _Plain(Watcher):
     """A line now and then, and one when an algorithm is done."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__()
+    def __init__(self, console: Console, scenario: Scenario | None) -> None:
+        super().__init__(scenario)
         self._console = console
         self._shown_s = time.monotonic()
+        self._advised = False
 
     def show(self, name: str, step: "Step") -> None:
         now_s = time.monotonic()
-        if now_s >= self._shown_s + PLAIN_EVERY_S or step.virtual_s >= step.horizon_s:
-            percent = 100 * step.virtual_s / step.horizon_s
-            self._console.print(Text(f"{name}  {percent:3.0f} %  {words_of(step)}"))
-            self._shown_s = now_s
+        if step.doing or (
+            now_s < self._shown_s + PLAIN_EVERY_S and step.virtual_s < step.horizon_s
+        ):
+            return
+        percent = 100 * step.virtual_s / step.horizon_s
+        self._console.print(Text(f"{name}  {percent:3.0f} %  {words_of(step)}"))
+        self._shown_s = now_s
+        advice = self.advice(step)
+        if advice and step.virtual_s < step.horizon_s and not self._advised:
+            self._console.print(Text(advice, style="yellow"))
+            self._advised = True
+
+    def show_end(self, name: str, last: "Step") -> None:
+        if last.virtual_s < last.horizon_s:
+            self.show(name, replace(last, virtual_s=last.horizon_s))
 
 
 def words_of(step: "Step") -> str:
-    """Virtual time, events and local steps a second, main metric, wall time to go."""
+    """How far, wall time to go, main metric, evaluation's share where it is large, speed.
+
+    Before the first event and after the last: what is done. What matters least stands last, where
+    a narrow terminal cuts.
+    """
+    if step.doing:
+        return step.doing
     wall_s = max(step.wall_s, 1e-9)
-    parts = [
-        f"{step.virtual_s:,.4g} of {step.horizon_s:,.12g} s",
-        f"{short(step.events / wall_s)} events/s",
-        f"{short(step.node_steps / wall_s)} steps/s",
-    ]
-    if step.score is not None:
-        parts.append(score_of(step))
+    parts = [f"{step.virtual_s:,.4g} of {step.horizon_s:,.12g} s"]
     if 0 < step.virtual_s < step.horizon_s:
         parts.append(f"{duration(step.wall_s * (step.horizon_s / step.virtual_s - 1))} left")
     else:
         parts.append(f"in {duration(step.wall_s)}")
+    if step.score is not None:
+        parts.append(score_of(step))
+    if evaluation_cost.dominates(step.evaluation_wall_s, step.wall_s):
+        parts.append(f"evaluation {step.evaluation_wall_s / wall_s:.0%}")
+    parts += [
+        f"{short(step.events / wall_s)} events/s",
+        f"{short(step.node_steps / wall_s)} steps/s",
+    ]
     return " · ".join(parts)
 
 

@@ -51,6 +51,6 @@ def resume(
             console.print(Text(text))
 
     with folder_lock.held(folder, take_over=True):
-        with progress.watched(console, quiet) as watch:
+        with progress.watched(console, run.scenario, quiet) as watch:
             folders = resuming.play(run, modules, tell, watch)
         commands.conclude(folder, folders, run.scenario, figures, quiet, report)

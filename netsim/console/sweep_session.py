@@ -38,6 +38,8 @@ class Where:
         What a run takes of a node.
     only : (int, int) or None
         The part to play: which, of how many.
+    force_new : bool
+        Whether what its folder holds moves aside.
     """
 
     engine: str = "local"
@@ -45,6 +47,7 @@ class Where:
     ray_cpus: float = 1.0
     ray_gpus: float = 0.0
     only: sweep_folder.Part | None = None
+    force_new: bool = False
 
 
 class Session:

@@ -4,9 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
+
+from netsim.console import terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Session, Where
-from netsim.engine import search, sweep_definition, sweep_folder
+from netsim.engine import moving_aside, search, sweep_definition, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.workers import on_ray
 from netsim.errors import ScenarioError
@@ -53,7 +57,8 @@ def sweep(
         If a run failed; the others' results are there.
     """
     modules = kinds_of(components)
-    draft, scenario = checked(name, sets, table, modules, new_folder(out), timing_only)
+    new = new_folder(out, where.force_new)
+    draft, scenario = checked(name, sets, table, modules, new, timing_only)
     if scenario.sweep is None:
         raise ScenarioError(
             f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"
@@ -61,9 +66,26 @@ def sweep(
     play(draft, scenario, out, components, timing_only, quiet, where)
 
 
-def new_folder(out: Path | None) -> Path | None:
-    """The folder, if it has to be a new one: none that a sweep can go on in."""
+def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
+    """The folder, if it has to be a new one: none that a sweep goes on in, or that moves aside.
+
+    Raises
+    ------
+    ScenarioError
+        If it should move aside and can't.
+    """
+    if force_new:
+        if out is None:
+            raise ScenarioError("--force-new: needs --out DIR, the folder that is to be a new one")
+        return None if moving_aside.must_move(out) else out
     return None if out is not None and sweep_folder.takes_sweep(out) else out
+
+
+def make_room(out: Path | None, console: Console | None) -> None:
+    """Move aside what a folder holds, and say so unless there is no console."""
+    aside = None if out is None else moving_aside.move(out)
+    if aside is not None and console is not None:
+        console.print(Text(f"moved what {out} held to {aside}"))
 
 
 def play(
@@ -102,6 +124,8 @@ def play(
     _require(scenario.sweep, out, where)
     modules = kinds_of(components)
     said = sweep_definition.arguments(scenario, modules, timing_only)
+    if where.force_new:
+        make_room(out, None if quiet else terminal.err())
     with sweep_folder.opened(out, scenario, said, where.only) as (top, new):
         played = Session(draft, scenario, top, new, quiet, where)
         try:
@@ -125,6 +149,8 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
     """Refuse what can't be played that way, before any folder."""
     if where.only is not None and out is None:
         raise ScenarioError("--only: needs --out DIR, the folder that all parts share")
+    if where.only is not None and where.force_new:
+        raise ScenarioError("--only: goes on in the folder of all parts; leave out --force-new")
     if where.only is not None and sweep.trials:
         raise ScenarioError(
             "--only: a search can't be played in parts, as each trial depends on those before it; "

@@ -54,6 +54,17 @@ def err() -> Console:
 
 
 @contextmanager
+def waiting(words: str, quiet: bool = False) -> Iterator[None]:
+    """Say on a terminal what is waited for, in a line that goes when it is over."""
+    console = err()
+    if quiet or not console.is_terminal:
+        yield
+    else:
+        with console.status(Text(words), refresh_per_second=8):
+            yield
+
+
+@contextmanager
 def reported(debug: bool = False) -> Iterator[None]:
     """Turn what goes wrong inside into a message and the exit code that the README promises."""
     try:

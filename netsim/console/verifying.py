@@ -42,7 +42,7 @@ def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: boo
     same = path in folders or _told(verification.verify_files(path))
     for folder in folders:
         try:
-            with progress.watched(terminal.err(), not rerun) as watch:
+            with progress.watched(terminal.err(), quiet=not rerun) as watch:
                 report = verification.verify(folder, modules, sets, rerun, watch)
         except ScenarioError as error:
             if len(folders) == 1:

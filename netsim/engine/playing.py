@@ -128,7 +128,9 @@ def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
         if folder is not None and run.past is None:
             run.write_inputs(folder)
             status.write(folder, {"state": "running"})
+        run.tell("first evaluation" if run.past is None else "replaying what is kept")
         run.to_horizon()
+        run.tell("writing tables and summary")
         found = run.finish(folder)
         if folder is not None:
             status.write(folder, {"state": "done", "virtual_s": to_s(run.clock.now)})

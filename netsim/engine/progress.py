@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 class Progress:
     """How far a run has come; `means`, by metric, are those of the last evaluation.
 
-    `score` is the mean of the task's main metric, which is called `metric`.
+    `score` is the mean of the task's main metric, which is called `metric`; `evaluation_wall_s` is
+    what of `wall_s` evaluations took; `doing` says what is done before the first event and after
+    the last.
     """
 
     virtual_s: float
@@ -20,6 +22,10 @@ class Progress:
     means: Mapping[str, float] = field(default_factory=dict)
     evaluated_s: float = 0.0
     metric: str = "accuracy"
+    evaluation_wall_s: float = 0.0
+    doing: str = ""
 
 
 Watcher = Callable[[Progress], None]
+Doing = Callable[[str], object]
+"""Told in words what is done before the first run begins, such as `reading digits`."""

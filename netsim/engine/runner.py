@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from netsim.engine.checkpoints import command
 from netsim.engine.checkpoints.command import Command
+from netsim.engine.progress import Doing
 from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError, one_line
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import is_lock
@@ -173,7 +174,7 @@ def release(folder: Path) -> bool:
     return not folder.exists()
 
 
-def build(scenario: Scenario, path: str) -> "World":
+def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
     """The scenario's world: reads the data, places nodes, cuts shards; writes nothing.
 
     Parameters
@@ -181,6 +182,8 @@ def build(scenario: Scenario, path: str) -> "World":
     scenario : Scenario
     path : str
         The scenario's file, for errors.
+    doing : callable or None
+        Told what is being made.
 
     Raises
     ------
@@ -190,7 +193,7 @@ def build(scenario: Scenario, path: str) -> "World":
 
     elsewhere = os.environ.get(DATA_VARIABLE)
     try:
-        return world.build(scenario, spelt_out(elsewhere) if elsewhere else None)
+        return world.build(scenario, spelt_out(elsewhere) if elsewhere else None, doing)
     except ScenarioError as error:
         raise _in_file(path, error) from error
     except (MemoryError, OverflowError) as error:
@@ -217,6 +220,7 @@ def play(
     components: Sequence[Path] = (),
     check: bool = False,
     observers: "Observers | None" = None,
+    doing: Doing | None = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -240,6 +244,8 @@ def play(
         Whether to check the invariants while a run goes on, too.
     observers : Observers or None
         Told of messages, wake-ups and evaluations as they happen.
+    doing : callable or None
+        Told what is done before the first algorithm begins.
 
     Returns
     -------
@@ -256,7 +262,7 @@ def play(
     from netsim import engine  # here: help and validation do not wait for it
     from netsim.engine.checkpoints.journal import Journal
 
-    built = build(scenario, path)
+    built = build(scenario, path, doing)
     folder = make_folder()
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1

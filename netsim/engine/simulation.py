@@ -208,7 +208,7 @@ class Simulation:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
             self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
-        self._tell()
+        self.tell()
 
     def _play(self, until_ns: int) -> None:
         """Let all events up to an instant happen, telling of the progress now and then.
@@ -227,7 +227,7 @@ class Simulation:
                 return
             passing.count(happened)
             if self.events % PROGRESS_EVERY == 0:
-                self._tell()
+                self.tell()
 
     def _look(self) -> int:
         """See between two events what is due; how many events may happen until the next look."""
@@ -273,14 +273,15 @@ class Simulation:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):
             self.score = self.evaluator.run(time_ns)
             if time_ns < to_ns(self.world.scenario.horizon_s):
-                self._tell()
+                self.tell("" if self.events else "first events")
         if self.world.scenario.metrics.weights:
             self.evaluator.log_weights()
         self.evaluations += 1
         self.checks.evaluated(time_ns)
         self.recorder.checkpoint()
 
-    def _tell(self) -> None:
+    def tell(self, doing: str = "") -> None:
+        """Tell how far the run has come, and what it does while there are no events."""
         if self.on_progress is not None:
             self.on_progress(
                 Progress(
@@ -293,6 +294,8 @@ class Simulation:
                     self.evaluator.means,
                     to_s(self.evaluator.time_ns),
                     self.world.scenario.task.main,
+                    self.evaluator.wall_s,
+                    doing,
                 )
             )
 

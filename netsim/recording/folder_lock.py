@@ -1,9 +1,9 @@
 """A folder of results belongs to one process at a time.
 
 `acquire(folder)` locks a folder or raises `FolderBusyError`; `held(folder)` does so for a `with`
-block and may be nested; `release(folder)` gives it back. All three are for the folder of a run, for
-the parent folder of several algorithms, and for that of a sweep. Only what goes on with unfinished
-work passes `take_over=True`.
+block and may be nested; `release(folder)` gives it back; `move` renames what is locked. All are for
+the folder of a run, for the parent folder of several algorithms, and for that of a sweep. Only what
+goes on with unfinished work, or moves it aside, passes `take_over=True`.
 
 A lock is a file `.lock-<n>` in the folder, created exclusively, which names process, host and
 machine, and whose modification time is the process' heartbeat. The highest number holds the folder.
@@ -115,6 +115,33 @@ def release(folder: Path) -> None:
         own.depth -= 1
         if own.depth == 0:
             _drop(key, own)
+
+
+def move(folder: Path, to: Path) -> None:
+    """Rename a folder that this process has locked, and end its lock there.
+
+    Parameters
+    ----------
+    folder : Path
+    to : Path
+        An empty folder, whose place it takes.
+
+    Raises
+    ------
+    FolderLostError, OSError
+        If it was removed or taken over, or can't be renamed.
+    """
+    key = os.path.realpath(folder)
+    with _guard:
+        own = _own(key)
+        if own is None:
+            raise FolderLostError(_loss(folder))
+        folder.replace(to)
+        del _locks[key]
+        with suppress(OSError):
+            (to / own.path.name).unlink(missing_ok=True)
+        if not _locks:
+            _stop.set()
 
 
 @contextmanager

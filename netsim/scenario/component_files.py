@@ -13,7 +13,7 @@ import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -59,14 +59,27 @@ class Found:
             raise ScenarioError("\n".join(self.problems))
 
 
-def shipped() -> Found:
-    """The algorithms that ship with netsim; its components are found by their families."""
+def shipped(only: Container[str] | None = None) -> Found:
+    """The algorithms that ship with netsim; its components are found by their families.
+
+    Parameters
+    ----------
+    only : container of str or None
+        The names of those that are wanted.
+    """
     found, package = Found(), algorithms_package()
-    for name in _names(package):
+    for name in shipped_names():
+        if only is not None and name not in only:
+            continue
         module = importlib.import_module(f"{package.__name__}.{name}")
         found.problems += contract_problems(name, module)
         found.algorithms[name] = module
     return found
+
+
+def shipped_names() -> list[str]:
+    """The names of the algorithms that ship with netsim."""
+    return _names(algorithms_package())
 
 
 def add_folder(found: Found, folder: Path) -> None:
@@ -292,7 +305,7 @@ def _add_algorithm(
         found.algorithms[name] = with_own_params(module)
 
 
-def _names(package: ModuleType) -> Iterable[str]:
+def _names(package: ModuleType) -> list[str]:
     return sorted(
         info.name
         for info in pkgutil.iter_modules(package.__path__)

@@ -1,6 +1,6 @@
 """Scenario files: where they are, and TOML in and out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from netsim.registry import OnDisk, did_you_mean
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.labels import shown
-from netsim.scenario.shipped import scenarios_folder
+from netsim.scenario.shipped import scenarios, scenarios_folder
 from netsim.traces import bounded
 from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
@@ -22,7 +22,7 @@ OWN_KEYS = ("name", "paper")
 
 def shipped() -> dict[str, Path]:
     """The scenarios that come with netsim, by name; bases (`_x.toml`) are not among them."""
-    return {p.stem: p for p in sorted(scenarios_folder().glob("*.toml")) if p.name[0] != "_"}
+    return scenarios(scenarios_folder())
 
 
 def locate(scenario: str) -> Path:
@@ -61,40 +61,67 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
-    """Read a scenario file and the base that it extends.
+    """Read a scenario file, the base that it extends, that one's base, and so on.
 
     Parameters
     ----------
     scenario : str
         A path, or the name of a shipped scenario.
     named : mapping of key path to OnDisk
-        What keys name files, which become absolute.
+        What keys name files, which become absolute: each beside the file that states it.
 
     Raises
     ------
     ScenarioError
-        If a file is missing, not TOML, or extends in a loop or over more than one level.
+        If a file is missing, not TOML, or extends in a loop.
     """
     path = locate(scenario)
-    tables = parse(path, one_line(scenario), named)
     label = one_line(scenario if path == Path(scenario) else path)
-    extends = tables.pop("extends", None)
+    tables = parse(path, one_line(scenario), named)
+    bases = list(_bases(path, label, tables, named))
     tables.setdefault("name", path.stem)
-    if extends is None:
+    if not bases:
         return Draft(label, tables)
-    if not isinstance(extends, str):
-        raise ScenarioError(f"{label}: extends = {shown(extends)}: must be a file's name")
-    base_path = _base(path, extends, label)
-    said = f"{label}: extends = {shown(extends)}: {one_line(base_path)}"
-    base = parse(base_path, said, named)
-    if base.pop("extends", None) is not None:
-        raise ScenarioError(_chain_problem(label, path, base_path))
-    for key in OWN_KEYS:
-        base.pop(key, None)
     draft = Draft(label, {})
-    draft.lay_over(base, one_line(base_path))
+    for base, base_tables in reversed(bases):
+        kept = {key: table for key, table in base_tables.items() if key not in OWN_KEYS}
+        draft.lay_over(kept, one_line(base))
     draft.lay_over(tables, label)
     return draft
+
+
+def _bases(
+    path: Path, label: str, tables: dict[str, Any], named: Mapping[KeyPath, OnDisk]
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The files that a scenario rests on, nearest first; takes `extends` out of all tables.
+
+    Parameters
+    ----------
+    path : Path
+        The scenario's file.
+    label : str
+        What errors call it.
+    tables : dict
+        Its tables.
+    named : mapping of key path to OnDisk
+
+    Raises
+    ------
+    ScenarioError
+    """
+    chain, seen, first = [path], {path.resolve()}, label
+    while (extends := tables.pop("extends", None)) is not None:
+        if not isinstance(extends, str):
+            raise ScenarioError(f"{label}: extends = {shown(extends)}: must be a file's name")
+        base = _base(chain[-1], extends, label)
+        if base.resolve() in seen:
+            loop = one_line(" -> ".join(file.name for file in (*chain, base)))
+            raise ScenarioError(f"{first}: extends forms a loop: {loop}")
+        tables = parse(base, f"{label}: extends = {shown(extends)}: {one_line(base)}", named)
+        yield base, tables
+        chain.append(base)
+        seen.add(base.resolve())
+        label = one_line(base)
 
 
 def parse(path: Path, label: str, named: Mapping[KeyPath, OnDisk]) -> dict[str, Any]:
@@ -132,26 +159,6 @@ def _base(path: Path, extends: str, label: str) -> Path:
     )
 
 
-def _chain_problem(label: str, start: Path, base: Path) -> str:
-    """Why the base's own `extends` is refused: a loop, or a second level."""
-    chain, current = [start], base
-    seen = {start.resolve()}
-    while current.resolve() not in seen:
-        chain.append(current)
-        seen.add(current.resolve())
-        further = parse(current, str(current), {}).get("extends")
-        if not isinstance(further, str):
-            break
-        current = _base(current, further, str(current))
-    else:
-        loop = one_line(" -> ".join(p.name for p in [*chain, current]))
-        return f"{label}: extends forms a loop: {loop}"
-    return (
-        f'{label}: its base {one_line(base)} has an "extends" of its own; only one level is '
-        "allowed, so that a scenario can be read from two files"
-    )
-
-
 def without_none(value: Any) -> Any:
     """The value with unset keys left out: TOML has no null."""
     if isinstance(value, dict):
@@ -164,9 +171,3 @@ def without_none(value: Any) -> Any:
 def write(tables: dict[str, Any]) -> str:
     """Tables as TOML text."""
     return tomli_w.dumps(without_none(tables))
-
-
-def first_comment(path: Path) -> str:
-    """The first comment line of a scenario file: what it shows."""
-    with path.open(encoding="utf-8") as lines:
-        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")

@@ -15,6 +15,9 @@ from netsim.scenario.descriptions import Description, descriptions
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
+TOP_LEVEL = "top"
+"""What the keys before the first table are listed under."""
+
 NOT_DESCRIBED = Description("")
 _BOUNDS = {Ge: ("ge", ">="), Gt: ("gt", ">"), Le: ("le", "<="), Lt: ("lt", "<")}
 _NAMES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
@@ -61,6 +64,14 @@ def keys_of(table: type[Table], with_tag: bool = False) -> list[Key]:
         for name, info in table.model_fields.items()
         if with_tag or name not in TAGS or not _is_one_word(info.annotation)
     ]
+
+
+def tops() -> list[str]:
+    """The tables of a scenario that are plain or have plain ones inside; `TOP_LEVEL` first."""
+    from netsim.scenario.tables import Scenario
+
+    inside = (path.partition(".")[0] for path, _ in _inside(Scenario, ""))
+    return list(dict.fromkeys((TOP_LEVEL, *inside)))
 
 
 def plain_tables(kinds: Kinds) -> Iterator[tuple[str, type[Table]]]:

@@ -15,6 +15,7 @@ from netsim.recording.main_metric import is_share
 from netsim.registry import Component, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
+from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
@@ -23,7 +24,7 @@ from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.problems import described, line
-from netsim.scenario.schema import at, with_default_kinds
+from netsim.scenario.schema import at
 from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
@@ -171,8 +172,9 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 
 
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
-    model, schema = _model(kinds.state())
-    raw = with_default_kinds(_one_form(draft.raw), schema)
+    state = kinds.state()
+    model = _model(state)
+    raw = with_default_kinds(_one_form(draft.raw), model)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -182,6 +184,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     except ValidationError as error:
         written = Draft(draft.path, _written_form(raw, single), draft.said_by)
         details = error.errors(include_url=False)
+        schema = _schema(state)
         unknown = any(detail["type"] == "union_tag_invalid" for detail in details)
         if unknown and kinds.read_installed():
             return check(draft, kinds)
@@ -212,7 +215,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     """JSON Schema of a scenario file: Params of all algorithms, and components of all `Kinds`."""
-    schema: dict[str, Any] = json.loads(json.dumps(_model(as_kinds(modules).state())[1]))
+    schema: dict[str, Any] = json.loads(json.dumps(_schema(as_kinds(modules).state())))
     for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
         about = {"description": entries.pop("description")}
@@ -265,11 +268,16 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
 
 
 @lru_cache(maxsize=8)
-def _model(state: State) -> tuple[type[Scenario], dict[str, Any]]:
+def _model(state: State) -> type[Scenario]:
     modules, added = state
     kinds = Kinds(dict(modules), {package: dict(members) for package, members in added})
-    model = validation_model(kinds, kinds.tables())
-    return model, model.model_json_schema(schema_generator=DescribedSchema)
+    return validation_model(kinds, kinds.tables())
+
+
+@lru_cache(maxsize=8)
+def _schema(state: State) -> dict[str, Any]:
+    """JSON Schema of the same: it takes as long again, and only errors need it."""
+    return _model(state).model_json_schema(schema_generator=DescribedSchema)
 
 
 def _one_form(raw: dict[str, Any]) -> dict[str, Any]:

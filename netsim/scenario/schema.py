@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from netsim.registry import TAGS
 from netsim.scenario.draft import KeyPath
 
 
@@ -86,25 +85,3 @@ def _choose(node: dict[str, Any], raw: Any, root: dict[str, Any], by_kind: bool)
             node = {"$ref": chosen} if chosen else {}
         else:
             return node
-
-
-def with_default_kinds(raw: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The tables, with the default kind filled in for each component that states none.
-
-    So `--set radio.rate.rate_bps=1e6` need not repeat the kind of the rate.
-    """
-    filled: dict[str, Any] = _kinds_filled(raw, _choose(schema, raw, schema, True), schema)
-    return filled
-
-
-def _kinds_filled(raw: Any, node: dict[str, Any], root: dict[str, Any]) -> Any:
-    filled = dict(raw)
-    for key, value in raw.items():
-        inner = node.get("properties", {}).get(key)
-        if not isinstance(value, dict) or not isinstance(inner, dict):
-            continue
-        default = inner.get("default")
-        if isinstance(default, dict) and not any(tag in value for tag in TAGS):
-            value = {**{tag: default[tag] for tag in TAGS if tag in default}, **value}
-        filled[key] = _kinds_filled(value, _choose(inner, value, root, True), root)
-    return filled

@@ -23,6 +23,17 @@ def scenarios_folder() -> Path:
     return installed if installed.is_dir() else PACKAGE.parent / "scenarios"
 
 
+def scenarios(folder: Path) -> dict[str, Path]:
+    """The scenarios of a folder by name; bases (`_x.toml`) are not among them."""
+    return {p.stem: p for p in sorted(folder.glob("*.toml")) if p.name[0] != "_"}
+
+
+def first_comment(path: Path) -> str:
+    """The first comment line of a scenario file: what it shows."""
+    with path.open(encoding="utf-8") as lines:
+        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")
+
+
 def algorithms_package() -> ModuleType:
     """The package of the shipped algorithms, loaded once in a process under one name.
 

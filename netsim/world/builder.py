@@ -6,7 +6,7 @@ each of them meets the same nodes, shards, initial models, fading and wake-ups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -117,7 +117,11 @@ class World:
     later: tuple[tuple[int, World], ...]
 
 
-def build(scenario: Scenario, data_folder: Path | None = None) -> World:
+def build(
+    scenario: Scenario,
+    data_folder: Path | None = None,
+    doing: Callable[[str], object] | None = None,
+) -> World:
     """Make the world of a scenario, and note the files that it is made of.
 
     Parameters
@@ -125,6 +129,8 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
     scenario : Scenario
     data_folder : Path or None
         Where data sets lie, unless the scenario says.
+    doing : callable or None
+        Told in words what is being made.
 
     Raises
     ------
@@ -132,21 +138,36 @@ def build(scenario: Scenario, data_folder: Path | None = None) -> World:
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
     with noting() as notes:
-        world = _built(scenario, data_folder)
+        world = _built(scenario, data_folder, doing)
     return replace(world, inputs=notes.hashed())
 
 
-def _built(scenario: Scenario, data_folder: Path | None) -> World:
-    """The world, its input files aside."""
+def _built(
+    scenario: Scenario, data_folder: Path | None, told: Callable[[str], object] | None
+) -> World:
+    """The world, its input files aside.
+
+    Parameters
+    ----------
+    scenario, data_folder, told
+        As of `build`.
+    """
+
+    def doing(words: str) -> None:
+        if told is not None:
+            told(words)
+
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
     device = torch_device(scenario.run.device)
     dtype = torch.float64 if scenario.training.dtype == "float64" else torch.float32
 
     # where they are
+    doing("placing the nodes")
     positions_m, track = placed(scenario, streams, folder)
 
     # what they learn from
+    doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
     samples = scenario.data.load(folder)
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
@@ -154,6 +175,7 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     shards, data_changes = local_data(
         scenario, samples, examples, roles, malicious, streams, device, dtype
     )
+    doing("making the first models")
     architectures, initial = initial_models(scenario, examples, streams, device, dtype)
 
     # what their devices can do, and when they are on
@@ -161,6 +183,7 @@ def _built(scenario: Scenario, data_folder: Path | None) -> World:
     churn = timeline(scenario.per_node("churn"), streams, folder)
 
     # what links them
+    doing("laying out the links")
     wiring = wires(scenario, roles, streams, folder)
     radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m

@@ -1,23 +1,29 @@
 """How the progress of a run is shown."""
 
 import io
-from dataclasses import dataclass
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
+from netsim.console import terminal
 from netsim.console.progress import duration, short, watched
+from netsim.engine.progress import Progress
+
+ROOT = str(Path(__file__).parents[2])
+CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-@dataclass(frozen=True)
-class Step:
-    virtual_s: float
-    horizon_s: float = 100.0
-    events: int = 12_345
-    node_steps: int = 2_000_000
-    score: float | None = 0.5
-    wall_s: float = 2.0
-    metric: str = "accuracy"
+def step_at(virtual_s: float, **more: object) -> Progress:
+    return replace(Progress(virtual_s, 100.0, 12_345, 2_000_000, 0.5, 2.0), **more)
 
 
 @dataclass
@@ -25,20 +31,104 @@ class Entry:
     name: str
 
 
-@pytest.mark.parametrize("terminal", [False, True])
-def test_progress_tells_speed_accuracy_and_the_end_of_each_algorithm(terminal):
+@pytest.fixture(params=[False, True], ids=["file", "terminal"])
+def console(request):
+    """Of a log file or a terminal; what it shows is in its `file`."""
     text = io.StringIO()
-    console = Console(file=text, force_terminal=terminal, width=120, highlight=False)
+    return Console(file=text, force_terminal=request.param, width=120, highlight=False)
+
+
+@pytest.fixture
+def scenario():
+    metrics = SimpleNamespace(common_test_samples=500)
+    return SimpleNamespace(evaluate_every_s=10.0, horizon_s=1000.0, metrics=metrics)
+
+
+def test_progress_tells_speed_accuracy_and_the_end_of_each_algorithm(console):
     with watched(console) as watch:
         for name in ("a", "b"):
-            watch(Entry(name), Step(25.0))
-            watch(Entry(name), Step(99.0))
-    shown = text.getvalue()
+            watch(Entry(name), step_at(25.0))
+            watch(Entry(name), step_at(99.0))
+    shown = console.file.getvalue()
     for part in ("a", "b", "100 of 100 s", "6.17k events/s", "1M steps/s", "accuracy 50.0 %"):
         assert part in shown
-    if not terminal:
+    if not console.is_terminal:
         assert shown.count("\n") == 2
         assert "\x1b" not in shown
+
+
+def test_what_is_done_before_the_first_event_and_after_the_last_shows_on_a_terminal_alone(console):
+    with watched(console) as watch:
+        watch.doing("reading digits")
+        if console.is_terminal:
+            watch._bars.refresh()
+        watch(Entry("a"), step_at(0.0, doing="first evaluation"))
+        if console.is_terminal:
+            watch._bars.refresh()
+        watch(Entry("a"), step_at(100.0))
+        watch(Entry("a"), step_at(100.0, doing="writing tables"))
+    shown = console.file.getvalue()
+    for words in ("reading digits", "first evaluation"):
+        assert (words in shown) is console.is_terminal
+    assert "100 of 100 s" in CONTROLS.sub("", shown).rstrip().splitlines()[-1]
+    if not console.is_terminal:
+        assert shown.count("\n") == 1
+
+
+def test_evaluation_that_dominates_is_told_with_the_remedy(console, scenario):
+    """80 s at an interval of 10 s leave 20 s of other work, which afford 5 s: a sixteenth."""
+    with watched(console, scenario) as watch:
+        if not console.is_terminal:
+            watch._shown_s -= 100.0
+        watch(Entry("a"), step_at(50.0, wall_s=100.0, evaluation_wall_s=80.0))
+        if console.is_terminal:
+            watch._bars.refresh()
+    shown = console.file.getvalue()
+    assert "evaluation 80%" in shown
+    advice = "[metrics] every_s = 160 makes it 20%"
+    assert f"evaluation takes 80% of the time: {advice}" in shown
+    assert "every_s" not in shown.splitlines()[-1], "the advice goes with the run"
+
+
+@pytest.mark.parametrize("cost", [(20.0, 100.0), (0.9, 1.0), (0.0, 2.0)])
+def test_evaluation_that_is_cheap_is_not_told(console, scenario, cost):
+    with watched(console, scenario) as watch:
+        watch(Entry("a"), step_at(100.0, evaluation_wall_s=cost[0], wall_s=cost[1]))
+    assert "evaluation" not in console.file.getvalue()
+
+
+def test_waiting_shows_on_a_terminal_alone(monkeypatch, console):
+    monkeypatch.setattr(terminal, "err", lambda: console)
+    with terminal.waiting("drawing [figures]"):
+        pass
+    with terminal.waiting("quietly", quiet=True):
+        pass
+    assert ("drawing [figures]" in console.file.getvalue()) is console.is_terminal
+    assert "quietly" not in console.file.getvalue()
+
+
+def test_a_run_in_a_terminal_says_what_it_is_doing_from_its_first_second_to_its_last(here):
+    master, slave = pty.openpty()
+    command = ["run", "s.toml", "--timing-only", "--algorithms", "algorithms"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netsim", *command],
+        env={**os.environ, "PYTHONPATH": ROOT, "TERM": "xterm", "COLUMNS": "120"},
+        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+    )
+    os.close(slave)
+    shown = b""
+    while select.select([master], [], [], 300.0)[0]:
+        try:
+            shown += os.read(master, 65536)
+        except OSError:  # the process has ended
+            break
+    os.close(master)
+    assert process.wait() == 0
+    text = CONTROLS.sub("", shown.decode())
+    steps = ("loading PyTorch", "4 nodes", "alone", "4 of 4 s", "drawing figures", "results in")
+    places = [text.index(step) for step in steps]
+    assert places == sorted(places)
+    assert shown.count(b"\x1b[?25h") == shown.count(b"\x1b[?25l"), "the cursor is back"
 
 
 def test_progress_is_silent_when_asked_to_be():

@@ -1,6 +1,8 @@
 """Every mistake is named with file, table, key, value, and what to do about it."""
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 
+from pathlib import Path
+
 import pytest
 
 from netsim.errors import ScenarioError
@@ -207,11 +209,31 @@ def test_extending_oneself_is_a_loop(write, base, algorithms):
         load(path, (), algorithms)
 
 
-def test_a_second_level_of_extends_is_refused(write, base, algorithms):
-    write(base, "c.toml")
-    write("extends = 'c.toml'\n", "b.toml")
+def test_a_loop_among_bases_names_the_whole_chain(write, base, algorithms):
+    write("extends = 'c.toml'\n" + base, "b.toml")
+    write("extends = 'b.toml'\n" + base, "c.toml")
     path = write("extends = 'b.toml'\n", "a.toml")
-    with pytest.raises(ScenarioError, match="only one level is allowed"):
+    with pytest.raises(ScenarioError, match=r"loop: a.toml -> b.toml -> c.toml -> b.toml"):
+        load(path, (), algorithms)
+
+
+def test_an_error_names_the_base_that_states_the_key(write, base, algorithms):
+    write(base + "[training]\nmomentum = 2\n", "c.toml")
+    write("extends = 'c.toml'\n[training]\nbeta1 = 3\n", "b.toml")
+    path = write("extends = 'b.toml'\nseed = -1\n", "a.toml")
+    with pytest.raises(ScenarioError) as error:
+        load(path, (), algorithms)
+    said = {Path(line.partition(": ")[0]).name: line for line in str(error.value).splitlines()}
+    assert [key in said[file] for file, key in FILES_OF_KEYS] == [True] * 3
+
+
+FILES_OF_KEYS = (("a.toml", "seed"), ("b.toml", "beta1"), ("c.toml", "momentum"))
+
+
+def test_a_base_of_a_base_that_is_missing(write, base, algorithms):
+    write("extends = 'nowhere.toml'\n", "b.toml")
+    path = write("extends = 'b.toml'\n" + base, "a.toml")
+    with pytest.raises(ScenarioError, match=r"b.toml: extends = \"nowhere.toml\": no such file"):
         load(path, (), algorithms)
 
 

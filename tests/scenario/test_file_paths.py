@@ -91,6 +91,22 @@ def test_the_files_of_algorithms_are_beside_the_scenario(write, base, own_algori
     assert found.sweep.over["algorithm.one.weights"][1] == str(tmp_path / "in_sweep.txt")
 
 
+def test_each_base_names_files_beside_itself(write, base, own_algorithms, tmp_path):
+    (own_algorithms / "reader.py").write_text(READER)
+    far = tmp_path / "far"
+    far.mkdir()
+    for place in (tmp_path / "w.txt", far / "w.txt", far / "v.txt"):
+        place.touch()
+    reader = '[algorithm]\nkind = "reader"\nweights = "w.txt"\n'
+    (far / "c.toml").write_text(base.partition("[algorithm]")[0] + reader)
+    (far / "b.toml").write_text('extends = "c.toml"\n')
+    s = load(write('extends = "far/b.toml"\n', "a.toml"), (), own_algorithms)
+    assert s.algorithm[0].params.weights == str(far / "w.txt")
+    (far / "b.toml").write_text('extends = "c.toml"\n[algorithm]\nweights = "v.txt"\n')
+    s = load(write('extends = "far/b.toml"\n', "a.toml"), (), own_algorithms)
+    assert s.algorithm[0].params.weights == str(far / "v.txt")
+
+
 def test_a_file_of_an_algorithm_on_the_command_line(
     write, base, own_algorithms, tmp_path, monkeypatch
 ):

@@ -75,6 +75,29 @@ def test_extends_changes_an_entry_of_a_list_by_its_name(get, write, base):
         get(write("extends = 'base.toml'\n[algorithm.othr]\nmu1 = 0.25\n"))
 
 
+def test_a_base_may_extend_another(get, write, base):
+    """Tables merge key by key from the last base to the file; a nearer file wins."""
+    groups = "count = 5\ngroups = [{name = 'a', count = 2}, {name = 'b', count = 3}]\n"
+    sweep = "[sweep]\nseeds = [0, 1]\n[sweep.over]\n'training.batch_size' = [1, 2]\n"
+    write(base.replace("count = 5\n", groups) + "mu1 = 0.5\nwidths = [1]\n" + sweep, "c.toml")
+    own = "name = 'b'\nhorizon_s = 7\nseed = 1\n[algorithm]\nmu1 = 0.75\n"
+    write("extends = 'c'\n" + own, "b.toml")
+    over = "[sweep.over]\n'training.momentum' = [0.0, 0.5]\n"
+    s = get(write("extends = 'b.toml'\nseed = 2\n" + over, "a.toml"))
+    assert (s.name, s.horizon_s, s.seed, len(s.nodes.groups)) == ("a", 7.0, 2, 2)
+    assert (s.algorithm[0].params.mu1, s.algorithm[0].params.widths) == (0.75, (1,))
+    assert s.sweep.seeds == (0, 1)
+    assert set(s.sweep.over) == {"training.batch_size", "training.momentum"}
+
+
+def test_bases_of_bases_give_what_one_base_gives(get, write, base):
+    entries = "[[algorithm]]\nkind = 'plain'\n[[algorithm]]\nkind = 'plain'\nname = 'other'\n"
+    write(base.replace('[algorithm]\nkind = "plain"', entries), "c.toml")
+    write("extends = 'c.toml'\n[algorithm.other]\nmu1 = 0.25\n", "b.toml")
+    s = get(write("extends = 'b.toml'\n[algorithm.plain]\nmu1 = 0.75\n"))
+    assert [(e.name, e.params.mu1) for e in s.algorithm] == [("plain", 0.75), ("other", 0.25)]
+
+
 def test_what_a_scenario_plays_of_a_paper_is_not_handed_on(get, write, base):
     paper = "[paper]\nname = 'DPFL'\nplays = ['Table 1']\n"
     s = get(write(base + paper, "base.toml"))

@@ -1,0 +1,113 @@
+"""The command `netsim validate`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from netsim.console import stand_ins, terminal
+from netsim.errors import ScenarioError, one_line
+
+
+def validate(
+    names: Sequence[str],
+    sets: Sequence[str],
+    components: Sequence[Path],
+    world: bool,
+) -> None:
+    """Check scenarios; every point of their sweeps, too.
+
+    Without worlds and components of the user's own they are read with stand-ins for what only
+    playing needs first: if all are right, that is the answer.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Files, or names of shipped scenarios.
+    sets : sequence of str
+        Assignments `a.b=value`, made in each of them.
+    components : sequence of Path
+        Folders of components of the user's own.
+    world : bool
+        Also read the data and lay out nodes and links.
+
+    Raises
+    ------
+    ScenarioError
+        With the problems of all of them.
+    """
+    if not world and not components and stand_ins.in_their_place():
+        try:
+            told = [_told(name, sets, _named_kinds(name, sets)) for name in names]
+        except (Exception, stand_ins.StandInUsedError):
+            stand_ins.begin_again()
+        for text in told:
+            terminal.out().print(text)
+        return
+    from netsim.scenario.kinds import kinds_of
+
+    kinds = kinds_of(components)
+    problems: list[str] = []
+    for name in names:
+        try:
+            terminal.out().print(_told(name, sets, kinds, tuple(components), world))
+        except ScenarioError as error:
+            problems += str(error).splitlines()
+    if problems:
+        raise ScenarioError("\n".join(problems))
+
+
+def _told(
+    name: str,
+    sets: Sequence[str],
+    kinds: Any,
+    components: tuple[Path, ...] = (),
+    world: bool = False,
+) -> Text:
+    """What is said of a scenario that is right.
+
+    Parameters
+    ----------
+    name, sets, components, world
+        As of `validate`.
+    kinds : Kinds
+        What the scenario can name.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    from netsim.console import progress
+    from netsim.console.checking import checked
+    from netsim.engine import runner
+    from netsim.engine import sweep as sweeps
+
+    draft, scenario = checked(name, sets, {}, kinds, None, False)
+    if scenario.sweep is not None:
+        sweeps.plan(draft, scenario, Path(), components)
+    if world:
+        runner.build(scenario, draft.path)
+    said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
+    return Text("ok ", style="green") + said
+
+
+def _named_kinds(name: str, sets: Sequence[str]) -> Any:
+    """The `Kinds` of those algorithms whose names occur in a scenario: the others need no look."""
+    from netsim.scenario import component_files, file
+    from netsim.scenario.kinds import Kinds
+
+    words = {*_texts(file.read(name, {}).raw), *sets}
+    shipped = component_files.shipped_names()
+    only = {algorithm for algorithm in shipped if any(algorithm in word for word in words)}
+    return Kinds(component_files.shipped(only).algorithms)
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts in tables and lists."""
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(inside, list | tuple) and not isinstance(value, Mapping):
+        return []
+    return [text for part in inside for text in _texts(part)]

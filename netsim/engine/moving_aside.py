@@ -1,0 +1,101 @@
+"""Make room for a new run: what its folder holds moves to DIR.1, DIR.2, ...; nothing is lost."""
+
+import itertools
+from pathlib import Path
+
+from netsim.engine.checkpoints import command
+from netsim.engine.sweep_definition import ARGUMENTS
+from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
+from netsim.recording import folder_lock
+from netsim.recording.folder_lock import is_lock
+
+RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/status.json")
+"""What a folder of a run or a sweep holds: other folders stay where they are."""
+
+
+def must_move(out: Path, locked: bool = False) -> bool:
+    """Whether a folder holds results that have to make room: not one that is empty or not there.
+
+    Parameters
+    ----------
+    out : Path
+    locked : bool
+        By this process.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no folder of results, a link, or a process writes into it.
+    """
+    said = f"--out {one_line(out)}"
+    if out.is_symlink():
+        raise ScenarioError(f"{said}: --force-new moves no link; name the folder that it leads to")
+    try:
+        if not out.is_dir() or all(is_lock(path) for path in out.iterdir()):
+            return False
+        if not any(path.is_file() for pattern in RESULTS for path in out.glob(pattern)):
+            raise ScenarioError(
+                f"{said}: holds neither a run nor a sweep; --force-new moves no other folder"
+            )
+        if out.resolve() in (Path.cwd(), *Path.cwd().parents):
+            raise ScenarioError(
+                f"{said}: --force-new can't move the working folder; leave it first"
+            )
+        for lock in out.rglob(".lock-*"):
+            holder = folder_lock.holder(lock.parent)
+            if holder is not None and not (locked and lock.parent == out):
+                raise ScenarioError(
+                    f"{said}: {holder} writes into it; --force-new moves no folder in use"
+                )
+    except FileNotFoundError:  # another process has just moved it
+        return False
+    return True
+
+
+def move(out: Path) -> Path | None:
+    """Move a folder of results aside; where to, or None where there was nothing to move.
+
+    A process that comes at the same time finds the folder locked, or gone, or a new one.
+
+    Raises
+    ------
+    ScenarioError
+        As `must_move`, and if the folder can't be renamed.
+    """
+    if not must_move(out):
+        return None
+    try:
+        folder_lock.acquire(out, take_over=True)
+    except FolderBusyError as error:
+        if not out.exists():  # another process has just moved it
+            return None
+        raise ScenarioError(f"--out {error}") from error
+    try:
+        # Another process may have moved it, and begun in a new one.
+        return _moved(out) if must_move(out, locked=True) else None
+    finally:
+        folder_lock.release(out)
+
+
+def _moved(out: Path) -> Path:
+    aside = None
+    try:
+        aside = _free_name(out)
+        folder_lock.move(out, aside)
+    except (OSError, FolderLostError) as error:
+        if aside is not None:
+            aside.rmdir()
+        raise ScenarioError(f"--out {out}: can't be moved aside: {one_line(error)}") from error
+    return aside
+
+
+def _free_name(out: Path) -> Path:
+    """The first of DIR.1, DIR.2, ... that is free, as an empty folder: so it is taken for good."""
+    for number in itertools.count(1):
+        aside = out.with_name(f"{out.name}.{number}")
+        try:
+            aside.mkdir()
+        except FileExistsError:
+            continue
+        return aside
+    raise AssertionError

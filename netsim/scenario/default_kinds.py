@@ -1,0 +1,61 @@
+"""The kinds of components that a scenario leaves to their defaults."""
+
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from netsim.registry import TAGS
+
+
+def with_default_kinds(raw: dict[str, Any], table: type[BaseModel]) -> dict[str, Any]:
+    """The tables, with the default kind filled in for each component that states none.
+
+    So `--set radio.rate.rate_bps=1e6` need not repeat the kind of the rate.
+
+    Parameters
+    ----------
+    raw : dict
+        The table as written.
+    table : type of BaseModel
+        What it is to become.
+    """
+    filled = dict(raw)
+    for key, value in raw.items():
+        field = table.model_fields.get(key)
+        if field is None or not isinstance(value, dict):
+            continue
+        if not any(tag in value for tag in TAGS):
+            value = {**_tags_of(field.default), **value}
+        chosen = _chosen(field.annotation, value)
+        filled[key] = value if chosen is None else with_default_kinds(value, chosen)
+    return filled
+
+
+def _tags_of(default: Any) -> dict[str, Any]:
+    """The tag that a field's default states: a table as written, or a component."""
+    if isinstance(default, BaseModel):
+        return {tag: getattr(default, tag) for tag in TAGS if hasattr(default, tag)}
+    return (
+        {tag: default[tag] for tag in TAGS if tag in default} if isinstance(default, dict) else {}
+    )
+
+
+def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
+    """The table that a value becomes, by its tag where there are several."""
+    known = list(_tables_in(annotation))
+    if len(known) < 2:
+        return next(iter(known), None)
+    for table in known:
+        tags = {tag: table.model_fields[tag].default for tag in TAGS if tag in table.model_fields}
+        if tags and all(value.get(tag) == name for tag, name in tags.items()):
+            return table
+    return None
+
+
+def _tables_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The tables in a type, whatever annotations and unions they are in; of mappings none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in () if get_origin(annotation) is dict else get_args(annotation):
+        yield from _tables_in(part)
