@@ -12,13 +12,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import exp
+from math import exp, inf
 from typing import NamedTuple
 
 from netsim.channels.mac.csma import ACK_BITS, basic_rate_bps
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight
 from netsim.units import db_to_linear
 
 MOST = 4
@@ -153,20 +153,41 @@ class Bursts:
 
     def __init__(self, channel: RadioChannel, acknowledged: bool) -> None:
         self._channel, self._acknowledged = channel, acknowledged
-        self._heard: dict[int, _Heard] = {}
         self._curve = lru_cache(maxsize=1 << 14)(self._new_curve)
 
-    def losses(self, flight: Flight, frame_s: Callable[[Flight], float]) -> list[float]:
-        """By reception: the probability of losing a packet, or its acknowledgement, to them.
+    def lost(
+        self,
+        flight: Flight,
+        receiver: int,
+        interferers: Sequence[tuple[float, float]],
+        at_sender: Sequence[tuple[float, float]],
+    ) -> float:
+        """Probability of losing a packet, or its acknowledgement, to them.
 
         Parameters
         ----------
         flight : Flight
-            With those that it hears neither, `interferers` and `hidden`.
-        frame_s : callable
-            Flight -> time of a packet of its [s].
+        receiver : int
+            One of its receivers.
+        interferers : sequence of (float, float)
+            At the receiver: power over noise, linear, and probability of being on the air during a
+            part of a packet.
+        at_sender : sequence of (float, float)
+            The same at the sender, at one instant.
         """
-        return [self._lost(flight, reception, frame_s) for reception in flight.receptions]
+        over, lost = self._of_packets(flight, receiver), 0.0
+        if over is not None:
+            lost = lost_to_several(over, interferers)
+        if not self.acknowledges(flight):
+            return lost
+        over = self._of_acknowledgements(flight, receiver)
+        if over is None:
+            return lost
+        return 1.0 - (1.0 - lost) * (1.0 - lost_to_several(over, at_sender))
+
+    def acknowledges(self, flight: Flight) -> bool:
+        """Whether the packets of a flight are acknowledged."""
+        return self._acknowledged and not flight.broadcast
 
     def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve | None:
         return curve(lambda sinr: self._channel.error(sinr, bits, rate_bps), snr)
@@ -183,59 +204,34 @@ class Bursts:
         over = self._of_packets(flight, receiver)
         return 0.0 if over is None else over.noise[0]
 
+    def harmless_to_acknowledgements(self, flight: Flight, receiver: int) -> float:
+        """The same of what a receiver answers, at the sender; infinite where it does not.
+
+        Parameters
+        ----------
+        flight : Flight
+        receiver : int
+            One of its receivers.
+        """
+        if not self.acknowledges(flight):
+            return inf
+        over = self._of_acknowledgements(flight, receiver)
+        return inf if over is None else over.noise[0]
+
     def _of_packets(self, flight: Flight, receiver: int) -> Curve | None:
         """The losses of a flight's packets at a receiver; None: they are lost anyway."""
-        snr = self._at(receiver)[flight.src] * flight.power_now
+        snr = self._snr(flight, receiver)
         rate_bps = sending_rate_bps(flight, snr, self._channel)
         return self._curve(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else None
 
     def _of_acknowledgements(self, flight: Flight, receiver: int) -> Curve | None:
         """The losses of what a receiver sends back; None: they are lost anyway."""
-        snr = self._at(receiver)[flight.src] * flight.power_now
+        snr = self._snr(flight, receiver)
         rate_bps = sending_rate_bps(flight, snr, self._channel)
         if rate_bps <= 0.0:
             return None
-        return self._curve(self._at(flight.src)[receiver], ACK_BITS, basic_rate_bps(rate_bps))
+        answer = self._channel.snr(receiver, flight.src, flight.begins_ns)
+        return self._curve(answer, ACK_BITS, basic_rate_bps(rate_bps))
 
-    def _at(self, node: int) -> _Heard:
-        if node not in self._heard:
-            self._heard[node] = _Heard(self._channel, node)
-        return self._heard[node]
-
-    def _lost(
-        self, flight: Flight, reception: Reception, frame_s: Callable[[Flight], float]
-    ) -> float:
-        receiver, others, lost = reception.tx.dst, reception.interferers, 0.0
-        if not others and not flight.hidden:
-            return 0.0
-        over = self._of_packets(flight, receiver)
-        if over is not None and 1.0 + sum(others.values()) > over.noise[0]:
-            own_s = frame_s(flight)
-            there = [
-                (inr, overlap(other.medium_share, own_s, frame_s(other)))
-                for other, inr in others.items()
-            ]
-            lost = lost_to_several(over, there)
-        if flight.broadcast or not self._acknowledged:
-            return lost
-        over, heard = self._of_acknowledgements(flight, receiver), self._at(flight.src)
-        if over is None:
-            return lost
-        senders = (*others, *flight.hidden)
-        powers = [heard[other.src] * other.power_now for other in senders]
-        if 1.0 + sum(powers) <= over.noise[0]:
-            return lost
-        shares = [other.medium_share for other in senders]
-        at_sender = list(zip(powers, shares, strict=True))
-        return 1.0 - (1.0 - lost) * (1.0 - lost_to_several(over, at_sender))
-
-
-class _Heard(dict[int, float]):
-    """How loud each node is at one of them: power over noise, linear, of those asked for."""
-
-    def __init__(self, channel: RadioChannel, node: int) -> None:
-        self._channel, self._node = channel, node
-
-    def __missing__(self, sender: int) -> float:
-        found = self[sender] = self._channel.snr(sender, self._node, 0)
-        return found
+    def _snr(self, flight: Flight, receiver: int) -> float:
+        return self._channel.snr(flight.src, receiver, flight.begins_ns) * flight.power_now
