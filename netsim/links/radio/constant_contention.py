@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from netsim.channels.mac import ALONE
-from netsim.links.radio.bursts import Bursts, overlap
+from netsim.links.radio.bursts import NONE, Bursts, Curve, lost_to_several, overlap
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.contention import STEPS, Contention
@@ -51,14 +51,14 @@ class ConstantContention(Contention):
         self._powers = ReceivedPowers()
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
-        self._frames_s: dict[Flight, float] = {}
+        self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
     def goes_on_from(self, before: Interference) -> bool:
         assert isinstance(before, ConstantContention)
         if not super().goes_on_from(before):
             return False
         powers = self._powers = before._powers
-        self._burst, self._frames_s = before._burst, before._frames_s
+        self._burst = before._burst
         self._unknown = list(powers.flights)
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
@@ -118,12 +118,15 @@ class ConstantContention(Contention):
         powers, several, unknown = self._powers, self._several, self._unknown
         self._unknown = []
         for flight in unknown:
-            for reception in flight.receptions if flight in powers.column else ():
-                row, receiver = powers.row[reception], reception.tx.dst
-                of_packets = powers.harmless[row] = several.harmless(flight, receiver)
-                of_answers = several.harmless_to_acknowledgements(flight, receiver)
-                powers.quiet[row] = (of_packets or np.inf) * (1.0 - ROUNDING)
-                powers.sender_quiet[row] = of_answers * (1.0 - ROUNDING)
+            if flight not in powers.column:
+                continue
+            powers.frame_s[powers.column[flight]] = self._frame_s(flight)
+            for reception in flight.receptions:
+                row = powers.row[reception]
+                packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
+                powers.harmless[row] = 0.0 if packets is NONE else packets.noise[0]
+                powers.quiet[row] = packets.noise[0] * (1.0 - ROUNDING)
+                powers.sender_quiet[row] = answers.noise[0] * (1.0 - ROUNDING)
 
     def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
@@ -183,13 +186,14 @@ class ConstantContention(Contention):
         self._powers.outdate(flight.hidden)
         self._powers.remove(flight)
         self._burst.pop(flight, None)
-        self._frames_s.pop(flight, None)
+        for reception in flight.receptions:
+            self._curves.pop(reception, None)
 
     def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
         if share != flight.medium_share:
             self._powers.outdate(flight.hidden)
             self._powers.shift(flight)
-            flight.medium_share = share
+            flight.medium_share = self._powers.share[self._powers.column[flight]] = share
 
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
@@ -203,50 +207,51 @@ class ConstantContention(Contention):
         powers = self._powers
         for flight in self._touched:
             powers.touched[powers.column[flight]] = True
-        for flight in powers.suspects():
-            self._look_at((flight,))
+        suspects = powers.suspects()
+        self._look_at(suspects)
+        for flight in suspects:
             if self._set_medium(flight):
                 self._touched[flight] = None
         return super().settle(now_ns)
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
         powers = self._powers
-        for flight in flights:
+        stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
+        if not stale:
+            return
+        receptions = [reception for flight in stale for reception in flight.receptions]
+        losses = iter(self._lost_to_several(receptions))
+        for flight in stale:
             column = powers.column[flight]
-            if powers.stale[column]:
-                powers.stale[column] = False
-                losses = self._burst[flight] = [self._lost_to_several(flight, r)
-                                                for r in flight.receptions]  # fmt: skip
-                powers.lossy[column] = any(losses)
+            found = self._burst[flight] = [next(losses) for _ in flight.receptions]
+            powers.stale[column], powers.lossy[column] = False, any(found)
 
-    def _lost_to_several(self, flight: Flight, reception: Reception) -> float:
-        """Probability of losing a packet, or its acknowledgement, to several senders at once."""
-        powers = self._powers
-        if len(powers.flights) == 1:
-            return 0.0
-        row = powers.row[reception]
-        packets = 1.0 + powers.sum[row] > powers.quiet[row]
-        answers = 1.0 + powers.sender_sum[row] > powers.sender_quiet[row]
-        if not (packets or answers):
-            return 0.0
-        columns = len(powers.flights)
-        others = self._in_order(powers.at_receiver[row, :columns] > 0.0)
-        where = [powers.column[other] for other in others]
-        at_receiver: list[tuple[float, float]] = []
-        at_sender: list[tuple[float, float]] = []
-        if packets:
-            own_s, frame_s = self._frame_s(flight), self._frame_s
-            at_receiver = [
-                (power, overlap(other.medium_share, own_s, frame_s(other)))
-                for other, power in zip(others, powers.at_receiver[row, where].tolist(), strict=True)
-            ]
-        if answers:
-            others += flight.hidden
-            where += [powers.column[other] for other in flight.hidden]
-            shares = [other.medium_share for other in others]
-            found = powers.at_sender[row, where].tolist()
-            at_sender = list(zip(found, shares, strict=True))
-        return self._several.lost(flight, reception.tx.dst, at_receiver, at_sender)
+    def _lost_to_several(self, receptions: Sequence[Reception]) -> list[float]:
+        """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
+        powers, columns = self._powers, len(self._powers.flights)
+        lost = np.zeros(len(receptions))
+        if columns == 1:
+            return lost.tolist()
+        rows = np.array([powers.row[reception] for reception in receptions])
+        packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
+        answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
+        which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
+        if not which:
+            return lost.tolist()
+        of_packets, of_answers = rows[packets], rows[answers]
+        share, frame_s = powers.share[:columns], powers.frame_s[:columns]
+        power, there = np.empty((len(which), columns)), np.empty((len(which), columns))
+        power[: len(packets)] = powers.at_receiver[of_packets, :columns]
+        power[len(packets) :] = powers.at_sender[of_answers, :columns]
+        if len(packets):
+            own_s = frame_s[powers.of[of_packets]][:, None]
+            there[: len(packets)] = overlap(share, own_s, frame_s)
+        there[len(packets) :] = share
+        curves = [self._curves[receptions[i]][of] for i, of in which]
+        found = lost_to_several(curves, power, there)
+        lost[packets] = found[: len(packets)]
+        lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])
+        return lost.tolist()
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
         error = self._error(snr, flight.packet_bits, rate_bps)
@@ -259,10 +264,7 @@ class ConstantContention(Contention):
 
     def _frame_s(self, flight: Flight) -> float:
         """Time of a packet of a flight [s]."""
-        if flight not in self._frames_s:
-            dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
-            snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
-            rate_bps = sending_rate_bps(flight, snr, self._channel)
-            attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
-            self._frames_s[flight] = attempt_ns / NS_PER_S
-        return self._frames_s[flight]
+        dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
+        snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        return self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S

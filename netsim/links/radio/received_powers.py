@@ -21,10 +21,14 @@ ROUNDING = 1e-5
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_OF_FLIGHTS = {"src": np.int64, "order": np.int64, "power": np.float64, "stale": np.bool_,
-               "touched": np.bool_, "lossy": np.bool_}  # fmt: skip
-_OF_RECEPTIONS = {"dst": np.int64, "of": np.int64, "harmless": np.float64, "quiet": np.float64,
-                  "sender_quiet": np.float64, "sum": np.float64, "sender_sum": np.float64}  # fmt: skip
+_OF_FLIGHTS = (
+    dict.fromkeys(("src", "order"), np.int64)
+    | dict.fromkeys(("power", "share", "frame_s"), np.float64)
+    | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
+)
+_OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | dict.fromkeys(
+    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum"), np.float64
+)
 
 
 class ReceivedPowers:
@@ -44,6 +48,8 @@ class ReceivedPowers:
         The sender of each flight; its place in the order in which they began.
     power : (columns,) float64
         Transmit power over that node's full one.
+    share, frame_s : (columns,) float64
+        Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
         Whether a flight meets other senders than when its losses were worked out; whether it has
         begun to since it was told last; whether it has such losses.
@@ -62,6 +68,8 @@ class ReceivedPowers:
     src: NDArray[np.int64]
     order: NDArray[np.int64]
     power: Floats
+    share: Floats
+    frame_s: Floats
     stale: Flags
     touched: Flags
     lossy: Flags
@@ -91,7 +99,7 @@ class ReceivedPowers:
         self.flights.append(flight)
         self.column[flight] = column
         self.src[column], self.order[column] = flight.src, flight.order
-        self.power[column] = flight.power_now
+        self.power[column], self.share[column] = flight.power_now, flight.medium_share
         self.stale[column], self.touched[column], self.lossy[column] = True, False, False
         self._rows_of[flight] = list(flight.receptions)
         for row, reception in enumerate(flight.receptions, first):
