@@ -51,6 +51,7 @@ class ConstantContention(Contention):
         self._powers = ReceivedPowers()
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
+        self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
         self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
     def goes_on_from(self, before: Interference) -> bool:
@@ -63,6 +64,7 @@ class ConstantContention(Contention):
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
         powers.stale[:] = True
+        self._know()
         return True
 
     # -- who meets whom --------------------------------------------------------------------------
@@ -175,6 +177,14 @@ class ConstantContention(Contention):
                 return None
         return super()._spoils(at, reception, flight, now_ns)
 
+    def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
+        if self._channel.fades:
+            return super()._not_captured(at, reception, other, now_ns)
+        known = self._captures.setdefault(reception, {})
+        if other not in known:
+            known[other] = super()._not_captured(at, reception, other, now_ns)
+        return known[other]
+
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
         found = np.flatnonzero(which)
@@ -184,10 +194,10 @@ class ConstantContention(Contention):
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
         self._powers.outdate(flight.hidden)
-        self._powers.remove(flight)
         self._burst.pop(flight, None)
-        for reception in flight.receptions:
+        for reception in self._powers.remove(flight):
             self._curves.pop(reception, None)
+            self._captures.pop(reception, None)
 
     def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
         if share != flight.medium_share:

@@ -285,19 +285,16 @@ class Contention(Interference):
         sender, access = self._found[flight]
         old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
         losses = self._in_all(flight, access.losses)
-        medium = Medium(
-            wait_ns=max(0.0, access.attempt_s * NS_PER_S - frame_ns),
-            transmissions=access.sent_s / sender.frame_s if frame_ns else 1.0,
-            collision=max(losses),
-        )
-        differs = abs(medium.wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
+        wait_ns = max(0.0, access.attempt_s * NS_PER_S - frame_ns)
+        differs = abs(wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
         for reception, loss in zip(flight.receptions, losses, strict=False):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
-        flight.medium = medium
+        sent = access.sent_s / sender.frame_s if frame_ns else 1.0
+        flight.medium = Medium(wait_ns=wait_ns, collision=max(losses), transmissions=sent)
         for reception, loss in zip(flight.receptions, losses, strict=False):
-            reception.medium = medium._replace(collision=loss)
+            reception.medium = flight.medium._replace(collision=loss)
         return True
 
 

@@ -111,18 +111,19 @@ class ReceivedPowers:
         self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
         return column, first
 
-    def remove(self, flight: Flight) -> None:
-        """Remove a flight; those that it interfered with are stale and touched."""
+    def remove(self, flight: Flight) -> list[Reception]:
+        """Remove a flight; those that it interfered with are stale and touched. Its receptions."""
         self.shift(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
         self.sum[:rows] -= self.at_receiver[:rows, column]
         self.sender_sum[:rows] -= self.at_sender[:rows, column]
-        for reception in self._rows_of.pop(flight):
+        receptions = self._rows_of.pop(flight)
+        for reception in receptions:
             self._drop_row(self.row.pop(reception))
         last, rows = len(self.flights) - 1, len(self.receptions)
         moved = self.flights.pop()
         if column == last:
-            return
+            return receptions
         self.flights[column], self.column[moved] = moved, column
         for name in _OF_FLIGHTS:
             array = getattr(self, name)
@@ -131,6 +132,7 @@ class ReceivedPowers:
             matrix[:rows, column] = matrix[:rows, last]
         for reception in self._rows_of[moved]:
             self.of[self.row[reception]] = column
+        return receptions
 
     def shift(self, flight: Flight) -> None:
         """Note that a flight is heard more, or less: who has it as an interferer meets that."""
