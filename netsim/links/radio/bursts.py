@@ -132,7 +132,8 @@ def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:
     frame_s, others_frame_s : ndarray
         Times of the packet, and of the senders' own [s].
     """
-    silent_s = np.maximum(others_frame_s * (1.0 - share) / share, _MOMENT_S)
+    silent_s = others_frame_s * (1.0 - share) / np.maximum(share, _MOMENT_S)
+    silent_s = np.maximum(silent_s, _MOMENT_S)
     return np.asarray(1.0 - (1.0 - share) * np.exp(-frame_s / silent_s))
 
 

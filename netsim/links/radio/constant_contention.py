@@ -49,6 +49,7 @@ class ConstantContention(Contention):
         super().__init__(radio, channel, nodes, distance_m)
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._powers = ReceivedPowers()
+        self._lone: Flight | None = None  # the only one on the air, not among the powers
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
         self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
@@ -59,7 +60,7 @@ class ConstantContention(Contention):
         if not super().goes_on_from(before):
             return False
         powers = self._powers = before._powers
-        self._burst = before._burst
+        self._burst, self._lone = before._burst, before._lone
         self._unknown = list(powers.flights)
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
@@ -70,11 +71,17 @@ class ConstantContention(Contention):
     # -- who meets whom --------------------------------------------------------------------------
 
     def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        powers, begun = self._powers, len(self._powers.flights)
+        if not self._on_air:
+            self._lone, self._burst[flight] = flight, [0.0] * len(flight.receptions)
+            return
+        powers = self._powers
+        if self._lone is not None:
+            powers.add(self._lone)
+            self._unknown.append(self._lone)
+            self._lone = None
+        begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        if not begun:
-            return
         self._know()
         loudness, src = self._channel.loudness, flight.src
         senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
@@ -120,7 +127,7 @@ class ConstantContention(Contention):
         powers, several, unknown = self._powers, self._several, self._unknown
         self._unknown = []
         for flight in unknown:
-            if flight not in powers.column:
+            if flight not in powers.column or not flight.receptions:
                 continue
             powers.frame_s[powers.column[flight]] = self._frame_s(flight)
             for reception in flight.receptions:
@@ -193,21 +200,27 @@ class ConstantContention(Contention):
         return [self._powers.flights[i] for i in found.tolist()]
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
-        self._powers.outdate(flight.hidden)
         self._burst.pop(flight, None)
+        if flight is self._lone:
+            self._lone = None
+            return
+        self._powers.outdate(flight.hidden)
         for reception in self._powers.remove(flight):
             self._curves.pop(reception, None)
             self._captures.pop(reception, None)
 
     def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
-        if share != flight.medium_share:
+        if flight is self._lone:
+            flight.medium_share = share
+        elif share != flight.medium_share:
             self._powers.outdate(flight.hidden)
             self._powers.shift(flight)
             flight.medium_share = self._powers.share[self._powers.column[flight]] = share
 
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
-        self._powers.touched[self._powers.column[flight]] = False
+        if flight is not self._lone:
+            self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
 
@@ -215,6 +228,8 @@ class ConstantContention(Contention):
         while self._unsolved:
             self._solve(next(iter(self._unsolved)), now_ns)
         powers = self._powers
+        if not powers.flights:
+            return super().settle(now_ns)
         for flight in self._touched:
             powers.touched[powers.column[flight]] = True
         suspects = powers.suspects()
@@ -225,6 +240,8 @@ class ConstantContention(Contention):
         return super().settle(now_ns)
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
+        if self._lone is not None:
+            return
         powers = self._powers
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
