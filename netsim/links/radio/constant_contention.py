@@ -82,20 +82,22 @@ class ConstantContention(Contention):
         begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        self._know()
         loudness, src = self._channel.loudness, flight.src
         senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
         there = np.array(loudness.of(src, senders + receivers, now_ns))
         from_senders = np.array(loudness.at(src, senders, now_ns))
         heard = self._heard(src, senders, np.minimum(there[:begun], from_senders), now_ns)
+        for other in self._in_order(heard):
+            flight.contenders[other] = other.contenders[flight] = None
+        if heard.all():
+            return
+        self._know()
         there, from_senders = there * flight.power_now, from_senders * powers.power[:begun]
         to_senders, to_receivers = there[:begun], there[begun:]
         to_own = [
             np.array(loudness.at(reception.tx.dst, senders, now_ns)) * powers.power[:begun]
             for reception in flight.receptions
         ]
-        for other in self._in_order(heard):
-            flight.contenders[other] = other.contenders[flight] = None
         apart = ~heard
         for other in self._in_order(apart & self._may_spoil(flight, to_own, to_receivers)):
             self._hide(flight, other, now_ns)

@@ -107,6 +107,7 @@ class ReceivedPowers:
             self.row[reception] = row
             self.dst[row], self.of[row] = reception.tx.dst, column
             self.sum[row] = self.sender_sum[row] = 0.0
+            self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
             self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
         self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
         return column, first
