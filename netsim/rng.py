@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random.bit_generator import ISeedSequence
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -44,6 +45,18 @@ _mixed_id = lru_cache(maxsize=1 << 16)(_mix)
 def _purpose_key(seed: int, purpose: str) -> int:
     digest = hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+class _NoEntropy(ISeedSequence):
+    """Seeds a generator whose state is set right after: entropy of the machine takes longer."""
+
+    def generate_state(self, n_words: int, dtype: DTypeLike = np.uint32) -> NDArray[Any]:
+        return np.zeros(n_words, dtype)
+
+
+_NO_ENTROPY: Any = _NoEntropy()
+_FRESH: dict[str, Any] = dict(np.random.Philox(key=0).state)
+_START = _FRESH["state"]["counter"]
 
 
 class _Lazy:
@@ -170,4 +183,6 @@ class Streams:
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
         key = np.array([self.key(purpose, *ids), self.seed & _MASK], dtype=np.uint64)
-        return np.random.Generator(np.random.Philox(key=key))
+        bits: Any = np.random.Philox(_NO_ENTROPY)
+        bits.state = _FRESH | {"state": {"counter": _START, "key": key}}
+        return np.random.Generator(bits)

@@ -88,10 +88,11 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
-    stations, others = Stations(mac, situation), Others(mac, situation)
+    stations = Stations(mac, situation)
+    others = Others(mac, situation, stations)
     for _ in range(_ROUNDS):
         stations.wait()
-        losses = others.losses(stations)
+        losses = others.losses()
         if stations.learn(losses[others.first], others.collided[others.first], _CLOSE) < _CLOSE:
             break
     stations.wait()

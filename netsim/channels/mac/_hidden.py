@@ -15,7 +15,7 @@ class Others:
     Arrays have one entry a reception, or one for each hidden sender at a reception.
     """
 
-    def __init__(self, mac: Timing, situation: Situation) -> None:
+    def __init__(self, mac: Timing, situation: Situation, stations: Stations) -> None:
         receptions = [
             (i, k) for i, found in enumerate(situation.hidden) for k in range(len(found) or 1)
         ]
@@ -39,36 +39,43 @@ class Others:
         self.other = np.array([one.sender for _, one, _ in hidden], dtype=np.int64)
         self.earlier = np.array([one.earlier for _, one, _ in hidden])
         self.later = np.array([one.later for _, one, _ in hidden])
-        self.warned = np.array([one.warned for _, one, _ in hidden], dtype=np.bool_)
+        warned = np.array([one.warned for _, one, _ in hidden], dtype=np.bool_)
         self.warning_s = mac.rts_s + mac.sifs_s
+        self.stations, me, other = stations, self.me, self.other
+        self.brief, self.together = warned & stations.rts[me], stations.together[me, other]
+        self.any_brief, self.any_together = bool(self.brief.any()), bool(self.together.any())
+        self.whole_s = np.where(self.brief, self.warning_s, stations.body_s[me])
+        self.rest_s = stations.rest_s(me, stations.body_s[other])
 
-    def losses(self, stations: Stations) -> Floats:
+    def losses(self) -> Floats:
         """Probability that an attempt is lost to others, by reception."""
+        stations, me, other, groups = self.stations, self.me, self.other, len(self.of_group)
         begins = stations.tau * stations.counts[self.senders]
         alone = np.exp(np.log1p(-np.minimum(self.lost * begins, SURE)).sum(1))
         self.collided: Floats = 1.0 - alone
-        if not len(self.me):
+        if not len(me):
             return np.asarray(self.collided)
-        me, other, groups = self.me, self.other, len(self.of_group)
         cycle_s, silent_s = stations.cycle_s[other], stations.silent_s[other]
-        together = stations.together[me, other]
-        share = stations.on_air_s[other] / cycle_s
-        beside = stations.beside[me, other] * stations.on_air_s[other] / stations.own_s[other]
-        share = np.where(together, beside, share)
-        brief = self.warned & stations.rts[me]
-        if brief.any():
-            early_s = np.where(stations.rts[other], self.warning_s, stations.on_air_s[other])
-            share = np.where(brief, early_s / (early_s + silent_s), share)
+        on_air_s = stations.on_air_s[other]
+        share = on_air_s / cycle_s
+        if self.any_together:
+            beside = stations.beside[me, other] * on_air_s / stations.own_s[other]
+            share = np.where(self.together, beside, share)
+        if self.any_brief:
+            early_s = np.where(stations.rts[other], self.warning_s, on_air_s)
+            share = np.where(self.brief, early_s / (early_s + silent_s), share)
         # While others than the group's hold it up, a sender of the group does not count down.
         busy = np.bincount(self.group, stations.own_s[other] / cycle_s, groups)[self.group]
         counted_s = np.maximum(stations.backoff_s[other], MOMENT_S)
         stretch = np.maximum(cycle_s * (1.0 - busy) / counted_s, 1.0)
-        stretch = np.where(together, 1.0 / stations.paces[me, other], stretch)
-        stretch = np.where(brief, 1.0, stretch)
-        whole_s = np.where(brief, self.warning_s, stations.body_s[me])
-        silent = stations.silence(other, whole_s / stretch) / silent_s
+        if self.any_together:
+            stretch = np.where(self.together, 1.0 / stations.paces[me, other], stretch)
+        if self.any_brief:
+            stretch = np.where(self.brief, 1.0, stretch)
+        rest_s = stations.rest_s(other, self.whole_s / stretch)
+        silent = (stations.weights[other] * rest_s).sum(1) / silent_s
         # The receiver has locked to one that began since the sender's own last packet.
-        began_s = stations.silent_s[me] - stations.silence(me, stations.body_s[other])
+        began_s = stations.silent_s[me] - (stations.weights[me] * self.rest_s).sum(1)
         locked = np.minimum(share, began_s / cycle_s)
         spared = locked * (1.0 - self.earlier) + (share - locked) * (1.0 - self.later)
         quiet = np.log(np.maximum(1.0 - self.later * (1.0 - silent), 1e-300))

@@ -46,6 +46,7 @@ class Stations:
         self.exists = self.stages <= np.array(tops)[:, None]
         self.endless = [i for i, one in enumerate(senders) if one.limit is None and tops[i] > 0]
         self.widths_s = mac.slot_s * (mac.cw_min * 2.0 ** np.minimum(self.stages, mac.stages) - 1.0)
+        self.twice_s = 2.0 * np.maximum(self.widths_s, 1e-12)
         # Silence before a backoff: one at stage 0 follows a success, all others a failure.
         self.gaps_s = np.where(self.stages == 0, ends_s[:, None], mac.difs_s)
         self.hears = np.zeros((n, n))
@@ -137,13 +138,11 @@ class Stations:
         self._weigh()
         return most
 
-    def silence(self, who: NDArray[np.int64], time_s: Floats) -> Floats:
-        """E max(0, g + B - t) of some senders, B uniform between 0 and a width at each stage."""
+    def rest_s(self, who: NDArray[np.int64], time_s: Floats) -> Floats:
+        """Mean of max(0, g + B - t) at each stage, B uniform between 0 and a width."""
         left_s = time_s[:, None] - self.gaps_s[who]
         over_s = np.maximum(self.widths_s - np.maximum(left_s, 0.0), 0.0)
-        twice_s = 2.0 * np.maximum(self.widths_s, 1e-12)
-        rest_s = over_s * over_s / twice_s + np.maximum(-left_s, 0.0)
-        return np.asarray((self.weights[who] * rest_s).sum(1))
+        return np.asarray(over_s * over_s / self.twice_s + np.maximum(-left_s, 0.0))
 
     def access(self, losses: Floats, senders: NDArray[np.int64]) -> tuple[Access, ...]:
         """What comes of it: means over all attempts, also those that follow a success at once."""

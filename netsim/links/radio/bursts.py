@@ -9,17 +9,20 @@ the packet's sender, at one instant.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import exp
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels.mac.csma import ACK_BITS, basic_rate_bps
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight
 from netsim.units import db_to_linear
+
+Floats = NDArray[np.float64]
 
 MOST = 4
 """So many interferers come and go, the strongest ones; others count with their mean power."""
@@ -27,6 +30,9 @@ CERTAIN = 1.0 / 32.0
 """A loss so near to none, or to all, is taken for it."""
 STEP = db_to_linear(0.1)
 """Noise rises by this from one point of a curve of losses to the next."""
+_TOGETHER = (np.arange(1 << MOST)[:, None] >> np.arange(MOST) & 1).astype(float)
+"""Who of `MOST` is on the air, a row for each possibility."""
+_MOMENT_S = 1e-300
 LOUDEST = 1e6
 """Noise over noise beyond which nothing is asked for."""
 
@@ -36,30 +42,24 @@ class Curve(NamedTuple):
 
     Attributes
     ----------
-    noise : list of float
+    noise : ndarray, shape (n,)
         Interference and noise over noise, linear, ascending: from where next to nothing is lost to
         it to where next to everything is.
-    lost : list of float
-        Probability of losing the packet to it, if not to noise alone.
+    lost : ndarray, shape (n,)
+        Probability of losing the packet to it, if not to noise alone; below the first point it is
+        0, above the last one 1.
     """
 
-    noise: list[float]
-    lost: list[float]
-
-    def at(self, noise: float) -> float:
-        """The loss at one noise, between the two points around it."""
-        i = bisect_left(self.noise, noise)
-        if i == 0:
-            return 0.0
-        if i == len(self.noise):
-            return 1.0
-        low, high = self.noise[i - 1], self.noise[i]
-        part = (noise - low) / (high - low)
-        return self.lost[i - 1] + part * (self.lost[i] - self.lost[i - 1])
+    noise: Floats
+    lost: Floats
 
 
-def curve(error: Callable[[float], float], snr: float) -> Curve | None:
-    """Losses of a packet over noise; None: it is lost without interference, too.
+NONE = Curve(np.array([np.inf]), np.zeros(1))
+"""Of packets that are not lost to others."""
+
+
+def curve(error: Callable[[float], float], snr: float) -> Curve:
+    """Losses of a packet over noise; `NONE`: it is lost without interference, too.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def curve(error: Callable[[float], float], snr: float) -> Curve | None:
     """
     alone = error(snr)
     if alone >= 1.0 - CERTAIN:
-        return None
+        return NONE
 
     def lost(noise: float) -> float:
         return (error(snr / noise) - alone) / (1.0 - alone)
 
     quiet, loud = 1.0, LOUDEST
     if lost(loud) <= CERTAIN:
-        return Curve([loud], [0.0])
+        return Curve(np.array([loud]), np.zeros(1))
     while loud > STEP * quiet:
         middle = (quiet * loud) ** 0.5
         if lost(middle) <= CERTAIN:
@@ -88,56 +88,53 @@ def curve(error: Callable[[float], float], snr: float) -> Curve | None:
     while losses[-1] < 1.0 - CERTAIN and noises[-1] < LOUDEST:
         noises.append(noises[-1] * STEP)
         losses.append(lost(noises[-1]))
-    return Curve(noises, losses)
+    return Curve(np.array(noises), np.array(losses))
 
 
-def lost_to_several(over: Curve, interferers: Sequence[tuple[float, float]]) -> float:
-    """Probability that a packet is lost to interferers that come and go, if not to noise.
-
-    Parameters
-    ----------
-    over : Curve
-        Of the packet.
-    interferers : sequence of (float, float)
-        Power over noise, linear, and probability of being on the air.
-    """
-    harmless, loudest = over.noise[0], over.noise[-1]
-    left = 1.0 + sum([power for power, _ in interferers])
-    if left <= harmless:
-        return 0.0
-    ranked = sorted(interferers, reverse=True)
-    base = 1.0 + sum([power * there for power, there in ranked[MOST:]])
-    left = base + sum([power for power, _ in ranked[:MOST]])
-
-    def mean(i: int, noise: float, most: float) -> float:
-        """Mean loss over the interferers from the i-th on; with all of them noise is `most`."""
-        if most <= harmless:
-            return 0.0
-        if noise >= loudest:
-            return 1.0
-        if i == len(ranked) or i == MOST:
-            return over.at(noise)
-        power, there = ranked[i]
-        with_it, without_it = mean(i + 1, noise + power, most), mean(i + 1, noise, most - power)
-        return there * with_it + (1.0 - there) * without_it
-
-    return mean(0, base, left)
-
-
-def overlap(share: float, frame_s: float, others_frame_s: float) -> float:
-    """Probability that a sender is on the air during a part of another one's packet.
+def lost_to_several(over: Sequence[Curve], power: Floats, there: Floats) -> Floats:
+    """Probabilities that packets are lost to interferers that come and go, if not to noise.
 
     Parameters
     ----------
-    share : float
-        Of the time that it is on the air, above 0; its packets begin at random while it is not.
-    frame_s, others_frame_s : float
-        Times of the packet, and of the sender's own [s].
+    over : sequence of Curve
+        Of each packet.
+    power : (packets, interferers) float64
+        Over noise, linear.
+    there : (packets, interferers) float64
+        Probability of being on the air.
+
+    Returns
+    -------
+    (packets,) float64
     """
-    if share >= 1.0:
-        return 1.0
-    silent_s = others_frame_s * (1.0 - share) / share
-    return 1.0 - (1.0 - share) * exp(-frame_s / silent_s)
+    packets = np.arange(len(over))[:, None]
+    strongest = np.lexsort((there, power))[:, ::-1][:, :MOST]
+    of_strongest, chance = power[packets, strongest], there[packets, strongest]
+    means = power * there
+    means[packets, strongest] = 0.0
+    on = _TOGETHER[: 1 << strongest.shape[1], : strongest.shape[1]]
+    noise = (1.0 + means.sum(1))[:, None] + of_strongest @ on.T
+    weights = np.where(on, chance[:, None, :], 1.0 - chance[:, None, :]).prod(2)
+    losses = [
+        np.interp(row, curve.noise, curve.lost, right=1.0)
+        for row, curve in zip(noise, over, strict=True)
+    ]
+    return np.asarray((weights * np.array(losses)).sum(1))
+
+
+def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:
+    """Probabilities that senders are on the air during a part of another one's packet.
+
+    Parameters
+    ----------
+    share : ndarray
+        Of the time that each is on the air, above 0; its packets begin at random while it is not.
+    frame_s, others_frame_s : ndarray
+        Times of the packet, and of the senders' own [s].
+    """
+    silent_s = others_frame_s * (1.0 - share) / np.maximum(share, _MOMENT_S)
+    silent_s = np.maximum(silent_s, _MOMENT_S)
+    return np.asarray(1.0 - (1.0 - share) * np.exp(-frame_s / silent_s))
 
 
 class Bursts:
@@ -153,89 +150,31 @@ class Bursts:
 
     def __init__(self, channel: RadioChannel, acknowledged: bool) -> None:
         self._channel, self._acknowledged = channel, acknowledged
-        self._heard: dict[int, _Heard] = {}
         self._curve = lru_cache(maxsize=1 << 14)(self._new_curve)
 
-    def losses(self, flight: Flight, frame_s: Callable[[Flight], float]) -> list[float]:
-        """By reception: the probability of losing a packet, or its acknowledgement, to them.
-
-        Parameters
-        ----------
-        flight : Flight
-            With those that it hears neither, `interferers` and `hidden`.
-        frame_s : callable
-            Flight -> time of a packet of its [s].
-        """
-        return [self._lost(flight, reception, frame_s) for reception in flight.receptions]
-
-    def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve | None:
+    def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve:
         return curve(lambda sinr: self._channel.error(sinr, bits, rate_bps), snr)
 
-    def harmless(self, flight: Flight, receiver: int) -> float:
-        """Interference and noise over noise up to which a flight's packets are lost as without it.
+    def of(self, flight: Flight, receiver: int) -> tuple[Curve, Curve]:
+        """Losses of a flight's packets, and of what its receiver answers.
 
         Parameters
         ----------
         flight : Flight
         receiver : int
             One of its receivers.
+
+        Returns
+        -------
+        packets, answers : Curve
+            `NONE`: they are lost anyway, or there are none.
         """
-        over = self._of_packets(flight, receiver)
-        return 0.0 if over is None else over.noise[0]
-
-    def _of_packets(self, flight: Flight, receiver: int) -> Curve | None:
-        """The losses of a flight's packets at a receiver; None: they are lost anyway."""
-        snr = self._at(receiver)[flight.src] * flight.power_now
-        rate_bps = sending_rate_bps(flight, snr, self._channel)
-        return self._curve(snr, flight.packet_bits, rate_bps) if rate_bps > 0.0 else None
-
-    def _of_acknowledgements(self, flight: Flight, receiver: int) -> Curve | None:
-        """The losses of what a receiver sends back; None: they are lost anyway."""
-        snr = self._at(receiver)[flight.src] * flight.power_now
+        snr = self._channel.snr(flight.src, receiver, flight.begins_ns) * flight.power_now
         rate_bps = sending_rate_bps(flight, snr, self._channel)
         if rate_bps <= 0.0:
-            return None
-        return self._curve(self._at(flight.src)[receiver], ACK_BITS, basic_rate_bps(rate_bps))
-
-    def _at(self, node: int) -> _Heard:
-        if node not in self._heard:
-            self._heard[node] = _Heard(self._channel, node)
-        return self._heard[node]
-
-    def _lost(
-        self, flight: Flight, reception: Reception, frame_s: Callable[[Flight], float]
-    ) -> float:
-        receiver, others, lost = reception.tx.dst, reception.interferers, 0.0
-        if not others and not flight.hidden:
-            return 0.0
-        over = self._of_packets(flight, receiver)
-        if over is not None and 1.0 + sum(others.values()) > over.noise[0]:
-            own_s = frame_s(flight)
-            there = [
-                (inr, overlap(other.medium_share, own_s, frame_s(other)))
-                for other, inr in others.items()
-            ]
-            lost = lost_to_several(over, there)
+            return NONE, NONE
+        packets = self._curve(snr, flight.packet_bits, rate_bps)
         if flight.broadcast or not self._acknowledged:
-            return lost
-        over, heard = self._of_acknowledgements(flight, receiver), self._at(flight.src)
-        if over is None:
-            return lost
-        senders = (*others, *flight.hidden)
-        powers = [heard[other.src] * other.power_now for other in senders]
-        if 1.0 + sum(powers) <= over.noise[0]:
-            return lost
-        shares = [other.medium_share for other in senders]
-        at_sender = list(zip(powers, shares, strict=True))
-        return 1.0 - (1.0 - lost) * (1.0 - lost_to_several(over, at_sender))
-
-
-class _Heard(dict[int, float]):
-    """How loud each node is at one of them: power over noise, linear, of those asked for."""
-
-    def __init__(self, channel: RadioChannel, node: int) -> None:
-        self._channel, self._node = channel, node
-
-    def __missing__(self, sender: int) -> float:
-        found = self[sender] = self._channel.snr(sender, self._node, 0)
-        return found
+            return packets, NONE
+        answer = self._channel.snr(receiver, flight.src, flight.begins_ns)
+        return packets, self._curve(answer, ACK_BITS, basic_rate_bps(rate_bps))

@@ -38,6 +38,8 @@ class RadioChannel:
         Whether mean SNRs change.
     constant : bool
         Whether no link ever changes while a message lasts.
+    fades : bool
+        Whether links fade.
     sensitivity : float
         SNR, linear, below which a signal is not noticed.
     loudness : Loudness
@@ -61,6 +63,7 @@ class RadioChannel:
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
+        self.fades = radio.fading.kind != "none"
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         self.power = PowerControl(radio, budget)

@@ -2,9 +2,9 @@
 
 Two senders contend if each senses the other's carrier when the later one starts. Those that do not
 are hidden from each other, and matter where one of them can spoil a packet at the other's receiver:
-there the packet's error at its SINR with both on the air is compared with that without. Senders
-that can't, each by itself, may do so together (`bursts`); where the channel changes in time they
-are noise instead, each for its share of the time. The senders that hang together by hearing or
+there the packet's error at its SINR with both on the air is compared with that without. Those that
+can't are noise, each for its share of the time; where no link changes in time `constant_contention`
+has what several of them do together in its place. The senders that hang together by hearing or
 spoiling are one situation, which `netsim.channels.mac.csma` solves; its answer is the `medium` of
 their flights until a flight of theirs begins or ends.
 """
@@ -16,7 +16,6 @@ from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
 from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender, Situation
-from netsim.links.radio.bursts import Bursts
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.flight import Flight, Reception
@@ -33,7 +32,7 @@ SAME = 2e-3
 
 
 class Contention(Interference):
-    """As `Interference`, where senders listen before they talk.
+    """As `Interference`, where senders listen before they talk, and links change in time.
 
     Parameters
     ----------
@@ -59,11 +58,6 @@ class Contention(Interference):
         self._radio, self._csma = radio, radio.mac
         self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
-        self._steady = channel.constant
-        self._several = Bursts(channel, radio.arq.acknowledged)
-        self._frames_s: dict[Flight, float] = {}
-        self._burst: dict[Flight, list[float]] = {}  # what several senders at once do to each
-        self._stale: dict[Flight, None] = {}  # those that meet other senders than it says
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
@@ -73,11 +67,9 @@ class Contention(Interference):
 
     def goes_on_from(self, before: Interference) -> bool:
         assert isinstance(before, Contention)
-        if before._steady != self._steady or not super().goes_on_from(before):
+        if not super().goes_on_from(before):
             return False
-        self._frames_s, self._burst, self._found = before._frames_s, before._burst, before._found
-        self._on_air, self._unsolved = before._on_air, before._unsolved
-        self._stale = dict.fromkeys(self._on_air)
+        self._found, self._on_air, self._unsolved = before._found, before._on_air, before._unsolved
         self._spoilt, self._keeping = before._spoilt, before._keeping
         self._ended_ns = before._ended_ns
         return True
@@ -86,9 +78,17 @@ class Contention(Interference):
         self._joined += 1
         flight.order = self._joined
         flight.contenders, flight.hidden = {}, {}
-        self._stale[flight] = None
         for reception in flight.receptions:
             reception.hidden = {}
+        self._meet(flight, others, now_ns)
+        self._on_air[flight] = None
+        self._solve(flight, now_ns)
+        if self._ended_ns.get(flight.src) != now_ns:
+            self._spoilt |= dict.fromkeys(_overlap_now(flight))
+        self._told(flight)
+
+    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        """Find the contenders of a flight that begins, those hidden from it, and interferers."""
         apart = []
         for other in others:
             if self.hear_each_other(flight.src, other.src, now_ns):
@@ -100,11 +100,6 @@ class Contention(Interference):
                     apart.append(other)
         if apart:
             self.add(flight, apart, now_ns)
-        self._on_air[flight] = None
-        self._solve(flight, now_ns)
-        if self._ended_ns.get(flight.src) != now_ns:
-            self._spoilt |= dict.fromkeys(_overlap_now(flight))
-        self._told(flight)
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
         """Remove a flight that has ended.
@@ -119,12 +114,10 @@ class Contention(Interference):
             Those that are on the air.
         """
         self._ended_ns[flight.src] = flight.ends_ns
-        self._stale |= flight.hidden
         self.remove(flight, others)
         for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
             held.pop(flight, None)
-        for known in (self._found, self._frames_s, self._burst, self._stale):
-            known.pop(flight, None)
+        self._found.pop(flight, None)
         for other in flight.contenders:
             del other.contenders[flight]
         for other in flight.hidden:
@@ -138,10 +131,6 @@ class Contention(Interference):
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:
             self._solve(next(iter(self._unsolved)), now_ns)
-        if self._steady:
-            for flight in self._touched:
-                if self._look_at_bursts(flight):
-                    self._set_medium(flight)
         at_once, after = super().settle(now_ns)
         at_once += [one for one in self._spoilt if one not in at_once]
         keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
@@ -174,7 +163,6 @@ class Contention(Interference):
             if found is not None:
                 reception.hidden[flight] = found
                 at.hidden[flight] = flight.hidden[at] = None
-                self._stale[at] = self._stale[flight] = None
 
     def _spoils(
         self, at: Flight, reception: Reception, flight: Flight, now_ns: int
@@ -185,9 +173,6 @@ class Contention(Interference):
             return 1.0, 1.0, True
         loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
-            return None
-        weak = self._steady and loudness < self._lock_snr
-        if weak and 1.0 + loudness <= self._several.harmless(at, receiver):
             return None
         later = self._lost_to(at, reception, loudness, now_ns)
         earlier = 1.0 if loudness >= self._lock_snr else later
@@ -228,9 +213,7 @@ class Contention(Interference):
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's situation."""
         together = self._together(flight)
-        if self._steady:
-            for one in together:
-                self._look_at_bursts(one)
+        self._look_at(together)
         senders = {one: self._sender(one, now_ns) for one in together}
         index = {one: i for i, one in enumerate(senders)}
         situation = Situation(
@@ -259,15 +242,24 @@ class Contention(Interference):
         dst, error = flight.receptions[0].tx.dst, 0.0
         snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
         rate_bps = sending_rate_bps(flight, snr, self._channel)
-        if self._steady and not flight.broadcast and rate_bps > 0.0:
-            error = self._error(snr, flight.packet_bits, rate_bps)
-            error = 1.0 - (1.0 - error) * (1.0 - self._burst[flight][0])
-            error = round(error * STEPS) / STEPS
+        if not flight.broadcast and rate_bps > 0.0:
+            error = self._lost_anyway(flight, snr, rate_bps)
         frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)
         return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error)
+
+    def _look_at(self, flights: Iterable[Flight]) -> None:
+        """Bring up to date what flights meet beside the senders of their situation."""
+
+    def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
+        """Probability that an attempt is lost without them; only where that does not change."""
+        return 0.0
+
+    def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
+        """By reception: losses to them, and to other senders beside them."""
+        return losses
 
     def _lost(self, flight: Flight, now_ns: int) -> tuple[tuple[float, ...], ...]:
         """With capture: the probabilities of losing a packet to each contender's."""
@@ -292,57 +284,18 @@ class Contention(Interference):
         """Set the medium of a flight and its receptions; whether it differs from what they met."""
         sender, access = self._found[flight]
         old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
-        losses: Sequence[float] = access.losses
-        if self._steady:
-            both = zip(losses, self._burst[flight], strict=False)
-            losses = [1.0 - (1.0 - spoilt) * (1.0 - burst) for spoilt, burst in both]
-        medium = Medium(
-            wait_ns=max(0.0, access.attempt_s * NS_PER_S - frame_ns),
-            transmissions=access.sent_s / sender.frame_s if frame_ns else 1.0,
-            collision=max(losses),
-        )
-        differs = abs(medium.wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
+        losses = self._in_all(flight, access.losses)
+        wait_ns = max(0.0, access.attempt_s * NS_PER_S - frame_ns)
+        differs = abs(wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
         for reception, loss in zip(flight.receptions, losses, strict=False):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
-        flight.medium = medium
+        sent = access.sent_s / sender.frame_s if frame_ns else 1.0
+        flight.medium = Medium(wait_ns=wait_ns, collision=max(losses), transmissions=sent)
         for reception, loss in zip(flight.receptions, losses, strict=False):
-            reception.medium = medium._replace(collision=loss)
+            reception.medium = flight.medium._replace(collision=loss)
         return True
-
-    def _look_at_bursts(self, flight: Flight) -> bool:
-        """Bring up to date what several senders at once do to a flight; whether it was stale."""
-        if flight not in self._stale:
-            return False
-        del self._stale[flight]
-        self._burst[flight] = self._several.losses(flight, self._frame_s)
-        return True
-
-    def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
-        if share != flight.medium_share:
-            self._stale |= flight.hidden
-        super().set_share(flight, share, others)
-
-    def _shift(
-        self, flight: Flight, reception: Reception, src: int, inr: float, share: float
-    ) -> None:
-        self._stale[flight] = None
-        super()._shift(flight, reception, src, inr, share)
-
-    def _raise(self, reception: Reception, more: float) -> None:
-        if not self._steady:  # else `_several` counts who is there, in place of their mean power
-            super()._raise(reception, more)
-
-    def _frame_s(self, flight: Flight) -> float:
-        """Time of a packet of a flight [s]."""
-        if flight not in self._frames_s:
-            dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
-            snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
-            rate_bps = sending_rate_bps(flight, snr, self._channel)
-            attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)
-            self._frames_s[flight] = attempt_ns / NS_PER_S
-        return self._frames_s[flight]
 
 
 def _overlap_now(flight: Flight) -> list[Flight]:

@@ -9,6 +9,7 @@ from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.constant_contention import ConstantContention
 from netsim.links.radio.contention import Contention
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
@@ -40,7 +41,8 @@ def interference_of(
     if radio.plays_frames:
         return None
     if mac.senses:
-        return Contention(radio, channel, nodes, distance_m)
+        kind = ConstantContention if channel.constant else Contention
+        return kind(radio, channel, nodes, distance_m)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
         return Cells(mac, channel, nodes, base_stations, block_s)

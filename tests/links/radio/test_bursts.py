@@ -6,7 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from netsim.links.radio.bursts import curve, lost_to_several, overlap
+from netsim.links.radio import bursts
+from netsim.links.radio.bursts import curve, overlap
+
+
+def lost_to_several(over, interferers):
+    """Of one packet, with (power over noise, probability of being there) of each interferer."""
+    power, there = np.array(interferers).T[:, None, :]
+    return bursts.lost_to_several([over], power, there)[0]
 
 
 def error(snr):
@@ -55,7 +62,7 @@ def test_more_than_four_count_with_their_mean_power():
 
 
 def test_a_packet_that_is_lost_anyway_is_not_lost_to_others():
-    assert curve(error, 1.0) is None
+    assert curve(error, 1.0) is bursts.NONE
     quiet = curve(lambda snr: 0.0, 10.0)
     assert lost_to_several(quiet, [(1e5, 1.0)]) == 0.0
 

@@ -1,0 +1,299 @@
+"""CSMA among flights over links that don't change in time.
+
+Here it is known from the start what each sender can do to each packet. Senders that spoil none by
+themselves, but may do so together (`bursts`), are kept in a matrix (`received_powers`): a flight
+that begins or ends is looked at only where those on the air are loud enough together, and whoever
+can't be disturbed by it, near or far, costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from netsim.channels.mac import ALONE
+from netsim.links.radio.bursts import NONE, Bursts, Curve, lost_to_several, overlap
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.conditions import sending_rate_bps
+from netsim.links.radio.contention import STEPS, Contention
+from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
+from netsim.links.radio.table import Radio
+from netsim.units import NS_PER_S
+
+
+class ConstantContention(Contention):
+    """As `Contention`, where no link changes while a message lasts.
+
+    Parameters
+    ----------
+    radio : Radio
+        One whose `mac` is `Csma`.
+    channel : RadioChannel
+        One that is `constant`.
+    nodes : int
+        How many nodes there are.
+    distance_m : callable or None
+        (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    """
+
+    def __init__(
+        self,
+        radio: Radio,
+        channel: RadioChannel,
+        nodes: int,
+        distance_m: Callable[[int, int, int], float] | None,
+    ) -> None:
+        super().__init__(radio, channel, nodes, distance_m)
+        self._several = Bursts(channel, radio.arq.acknowledged)
+        self._powers = ReceivedPowers()
+        self._lone: Flight | None = None  # the only one on the air, not among the powers
+        self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
+        self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
+        self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
+        self._curves: dict[Reception, tuple[Curve, Curve]] = {}
+
+    def goes_on_from(self, before: Interference) -> bool:
+        assert isinstance(before, ConstantContention)
+        if not super().goes_on_from(before):
+            return False
+        powers = self._powers = before._powers
+        self._burst, self._lone = before._burst, before._lone
+        self._unknown = list(powers.flights)
+        for flight, column in powers.column.items():
+            powers.power[column] = flight.power_now
+        powers.stale[:] = True
+        self._know()
+        return True
+
+    # -- who meets whom --------------------------------------------------------------------------
+
+    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        if not self._on_air:
+            self._lone, self._burst[flight] = flight, [0.0] * len(flight.receptions)
+            return
+        powers = self._powers
+        if self._lone is not None:
+            powers.add(self._lone)
+            self._unknown.append(self._lone)
+            self._lone = None
+        begun = len(powers.flights)
+        column, first = powers.add(flight)
+        self._unknown.append(flight)
+        loudness, src = self._channel.loudness, flight.src
+        senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
+        there = np.array(loudness.of(src, senders + receivers, now_ns))
+        from_senders = np.array(loudness.at(src, senders, now_ns))
+        heard = self._heard(src, senders, np.minimum(there[:begun], from_senders), now_ns)
+        for other in self._in_order(heard):
+            flight.contenders[other] = other.contenders[flight] = None
+        if heard.all():
+            return
+        self._know()
+        there, from_senders = there * flight.power_now, from_senders * powers.power[:begun]
+        to_senders, to_receivers = there[:begun], there[begun:]
+        to_own = [
+            np.array(loudness.at(reception.tx.dst, senders, now_ns)) * powers.power[:begun]
+            for reception in flight.receptions
+        ]
+        apart = ~heard
+        for other in self._in_order(apart & self._may_spoil(flight, to_own, to_receivers)):
+            self._hide(flight, other, now_ns)
+            self._hide(other, flight, now_ns)
+        hidden = np.zeros(begun, np.bool_)
+        if flight.hidden:
+            hidden[[powers.column[other] for other in flight.hidden]] = True
+            powers.outdate(flight.hidden)
+            apart &= ~hidden
+        for row, found in enumerate(to_own, first):
+            meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
+            beside = meets | hidden
+            powers.at_receiver[row, :begun] = np.where(meets, found, 0.0)
+            powers.at_sender[row, :begun] = np.where(beside, from_senders, 0.0)
+        of = powers.of[:first]
+        meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
+        beside = meets | hidden[of]
+        at_receiver = powers.at_receiver[:first, column] = np.where(meets, to_receivers, 0.0)
+        at_sender = powers.at_sender[:first, column] = np.where(beside, to_senders[of], 0.0)
+        powers.sum[:first] += at_receiver
+        powers.sender_sum[:first] += at_sender
+        rows = len(powers.receptions)
+        powers.sum[first:rows] = powers.at_receiver[first:rows, :begun].sum(1)
+        powers.sender_sum[first:rows] = powers.at_sender[first:rows, :begun].sum(1)
+        powers.shift(flight)
+
+    def _know(self) -> None:
+        """Find out what disturbs the flights of which that is not known."""
+        powers, several, unknown = self._powers, self._several, self._unknown
+        self._unknown = []
+        for flight in unknown:
+            if flight not in powers.column or not flight.receptions:
+                continue
+            powers.frame_s[powers.column[flight]] = self._frame_s(flight)
+            for reception in flight.receptions:
+                row = powers.row[reception]
+                packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
+                powers.harmless[row] = 0.0 if packets is NONE else packets.noise[0]
+                powers.quiet[row] = packets.noise[0] * (1.0 - ROUNDING)
+                powers.sender_quiet[row] = answers.noise[0] * (1.0 - ROUNDING)
+
+    def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
+        """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
+        if self._channel.fades:
+            return np.array([self.hear_each_other(src, other, now_ns) for other in senders])
+        heard: Flags = weaker >= self._channel.sensitivity
+        if self._distance_m is not None:
+            pairs = [(src, other) if src < other else (other, src) for other in senders]
+            heard &= np.array([self._near(*pair, 0) for pair in pairs])
+        return heard
+
+    def _may_spoil(self, flight: Flight, to_own: Sequence[Floats], to_receivers: Floats) -> Flags:
+        """Whether one of a flight and another may spoil packets of the other one by itself.
+
+        Parameters
+        ----------
+        flight : Flight
+            That begins.
+        to_own : sequence of (columns,) float64
+            By its receptions: power over noise of each that has begun.
+        to_receivers : (rows,) float64
+            Its own at the receptions of these.
+        """
+        powers, first = self._powers, len(to_receivers)
+        columns, dst = len(to_own[0]) if to_own else 0, powers.dst[:first]
+        if self._channel.fades or not to_own:
+            return np.ones(len(powers.flights) - 1, np.bool_)
+        found = np.zeros(columns, np.bool_)
+        for row, loud in enumerate(to_own, first):
+            found |= (loud >= self._lock_snr) | (1.0 + loud > powers.harmless[row])
+            found |= powers.src[:columns] == powers.dst[row]
+        loud = to_receivers
+        theirs = (loud >= self._lock_snr) | (1.0 + loud > powers.harmless[:first])
+        theirs |= dst == flight.src
+        found[powers.of[:first][theirs]] = True
+        return found
+
+    def _spoils(
+        self, at: Flight, reception: Reception, flight: Flight, now_ns: int
+    ) -> tuple[float, float, bool] | None:
+        receiver = reception.tx.dst
+        if receiver != flight.src:
+            loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
+            harmless = self._powers.harmless[self._powers.row[reception]]
+            if loudness < self._lock_snr and 1.0 + loudness <= harmless:
+                return None
+        return super()._spoils(at, reception, flight, now_ns)
+
+    def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
+        if self._channel.fades:
+            return super()._not_captured(at, reception, other, now_ns)
+        known = self._captures.setdefault(reception, {})
+        if other not in known:
+            known[other] = super()._not_captured(at, reception, other, now_ns)
+        return known[other]
+
+    def _in_order(self, which: Flags) -> list[Flight]:
+        """Flights by column, in the order in which they began."""
+        found = np.flatnonzero(which)
+        if len(found) > 1:
+            found = found[np.argsort(self._powers.order[found])]
+        return [self._powers.flights[i] for i in found.tolist()]
+
+    def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
+        self._burst.pop(flight, None)
+        if flight is self._lone:
+            self._lone = None
+            return
+        self._powers.outdate(flight.hidden)
+        for reception in self._powers.remove(flight):
+            self._curves.pop(reception, None)
+            self._captures.pop(reception, None)
+
+    def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
+        if flight is self._lone:
+            flight.medium_share = share
+        elif share != flight.medium_share:
+            self._powers.outdate(flight.hidden)
+            self._powers.shift(flight)
+            flight.medium_share = self._powers.share[self._powers.column[flight]] = share
+
+    def _told(self, flight: Flight) -> None:
+        super()._told(flight)
+        if flight is not self._lone:
+            self._powers.touched[self._powers.column[flight]] = False
+
+    # -- several at once -------------------------------------------------------------------------
+
+    def settle(self, now_ns: int) -> Changed:
+        while self._unsolved:
+            self._solve(next(iter(self._unsolved)), now_ns)
+        powers = self._powers
+        if not powers.flights:
+            return super().settle(now_ns)
+        for flight in self._touched:
+            powers.touched[powers.column[flight]] = True
+        suspects = powers.suspects()
+        self._look_at(suspects)
+        for flight in suspects:
+            if self._set_medium(flight):
+                self._touched[flight] = None
+        return super().settle(now_ns)
+
+    def _look_at(self, flights: Iterable[Flight]) -> None:
+        if self._lone is not None:
+            return
+        powers = self._powers
+        stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
+        if not stale:
+            return
+        receptions = [reception for flight in stale for reception in flight.receptions]
+        losses = iter(self._lost_to_several(receptions))
+        for flight in stale:
+            column = powers.column[flight]
+            found = self._burst[flight] = [next(losses) for _ in flight.receptions]
+            powers.stale[column], powers.lossy[column] = False, any(found)
+
+    def _lost_to_several(self, receptions: Sequence[Reception]) -> list[float]:
+        """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
+        powers, columns = self._powers, len(self._powers.flights)
+        lost = np.zeros(len(receptions))
+        if columns == 1:
+            return lost.tolist()
+        rows = np.array([powers.row[reception] for reception in receptions])
+        packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
+        answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
+        which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
+        if not which:
+            return lost.tolist()
+        of_packets, of_answers = rows[packets], rows[answers]
+        share, frame_s = powers.share[:columns], powers.frame_s[:columns]
+        power, there = np.empty((len(which), columns)), np.empty((len(which), columns))
+        power[: len(packets)] = powers.at_receiver[of_packets, :columns]
+        power[len(packets) :] = powers.at_sender[of_answers, :columns]
+        if len(packets):
+            own_s = frame_s[powers.of[of_packets]][:, None]
+            there[: len(packets)] = overlap(share, own_s, frame_s)
+        there[len(packets) :] = share
+        curves = [self._curves[receptions[i]][of] for i, of in which]
+        found = lost_to_several(curves, power, there)
+        lost[packets] = found[: len(packets)]
+        lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])
+        return lost.tolist()
+
+    def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
+        error = self._error(snr, flight.packet_bits, rate_bps)
+        error = 1.0 - (1.0 - error) * (1.0 - self._burst[flight][0])
+        return round(error * STEPS) / STEPS
+
+    def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
+        both = zip(losses, self._burst[flight], strict=False)
+        return [1.0 - (1.0 - spoilt) * (1.0 - burst) for spoilt, burst in both]
+
+    def _frame_s(self, flight: Flight) -> float:
+        """Time of a packet of a flight [s]."""
+        dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
+        snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
+        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        return self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S

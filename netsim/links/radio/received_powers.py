@@ -1,0 +1,187 @@
+"""How loud the senders on the air are at each other's receivers, where no link changes in time.
+
+One matrix has the power over noise of each sender at each receiver of the others, a second one that
+at their senders, where acknowledgements arrive. A flight that begins or ends is a row and a column
+of each: finding out for whom it matters takes a few operations on arrays, however many are on the
+air.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.links.radio.flight import Flight, Reception
+
+ROUNDING = 1e-5
+"""A sum that is kept by adding and taking away may be too small by so much, relative to others."""
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_OF_FLIGHTS = (
+    dict.fromkeys(("src", "order"), np.int64)
+    | dict.fromkeys(("power", "share", "frame_s"), np.float64)
+    | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
+)
+_OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | dict.fromkeys(
+    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum"), np.float64
+)
+
+
+class ReceivedPowers:
+    """Rows are receptions and columns flights, in no particular order.
+
+    Arrays are longer than there are flights and receptions; what follows these means nothing.
+
+    Attributes
+    ----------
+    flights : list of Flight
+        By column.
+    receptions : list of Reception
+        By row.
+    column : dict of Flight to int
+    row : dict of Reception to int
+    src, order : (columns,) int64
+        The sender of each flight; its place in the order in which they began.
+    power : (columns,) float64
+        Transmit power over that node's full one.
+    share, frame_s : (columns,) float64
+        Share of the time on the air; time of a packet [s].
+    stale, touched, lossy : (columns,) bool
+        Whether a flight meets other senders than when its losses were worked out; whether it has
+        begun to since it was told last; whether it has such losses.
+    dst, of : (rows,) int64
+        The receiver; the column of the flight.
+    harmless, quiet, sender_quiet : (rows,) float64
+        Noise over noise up to which next to nothing is lost: to one interferer; to all of them,
+        with room for rounding; of what the receiver answers.
+    at_receiver, at_sender : (rows, columns) float64
+        Power over noise of each interferer at the receiver, and of whoever is on the air beside
+        its packets at the sender; 0 of others.
+    sum, sender_sum : (rows,) float64
+        Over all columns.
+    """
+
+    src: NDArray[np.int64]
+    order: NDArray[np.int64]
+    power: Floats
+    share: Floats
+    frame_s: Floats
+    stale: Flags
+    touched: Flags
+    lossy: Flags
+    dst: NDArray[np.int64]
+    of: NDArray[np.int64]
+    harmless: Floats
+    quiet: Floats
+    sender_quiet: Floats
+    sum: Floats
+    sender_sum: Floats
+
+    def __init__(self) -> None:
+        self.flights: list[Flight] = []
+        self.receptions: list[Reception] = []
+        self.column: dict[Flight, int] = {}
+        self.row: dict[Reception, int] = {}
+        self._rows_of: dict[Flight, list[Reception]] = {}
+        for name, kind in (*_OF_FLIGHTS.items(), *_OF_RECEPTIONS.items()):
+            setattr(self, name, np.zeros(0, kind))
+        self.at_receiver: Floats = np.zeros((0, 0))
+        self.at_sender: Floats = np.zeros((0, 0))
+
+    def add(self, flight: Flight) -> tuple[int, int]:
+        """Add a flight whose powers, at all receptions, are to be set; its column and first row."""
+        column, first = len(self.flights), len(self.receptions)
+        self._make_room(column + 1, first + len(flight.receptions))
+        self.flights.append(flight)
+        self.column[flight] = column
+        self.src[column], self.order[column] = flight.src, flight.order
+        self.power[column], self.share[column] = flight.power_now, flight.medium_share
+        self.stale[column], self.touched[column], self.lossy[column] = True, False, False
+        self._rows_of[flight] = list(flight.receptions)
+        for row, reception in enumerate(flight.receptions, first):
+            self.receptions.append(reception)
+            self.row[reception] = row
+            self.dst[row], self.of[row] = reception.tx.dst, column
+            self.sum[row] = self.sender_sum[row] = 0.0
+            self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
+            self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
+        self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
+        return column, first
+
+    def remove(self, flight: Flight) -> list[Reception]:
+        """Remove a flight; those that it interfered with are stale and touched. Its receptions."""
+        self.shift(flight)
+        column, rows = self.column.pop(flight), len(self.receptions)
+        self.sum[:rows] -= self.at_receiver[:rows, column]
+        self.sender_sum[:rows] -= self.at_sender[:rows, column]
+        receptions = self._rows_of.pop(flight)
+        for reception in receptions:
+            self._drop_row(self.row.pop(reception))
+        last, rows = len(self.flights) - 1, len(self.receptions)
+        moved = self.flights.pop()
+        if column == last:
+            return receptions
+        self.flights[column], self.column[moved] = moved, column
+        for name in _OF_FLIGHTS:
+            array = getattr(self, name)
+            array[column] = array[last]
+        for matrix in (self.at_receiver, self.at_sender):
+            matrix[:rows, column] = matrix[:rows, last]
+        for reception in self._rows_of[moved]:
+            self.of[self.row[reception]] = column
+        return receptions
+
+    def shift(self, flight: Flight) -> None:
+        """Note that a flight is heard more, or less: who has it as an interferer meets that."""
+        if len(self.flights) > 1:
+            rows = len(self.receptions)
+            hearing = self.of[:rows][self.at_receiver[:rows, self.column[flight]] > 0.0]
+            self.stale[hearing] = self.touched[hearing] = True
+
+    def outdate(self, flights: Iterable[Flight]) -> None:
+        """Note that flights meet other senders."""
+        for flight in flights:
+            self.stale[self.column[flight]] = True
+
+    def suspects(self) -> list[Flight]:
+        """Of the flights that are stale and touched those that may lose other shares by it."""
+        columns, rows = len(self.flights), len(self.receptions)
+        stale = self.stale[:columns] & self.touched[:columns]
+        self.touched[:columns] = False
+        if not stale.any():
+            return []
+        loud = 1.0 + self.sum[:rows] > self.quiet[:rows]
+        loud |= 1.0 + self.sender_sum[:rows] > self.sender_quiet[:rows]
+        affected = self.lossy[:columns].copy()
+        affected[self.of[:rows][loud]] = True
+        self.stale[:columns] &= ~stale | affected
+        return [self.flights[i] for i in np.flatnonzero(stale & affected).tolist()]
+
+    def _drop_row(self, row: int) -> None:
+        last = len(self.receptions) - 1
+        moved = self.receptions.pop()
+        if row == last:
+            return
+        self.receptions[row], self.row[moved] = moved, row
+        for name in _OF_RECEPTIONS:
+            array = getattr(self, name)
+            array[row] = array[last]
+        for matrix in (self.at_receiver, self.at_sender):
+            matrix[row] = matrix[last]
+
+    def _make_room(self, columns: int, rows: int) -> None:
+        """Make arrays long enough for so many columns and rows."""
+        more_columns = max(8, columns) if columns > len(self.src) else 0
+        more_rows = max(8, rows) if rows > len(self.dst) else 0
+        if not (more_columns or more_rows):
+            return
+        for names, more in ((_OF_FLIGHTS, more_columns), (_OF_RECEPTIONS, more_rows)):
+            for name in names:
+                setattr(self, name, np.pad(getattr(self, name), (0, more)))
+        wider = ((0, more_rows), (0, more_columns))
+        self.at_receiver = np.pad(self.at_receiver, wider)
+        self.at_sender = np.pad(self.at_sender, wider)
