@@ -54,9 +54,10 @@ class _NoEntropy(ISeedSequence):
         return np.zeros(n_words, dtype)
 
 
-_NO_ENTROPY: Any = _NoEntropy()
-_FRESH: dict[str, Any] = dict(np.random.Philox(key=0).state)
-_START = _FRESH["state"]["counter"]
+@lru_cache(maxsize=1)
+def _unused() -> dict[str, Any]:
+    """The state of a generator from which nothing was drawn, but for its key."""
+    return dict(np.random.Philox(key=0).state)
 
 
 class _Lazy:
@@ -183,6 +184,7 @@ class Streams:
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
         key = np.array([self.key(purpose, *ids), self.seed & _MASK], dtype=np.uint64)
-        bits: Any = np.random.Philox(_NO_ENTROPY)
-        bits.state = _FRESH | {"state": {"counter": _START, "key": key}}
+        bits: Any = np.random.Philox(cast(Any, _NoEntropy()))
+        unused = _unused()
+        bits.state = unused | {"state": unused["state"] | {"key": key}}
         return np.random.Generator(bits)

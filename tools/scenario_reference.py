@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from scenario_examples import EXAMPLES
 
-from netsim.console.listing import EVERY, TABLES, TOP, Choice, choices, families
+from netsim.console import outline
+from netsim.console.listing import EVERY, TABLES, TOP, Choice, with_keys
 from netsim.registry import Choice as Chosen
-from netsim.registry import Component, family_of
+from netsim.registry import Component, shipped_family, tag_of
 from netsim.scenario.descriptions import descriptions, summary
 from netsim.scenario.file_paths import marked_keys
 from netsim.scenario.keys import Key
@@ -66,7 +67,11 @@ PAGES = (
     Page("schedules", "When nodes wake", ("exchange",)),
     Page("channels", "The radio's channel models", ("channels.",)),
     Page("topology", "Who may talk to whom", ("topology", "topology.mobility", "topology.churn")),
-    Page("data", "Data, who has what, and tasks", ("data.sets", "data.partitions", "tasks")),
+    Page(
+        "data",
+        "Data, who has what, and tasks",
+        ("data.sets", "data.partitions", "data.drift", "tasks"),
+    ),
     Page("models", "Models", ("models",)),
     Page("devices", "Speed and energy of devices", ("compute.speed", "energy.")),
     Page("attacks", "Attacks", ("attacks",)),
@@ -84,7 +89,7 @@ FIRST = (
 def pages() -> dict[str, str]:
     """Text of every page by its path below `docs/`."""
     kinds = kinds_of()
-    groups = choices("all", kinds)
+    groups = {name: group() for name, group in with_keys().items()}
     unknown = {name.removeprefix(TABLES) for name in groups if name.startswith(TABLES)} - {*FIRST}
     if unknown:
         raise ValueError(f"FIRST lacks {unknown}")
@@ -138,15 +143,13 @@ def _chosen() -> list[tuple[str, Chosen]]:
 
 def _listed(package: str) -> str:
     """What `netsim list` calls a family."""
-    for name, members in families().items():
-        if any(family_of(member) == package for member in members.values()):
-            return name
-    raise KeyError(package)
+    return next(name for name, there in outline.families().items() if there == package)
 
 
 def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
     """A section about one group: what all have, then each one."""
-    members = families().get(name, {})
+    package = outline.families().get(name)
+    members = {} if package is None else shipped_family(package, tag_of(package))
     where = [
         f"[{path}]" for path, chosen in _chosen() if members and name == _listed(chosen.package)
     ]

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from netsim.console.listing import choices
+from netsim.console.listing import with_keys
 from netsim.scenario import from_dict
-from netsim.scenario.kinds import kinds_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -36,7 +35,7 @@ def test_the_pages_are_up_to_date(pages):
 
 def test_the_pages_have_every_key(pages):
     rows = re.findall(r"^\| `(\w+)` \|", "".join(pages.values()), re.M)
-    entries = [entry for group in choices("all", kinds_of()).values() for entry in group]
+    entries = [entry for group in with_keys().values() for entry in group()]
     assert sorted(rows) == sorted(key.name for entry in entries for key in entry.keys)
 
 

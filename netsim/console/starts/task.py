@@ -1,16 +1,18 @@
 """Classification by cross-entropy against labels that leave some weight to the other classes."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
+from netsim.data.sets import Samples
+from netsim.learning.tasks import Examples, Task
 from netsim.learning.tasks.classification import Classification
 from netsim.registry import Fraction
 
 
-class Starting(Classification):
+class Starting(Task):
     """The label counts 1 - smoothing, all classes share the rest evenly; judged by accuracy.
 
     Attributes
@@ -21,6 +23,13 @@ class Starting(Classification):
 
     kind: Literal["starting"] = "starting"
     smoothing: Fraction = 0.1
+
+    main: ClassVar[str] = "accuracy"
+    has_classes: ClassVar[bool] = True
+
+    def examples(self, samples: Samples) -> Examples:
+        """Inputs and class numbers, as for classification."""
+        return Classification().examples(samples)
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Loss of each sample, (n,), of logits (n, C) and class numbers (n,)."""

@@ -30,12 +30,12 @@ class TableSet(DataSet):
     target : str or tuple of str
         The column to be learned; several: as many numbers. `[]`: none, for `next_token`.
     learn : {"classes", "numbers"}, optional
-        What targets are; without it whole numbers and texts are classes, others are numbers.
+        What targets are. Absent: whole numbers and texts are classes, others are numbers.
     user : str, optional
         The column that says whose a row is (client, hospital, device): the groups of the partitions
-        `by_user` and `by_group`.
+        `by_user` and `by_group`. Absent: rows are nobody's.
     image_shape : (C, H, W), optional
-        What images are scaled to; without it all have the size and colours of the first.
+        What images are scaled to. Absent: all have the size and colours of the first.
     tokens : bool
         Inputs are numbers of words or ids and stay whole numbers.
     scale : {"standard", "raw"}
@@ -49,7 +49,7 @@ class TableSet(DataSet):
         Chooses the hold-out and the rows taken. It is not the scenario's seed, so runs over several
         seeds are measured on the same rows.
     train_rows, test_rows : int, optional
-        Use only so many rows, the same share of each class; all by default.
+        Use only so many rows, the same share of each class. Absent: all.
     """
 
     input: str | tuple[str, ...] = ()

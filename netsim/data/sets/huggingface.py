@@ -24,9 +24,10 @@ class HuggingFace(TableSet):
     name : str
         Of the hub, such as "ylecun/mnist"; or a folder that the library knows how to read.
     config : str, optional
-        Which of the set's configurations.
+        Which of the set's configurations. Absent: its only one, or its default.
     revision : str, optional
         Commit or tag; state one, and the run can be repeated whatever becomes of the repository.
+        Absent: the newest one.
     train_split, test_split : str
         As the library has them, such as "train" or "train[:10000]". A `test_split` that is left
         empty has test rows held out.

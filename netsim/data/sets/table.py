@@ -28,7 +28,7 @@ class TableFiles(TableSet):
     Parameters
     ----------
     train, test : str, optional
-        Patterns of the files, such as "clients/train-*.csv", below the data folder. Without them:
+        Patterns of the files, such as "clients/train-*.csv", below the data folder. Absent:
         `train-*.parquet` and `test-*.parquet` at the top, in `data/` or in the folder of a
         configuration, as on a hub; `train/` and `test/`, as `save_to_disk` writes; `train.csv`,
         `train.jsonl`, ...; else all files of one sort, from which test rows are held out.
