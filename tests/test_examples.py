@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from netsim import engine, testing, world
@@ -55,6 +56,7 @@ def played(algorithm):
     """Play one algorithm in a small world; the `Simulation`, its values computed."""
     kinds = kinds_of([EXAMPLES / "methods"])
     scenario = from_dict({**WORLD, "algorithm": [algorithm]}, kinds=kinds)
+    torch.set_num_threads(1)  # what `engine.play` does; two threads for small rows are slower
     simulation = engine.Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
     simulation.to_horizon()
     simulation.learning.scheduler.flush()

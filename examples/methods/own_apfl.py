@@ -36,12 +36,19 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     while True:
         yield node.wakeup()
         if params.adaptive:
-            how = {"learning_rate": params.alpha_learning_rate, "stream": "alpha"}
-            learn = {"alpha": alpha}
-            found = yield node.train(w, steps=1, loss=of_mixture, given=(v,), learn=learn, **how)
+            found = yield node.train(
+                w,
+                steps=1,
+                loss=of_mixture,
+                given=(v,),
+                learn={"alpha": alpha},
+                learning_rate=params.alpha_learning_rate,
+                stream="alpha",
+            )
             alpha = node.compute(clipped, found.learned["alpha"])
-        how = {"steps": params.local_steps, "loss": of_both, "given": (alpha,), "learn": {"v": v}}
-        trained = yield node.train(w, **how)
+        trained = yield node.train(
+            w, steps=params.local_steps, loss=of_both, given=(alpha,), learn={"v": v}
+        )
         w, v = trained.theta, trained.learned["v"]
         v_bar = node.compute(mixture, alpha, v, w.part("parameters"))
         node.publish(w.with_part("parameters", v_bar), "trained")

@@ -31,13 +31,18 @@ def processes(node: Node, params: Params) -> list[Process]:
 def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
     """Algorithm 1: R times theta_i near w_i and a step of w_i to it; then the server's step."""
     w = node.initial()
-    inner = {"steps": params.inner_steps, "learning_rate": params.inner_learning_rate}
     while True:
         yield node.wakeup()
         w_i = theta_i = w
         for _ in range(params.local_steps):
-            anchor = (w_i, params.lam)  # lam / 2 * ||theta_i - w_i||^2 beside the loss
-            theta_i = (yield node.train(theta_i, anchor=anchor, same_batch=True, **inner)).theta
+            trained = yield node.train(
+                theta_i,
+                steps=params.inner_steps,
+                same_batch=True,
+                anchor=(w_i, params.lam),  # lam / 2 * ||theta_i - w_i||^2 beside the loss
+                learning_rate=params.inner_learning_rate,
+            )
+            theta_i = trained.theta
             w_i = w_i - params.eta * params.lam * (w_i - theta_i)
         node.publish(theta_i, "trained")
         models = {**(yield from inbox.exchange(Model(w_i))), node.id: Model(w_i)}

@@ -10,11 +10,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from netsim.data.sets import Samples
+from netsim.learning.tasks import Examples, Task
 from netsim.learning.tasks.regression import Regression
 from netsim.registry import Fraction
 
 
-class Quantile(Regression):
+class Quantile(Task):
     """Targets as in a regression; judged by the loss above and the share of targets `below`.
 
     Attributes
@@ -28,6 +30,10 @@ class Quantile(Regression):
 
     main: ClassVar[str] = "pinball"
     lower: ClassVar[frozenset[str]] = frozenset({"loss", "pinball"})
+
+    def examples(self, samples: Samples) -> Examples:
+        """Inputs and targets (n, K), as for a regression."""
+        return Regression().examples(samples)
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Of each sample, (n,)."""
