@@ -8,6 +8,7 @@ nodes.
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,8 +28,7 @@ from netsim.learning.refs import Cell, Ref
 from netsim.models import ModelKind
 from netsim.scenario import from_dict
 from netsim.scenario.file import without_none
-from netsim.scenario.tables import Scenario
-from netsim.scenario.training import Training
+from netsim.scenario.tables import Scenario, Training
 from netsim.world import builder
 
 NODES, NODES_IN_SLOTS = 2, 8
@@ -138,7 +138,8 @@ def _small(
             "algorithm": dict(played or {"kind": "local"}),
         }
     )
-    data = Random(scenario.data.outline(), training.batch_size, nodes, batches)
+    validation = 0.0 if played is None else scenario.data.validation
+    data = Random(scenario.data.outline(), training.batch_size, nodes, batches, validation)
     return small.model_copy(update={"data": data})
 
 
@@ -178,12 +179,17 @@ class Random:
     nodes : int
     batches : int
         Minibatches of each node, for training.
+    validation : float
+        Share of a node's samples that is set aside beside them.
     """
 
-    path, validation, goes_by = None, 0.0, "nothing"
+    path, goes_by, drift = None, "nothing", ()
 
-    def __init__(self, outline: Outline, batch_size: int, nodes: int, batches: int) -> None:
-        self._outline, self._nodes, self._each = outline, nodes, batches * batch_size
+    def __init__(
+        self, outline: Outline, batch_size: int, nodes: int, batches: int, validation: float
+    ) -> None:
+        self._outline, self._nodes, self.validation = outline, nodes, validation
+        self._each = math.ceil(batches * batch_size / (1.0 - validation))
         self.partition = self
 
     def load(self, folder: object) -> Samples:

@@ -200,6 +200,7 @@ class Bright:
     """Images of 6 x 6; a pixel's label is whether it is over zero."""
 
     kind, path, validation, partition = "bright", None, 0.2, Iid(train_samples=10, test_samples=5)
+    drift = ()
 
     def load(self, folder):
         rng = np.random.Generator(np.random.Philox(3))

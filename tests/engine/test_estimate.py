@@ -94,6 +94,13 @@ def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     assert 0 < times.step_s < 1
 
 
+def test_a_method_that_looks_at_validation_samples_is_timed_at_play():
+    choosing = {"kind": "l2c", "local_epochs": 1}
+    one = scenario(**choosing)
+    assert one.data.validation > 0
+    assert timed(one, Training(batch_size=4), one.model[0], choosing).step_s > 0
+
+
 def test_steps_are_timed_by_what_is_special_about_them():
     def played(kind, exchange=TABLES["exchange"], **params):
         one = from_dict({**TABLES, "exchange": exchange, "algorithm": {"kind": kind, **params}})

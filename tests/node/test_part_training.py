@@ -199,7 +199,7 @@ def test_a_batch_is_for_steps_and_the_nodes_own(learn):
         yield node.train(node.initial(), epochs=1, batch=node.batch())
 
     def foreign(node, found):
-        yield node.train(node.initial(), steps=1, batch=node.batch()._replace(node=1))
+        yield node.train(node.initial(), steps=1, batch=node.batch()._replace(shard=1))
 
     with pytest.raises(ProtocolError, match="train: batch is for steps"):
         learn(epochs)
