@@ -28,7 +28,8 @@ from netsim.learning.refs import Cell, Ref
 from netsim.models import ModelKind
 from netsim.scenario import from_dict
 from netsim.scenario.file import without_none
-from netsim.scenario.tables import Scenario, Training
+from netsim.scenario.tables import Scenario
+from netsim.scenario.training import Training
 from netsim.world import builder
 
 NODES, NODES_IN_SLOTS = 2, 8
