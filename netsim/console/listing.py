@@ -78,13 +78,14 @@ def show(what: str, components: Sequence[Path], keys: bool) -> None:
         return
     light = stand_ins.in_their_place()
     try:
-        found = {name: group() for name, group in chosen(what, with_keys()).items()}
-    except ScenarioError:
-        raise
+        groups = with_keys()
+        found = {name: group() for name, group in _matching(what, groups).items()}
     except (Exception, stand_ins.StandInUsedError):
         if light:
             stand_ins.begin_again()
         raise
+    if not found:
+        raise _no_such_group(what, groups)
     _print(found, keys)
 
 
@@ -105,14 +106,18 @@ def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
     """
     found = _matching(what, groups)
     if not found:
-        from netsim.registry import did_you_mean  # here: it brings pydantic
-
-        words = sorted({part for name in groups for part in (name, *name.split("."))})
-        raise ScenarioError(
-            f"netsim list {one_line(what)}: no such group; there are papers, {', '.join(groups)}"
-            + did_you_mean(what, words)
-        )
+        raise _no_such_group(what, groups)
     return found
+
+
+def _no_such_group(what: str, groups: Mapping[str, Group]) -> ScenarioError:
+    from netsim.registry import did_you_mean  # here: it brings pydantic
+
+    words = sorted({part for name in groups for part in (name, *name.split("."))})
+    return ScenarioError(
+        f"netsim list {one_line(what)}: no such group; there are papers, {', '.join(groups)}"
+        + did_you_mean(what, words)
+    )
 
 
 def _matching(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
