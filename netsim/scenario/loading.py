@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
+from netsim.links.wired.wire import Wire
 from netsim.recording.main_metric import is_share
 from netsim.registry import Component, family, in_force
 from netsim.scenario import algorithm_files
@@ -23,6 +24,7 @@ from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
+from netsim.scenario.own_worlds import own_worlds
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import (
@@ -201,6 +203,8 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
     problems += _across_tables(draft, raw, kinds)
+    if checked is not None and checked.ideal_network:
+        checked = checked.model_copy(update={"radio": None, "link": Wire()})
     if checked is not None:
         problems += workload_problems(checked, draft)
         problems += _target_problems(checked, draft)
@@ -210,6 +214,8 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     scenario = kinds.tables().model_construct(**fields)
     if scenario.changes:
         scenario._later = tuple(later(draft, scenario, lambda d: check(d, kinds)))
+    if any(entry.set for entry in scenario.algorithm):
+        scenario._own = own_worlds(draft, scenario, lambda d: check(d, kinds))
     return scenario
 
 
@@ -250,12 +256,15 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
             **e.params.model_dump(mode="json"),
             "training": e.training.model_dump(mode="json", exclude_none=True),
             "stages": list(e.stages),
+            **({"set": e.set} if e.set else {}),
         }
         for e in entries
     ]
     tables["algorithm"] = flat[0] if len(flat) == 1 else flat
     if len(tables["model"]) == 1:
         tables["model"] = tables["model"][0]
+    if not scenario.ideal_network:
+        del tables["ideal_network"]
     if not scenario.changes:
         del tables["changes"]
     if not scenario.data.drift:
@@ -294,6 +303,13 @@ def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
             if isinstance(change, dict) and isinstance(change.get("set"), dict)
             else change
             for change in tables["changes"]
+        ]
+    if isinstance(tables.get("algorithm"), list):
+        tables["algorithm"] = [
+            {**entry, "set": _flat_paths(entry["set"])}
+            if isinstance(entry, dict) and isinstance(entry.get("set"), dict)
+            else entry
+            for entry in tables["algorithm"]
         ]
     if isinstance(tables.get("sweep"), dict):
         sweep = dict(tables["sweep"])
@@ -357,6 +373,7 @@ def _across_tables(
         for key, table in needed.items()
         if Scenario.model_fields[table].default is None  # a table that a scenario may lack
         and raw.get(table) is None
+        and raw.get("ideal_network") is not True  # takes the table's place
         and any(key in group for group in groups)
     ]
     entries = raw.get("algorithm")
@@ -374,6 +391,8 @@ def _across_tables(
                 "have this name; give one another with the key name"
             )
         names.append(name)
+        if entry.get("set"):
+            continue  # checked in its own world
         learned = _task(raw)
         if learned is not None and not algorithm_files.learns(modules[kind], learned):
             problems.append(
