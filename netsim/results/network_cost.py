@@ -11,6 +11,7 @@ tell what is more than noise among these nodes. What holds for other seeds needs
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.parquet_parts import Rows, read
+from netsim.registry import TAGS
 from netsim.results.metrics import Curve, curve, names, per_node_rows
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import mean_and_half_width
@@ -37,6 +39,8 @@ CAUSES = {
     LATE: "too late",
 }
 """What messages are lost to, by outcome, as it is told."""
+TITLES = {LATE: "late"}
+"""Titles of columns that are not the outcome's name."""
 
 
 @dataclass(frozen=True)
@@ -174,26 +178,25 @@ def difference(run: Played, other: Played) -> Difference | None:
 def table(cost: NetworkCost) -> WrappedTable:
     """What each world gave, what became of its messages, and what it took from the one above."""
     runs, main = cost.runs, cost.runs[0].main
-    above = {id(b): a for group in cost.groups for a, b in zip(group, group[1:], strict=False)}
+    above = {id(b): a for group in cost.groups for a, b in pairwise(group)}
     columns = []
     if any(run.learned for run in runs):
-        spelled = [_value(run.curve.mean[-1], main.name) if run.learned else "-" for run in runs]
+        spelled = [_value(run) if run.learned else "-" for run in runs]
         gaps = [difference(r, above[id(r)]) if id(r) in above else None for r in runs]
-        title, unit = main.name.replace("_", " "), "%" if is_share(main.name) else ""
-        columns.append(Column(f"{title}\n{unit}", spelled))
-        columns.append(Column("Δ\n", [_gap(gap, main.name) for gap in gaps]))
-    columns.append(Column("messages\n", [f"{run.sent:,}" for run in runs]))
-    shares = {"arrived": ARRIVED} | {CAUSES[cause]: (cause,) for cause in cost.causes}
+        unit = "%" if is_share(main.name) else ""
+        columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", spelled))
+        columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in gaps]))
+    columns.append(Column("messages\n", [f"{run.sent:,}" for run in runs], cost=True))
+    shares = {"arrived": ARRIVED} | {TITLES.get(c, c): (c,) for c in cost.causes}
     for title, outcomes in shares.items():
         cells = [f"{100 * run.share(*outcomes):.1f}" if run.sent else "-" for run in runs]
-        columns.append(Column(f"{title.replace(' ', chr(10), 1)}\n%".replace("\n\n", "\n"), cells))
-    for what in ("mean", "max"):
-        told = [run.delay_s(what) for run in runs]
-        cells = ["-" if value is None else f"{value:.2f}" for value in told]
-        columns.append(Column(f"delay,\n{what}, s", cells))
+        columns.append(Column(f"{title}\n%", cells, cost=True))
+    delays_s = [run.delay_s("mean") for run in runs]
+    cells = ["-" if delay is None else f"{delay:.2f}" for delay in delays_s]
+    columns.append(Column("delay\ns", cells, cost=True))
     note = (
-        "Δ: to the row above, node by node, ± half its 95 % interval over the nodes of this one "
-        "seed\narrived, lost: % of messages; delay: of those that arrived"
+        "Δ: to the row above, node by node, ± half its 95 % interval over the nodes of this seed\n"
+        "arrived, outage, ...: of messages; delay: mean of those that arrived"
     )
     return WrappedTable({"run": [run.name for run in runs]}, columns, note)
 
@@ -204,72 +207,69 @@ def sentences(cost: NetworkCost) -> list[str]:
     silent = [g[-1] for g in cost.groups if g[-1].sent == 0 and len(g) == 1 and g[-1].learned]
     if len(silent) == 1:
         alone = silent[0]
-        parts = []
-        for group in cost.groups:
-            gap = difference(group[-1], alone) if len(group) > 1 else None
-            if gap is not None:
-                parts.append(f"{group[-1].name} {_against(gap, alone.main)}")
+        gaps = {group[-1].name: difference(group[-1], alone) for group in cost.groups}
+        parts = [f"{name} {_against(gap, alone.main)}" for name, gap in gaps.items() if gap]
+        parts = [part for part in parts if not part.startswith(f"{alone.name} ")]
         if parts:
-            value = _value(alone.curve.mean[-1], alone.main.name, unit=True)
-            told.append(f"Against {alone.name} ({value}), which sends nothing: {'; '.join(parts)}.")
+            told.append(f"Against {alone.name}, which sends nothing: {'; '.join(parts)}.")
     return told
 
 
 def _sentence(group: Sequence[Played]) -> str:
-    """What of one algorithm's ease is lost where, and what its own world did to messages."""
+    """What one algorithm's own world did to messages, and what each world took from it."""
     here = group[-1]
-    parts = [
+    lost = [
         f"{100 * here.share(cause):.1f} % {text}"
         for cause, text in CAUSES.items()
         if here.outcomes[cause]
     ]
-    arrived = f"{100 * here.share(*ARRIVED):.0f} % of {here.sent:,} messages arrived"
-    said = f"{here.name}: {arrived}" + (f" ({', '.join(parts)})" if parts else "")
+    said = f"Of {here.name}'s {here.sent:,} messages {100 * here.share(*ARRIVED):.1f} % arrived"
     mean_s, max_s = here.delay_s("mean"), here.delay_s("max")
     if mean_s is not None and max_s:
         said += f", after {mean_s:.2g} s on average and {max_s:.2g} s at most"
-    steps = []
-    for above, run in zip(group, group[1:], strict=False):
-        gap = difference(run, above)
-        if gap is None:
+    said += f" ({', '.join(lost)})" if lost else ""
+    reached = []
+    for i, run in enumerate(group):
+        gap = difference(run, group[i - 1]) if i else None
+        if not run.learned or (i and gap is None):
             continue
-        name = run.main.name
-        values = [_value(one.curve.mean[-1], name, unit=True) for one in (above, run)]
-        what = _what(above.entry.set, run.entry.set)
-        if gap.is_clear:
-            steps.append(f"without {what} {values[0]} become {values[1]} ({_points(gap, name)})")
-        else:
-            steps.append(f"whether with {what} is not clear ({_points(gap, name)})")
-    return said + (f"; {', and '.join(steps)}." if steps else ".")
+        value = f"{run.name} {_value(run, unit=True)}"
+        if gap is not None:
+            clear = "" if gap.is_clear else ", not clear,"
+            without = f"without {_given_up(group[i - 1].entry.set, run.entry.set)}"
+            value += f" ({_gap(gap, run.main.name, unit=True)}{clear} {without})"
+        reached.append(value)
+    return f"{said}; {here.main.name.replace('_', ' ')}: {', '.join(reached)}." if reached else said
 
 
-def _what(above: Mapping[str, Any], below: Mapping[str, Any]) -> str:
-    """The keys that one `set` has and another lacks or has otherwise, as they are written."""
+def _given_up(above: Mapping[str, Any], below: Mapping[str, Any]) -> str:
+    """The keys that one `set` has and another has not or otherwise; of a kind's keys the kind."""
     differing = {k: v for k, v in above.items() if k not in below or below[k] != v}
-    return ", ".join(f"{k} = {shown(v)}" for k, v in differing.items()) or "its set"
+    tables = [key.rpartition(".")[0] for key in differing if key.rpartition(".")[2] in TAGS]
+    told = [
+        key if value is True else f"{key} = {shown(value)}"
+        for key, value in differing.items()
+        if key.rpartition(".")[2] in TAGS or key.rpartition(".")[0] not in tables
+    ]
+    return " and ".join(told) or "its set"
 
 
 def _against(gap: Difference, main: MainMetric) -> str:
+    told = _gap(gap, main.name, unit=True)
     if not gap.is_clear:
-        return f"is no clear gain ({_points(gap, main.name)})"
-    is_gain = (gap.mean < 0) == main.is_lower_better
-    return f"{'gains' if is_gain else 'loses'} ({_points(gap, main.name)})"
+        return f"makes no clear difference ({told})"
+    return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({told})"
 
 
-def _value(value: float, metric: str, unit: bool = False) -> str:
-    if is_share(metric):
+def _value(run: Played, unit: bool = False) -> str:
+    value = float(run.curve.mean[-1])
+    if is_share(run.main.name):
         return f"{100 * value:.1f}" + (" %" if unit else "")
     return f"{value:.3g}"
 
 
-def _gap(gap: Difference | None, metric: str) -> str:
-    if gap is None:
-        return ""
-    size = 100.0 if is_share(metric) else 1.0
-    decimals = 1 if is_share(metric) else 3
+def _gap(gap: Difference, metric: str, unit: bool = False) -> str:
+    size, decimals = (100.0, 1) if is_share(metric) else (1.0, 3)
     half = "" if gap.half is None else f" ± {size * gap.half:.{decimals}f}"
-    return f"{size * gap.mean:+.{decimals}f}{half}"
-
-
-def _points(gap: Difference, metric: str) -> str:
-    return _gap(gap, metric) + (" points" if is_share(metric) else "")
+    points = " points" if unit and is_share(metric) else ""
+    return f"{size * gap.mean:+.{decimals}f}{half}{points}"
