@@ -3,7 +3,7 @@
     python tools/study.py play FOLDER     plays the page's sweep, or what is missing of it
     python tools/study.py write FOLDER    runs the page's script on it; writes its table and figure
 
-The folder of the sweep holds `commit.txt`, the last commit that had changed the code that played it.
+In the folder of the sweep, `commit.txt` names the last commit that had changed the code by then.
 """
 
 import argparse

@@ -133,7 +133,7 @@ def conclude(
     several = len(folders) > 1
     with terminal.waiting("drawing figures" if figures else "summing up", quiet):
         compared = table(folders, top / "comparison.csv" if several else None)
-        cost = network_cost.of_runs(folders, scenario)
+        worlds = network_cost.of_runs(folders, scenario)
         if figures:
             from netsim.results.figures import draw, draw_comparison
 
@@ -142,10 +142,10 @@ def conclude(
                 checksums.extend(folder)
             if several:
                 draw_comparison(top, folders)
-            if cost is not None:
+            if worlds is not None:
                 from netsim.results import network_cost_figure
 
-                network_cost_figure.draw(top, cost)
+                network_cost_figure.draw(top, worlds)
         has_page = False
         if report:
             from netsim.console import reporting
@@ -155,8 +155,8 @@ def conclude(
             checksums.write(top)
     if not quiet:
         console = terminal.out()
-        console.print(compared if cost is None else network_cost.table(cost))
-        for sentence in network_cost.sentences(cost) if cost is not None else ():
+        console.print(compared if worlds is None else network_cost.table(worlds))
+        for sentence in network_cost.sentences(worlds) if worlds is not None else ():
             console.print(Text(sentence))
         for folder in folders:
             for warning in warnings_of(folder, names_assumptions=folder == folders[0]):

@@ -32,7 +32,7 @@ LATE = "deadline"
 """The outcome of messages that would have arrived, but too late."""
 CAUSES = {
     "outage": "outage",
-    "retries": "retries exhausted",
+    "retries": "all attempts lost",
     "collision": "collision",
     "busy": "receiver busy",
     "off": "receiver off",

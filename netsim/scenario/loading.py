@@ -24,6 +24,7 @@ from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
+from netsim.scenario.one_form import one_form
 from netsim.scenario.own_worlds import own_worlds
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at
@@ -176,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = with_default_kinds(_one_form(draft.raw), model)
+    raw = with_default_kinds(one_form(draft.raw), model)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -287,52 +288,6 @@ def _model(state: State) -> type[Scenario]:
 def _schema(state: State) -> dict[str, Any]:
     """JSON Schema of the same: it takes as long again, and only errors need it."""
     return _model(state).model_json_schema(schema_generator=DescribedSchema)
-
-
-def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
-    """The draft's tables in the one form that the model reads."""
-    tables = dict(raw)
-    if tables.get("radio") is None and tables.get("link") is None:
-        tables["link"] = {}
-    for (key,) in LISTS:
-        if isinstance(tables.get(key), dict):
-            tables[key] = [tables[key]]
-    if isinstance(tables.get("changes"), list):
-        tables["changes"] = [
-            {**change, "set": _flat_paths(change["set"])}
-            if isinstance(change, dict) and isinstance(change.get("set"), dict)
-            else change
-            for change in tables["changes"]
-        ]
-    if isinstance(tables.get("algorithm"), list):
-        tables["algorithm"] = [
-            {**entry, "set": _flat_paths(entry["set"])}
-            if isinstance(entry, dict) and isinstance(entry.get("set"), dict)
-            else entry
-            for entry in tables["algorithm"]
-        ]
-    if isinstance(tables.get("sweep"), dict):
-        sweep = dict(tables["sweep"])
-        for key in ("over", "draw"):
-            if isinstance(sweep.get(key), dict):
-                sweep[key] = _flat_paths(sweep[key])
-        if isinstance(sweep.get("draw"), dict):
-            sweep["draw"] = {
-                k: {"values": v} if isinstance(v, list) else v for k, v in sweep["draw"].items()
-            }
-        tables["sweep"] = sweep
-    return tables
-
-
-def _flat_paths(tables: dict[str, Any]) -> dict[str, Any]:
-    """`{"a": {"b": [1]}}` as `{"a.b": [1]}`: TOML writes key paths with and without quotes."""
-    flat: dict[str, Any] = {}
-    for key, value in tables.items():
-        if isinstance(value, dict) and value and not {"low", "high"} & value.keys():
-            flat |= {f"{key}.{rest}": v for rest, v in _flat_paths(value).items()}
-        else:
-            flat[key] = value
-    return flat
 
 
 def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:
