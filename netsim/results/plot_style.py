@@ -180,12 +180,16 @@ def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
     width_pt = 72 * figure.get_figwidth()
     longest = max((len(line) for name in names for line in name.split("\n")), default=1)
     columns = max(1, min(4, len(names), int(width_pt / (text_pt * (0.56 * longest + 4.6)))))
-    wide = int(width_pt / (0.53 * (text_pt - 0.5)))
-    told = "\n".join(textwrap.fill(line, wide) for line in note.splitlines())
     box = figure.legend(
-        handles, names, loc="outside lower center", ncols=columns, title=told or None
+        handles, names, loc="outside lower center", ncols=columns, title=note or None
     )
-    box.get_title().set(color=FAINT, fontsize=text_pt - 0.5, multialignment="center")
+    title = box.get_title()
+    title.set(color=FAINT, fontsize=text_pt - 0.5, multialignment="center")
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    letters = max(map(len, note.splitlines()), default=0)
+    while letters > 8 and title.get_window_extent(renderer).width > 0.97 * figure.bbox.width:
+        letters -= 2
+        title.set_text("\n".join(textwrap.fill(line, letters) for line in note.splitlines()))
 
 
 def heatmap(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from netsim.errors import ScenarioError
 from netsim.recording.main_metric import is_share
 from netsim.recording.parquet_parts import part_files, read
 from netsim.results import metrics as measured
@@ -109,6 +110,12 @@ def _panel(groups: Mapping[str, Sequence[Run]], what: str) -> Panel:
             for name, group in groups.items()
         }
         kept = {name: values for name, values in samples.items() if len(values)}
+        if not kept:
+            folder = next(iter(groups.values()))[0].folder
+            raise ScenarioError(
+                f"{folder / 'messages'}: outcome: no message arrived, so that there is no {what}; "
+                "draw a metric, as with --metric accuracy"
+            )
         return Panel(what, OF_MESSAGES[what], "s", "messages that arrived", kept)
     samples = {
         name: np.sort(np.concatenate([_over_nodes(run, what) for run in group]))

@@ -21,8 +21,8 @@ from netsim.results.plots.numbers import Drawn
 from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
 
-_MOST_BANDS = 4  # more bands than this hide each other; they become bars, each at its own times
-_BARS = 5
+_MOST_BANDS = 4  # more bands than this hide each other; they become bars beside each other
+_BARS, _BESIDE = 5, 0.012  # so many, each a part of the axis before the next curve's
 _SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the vertical axis
 
 
@@ -227,7 +227,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
 def _draw_band(
     on: Axes, line: Line, ends: tuple[Any, Any], look: dict[str, Any], place: tuple[int, int]
 ) -> None:
-    """A band, or, of many curves, bars at times of its own.
+    """A band, or, of many curves, bars beside those of the others.
 
     Parameters
     ----------
@@ -249,10 +249,11 @@ def _draw_band(
             )
         return
     step = max(1, len(line.x) // _BARS)
-    at = np.arange(len(line.x) - 1 - step * place[0] // place[1], -1, -step)
+    at = np.arange(len(line.x) - 1, -1, -step)
+    aside = _BESIDE * float(np.ptp(line.x)) * (place[0] - place[1] + 1)
     below, above = line.y - ends[0], ends[1] - line.y
     on.errorbar(
-        line.x[at], line.y[at], [below[at], above[at]], linestyle="none", color=colour,
+        line.x[at] + aside, line.y[at], [below[at], above[at]], linestyle="none", color=colour,
         elinewidth=0.9, capsize=1.5, zorder=2,
     )  # fmt: skip
 
@@ -280,7 +281,7 @@ def _rows(panel: Panel, band: Band) -> list[Row]:
 
 def _short(panel: Panel) -> list[Row]:
     """Where each curve ends."""
-    unit = Measure("", "%" if is_share(panel.metric) else "", lambda _: None)
+    spelled = Measure("", "%" if is_share(panel.metric) else "", lambda _: None).spelled
     label, title = AGAINST[panel.against][0], names.metric(panel.metric)
     if panel.minus:
         title = names.difference(title, panel.minus, alone=True)
@@ -289,10 +290,8 @@ def _short(panel: Panel) -> list[Row]:
             "curve": line.label,
             "what": title,
             label: float(line.x[-1]),
-            "at the end": unit.spelled(
-                float(line.y[-1]),
-                None if line.half is None else float(line.half[-1]),
-                "+" if panel.minus else "",
+            "at the end": spelled(
+                line.y[-1], None if line.half is None else line.half[-1], "+" if panel.minus else ""
             ),
         }
         for line in panel.lines

@@ -51,7 +51,7 @@ def measure(name: str) -> str:
     told = MEASURES[name].title
     if "_" in told:  # of the spreads, which tables show beside their means
         told = name.replace("_std_nodes", ", std over nodes").replace("_", " ")
-    return sentence(told) + (f" [{unit}]" if unit not in ("#", "") else "")
+    return told[:1].upper() + told[1:] + (f" [{unit}]" if unit not in ("#", "") else "")
 
 
 def difference(label: str, reference: str, alone: bool = False) -> str:
