@@ -84,10 +84,11 @@ class LivePage:
         found |= {"ended": self._ended, "failed": self._failed}
         if self._last is not None:
             name, step, told_s = self._last
+            is_whole = self._ended and not self._failed
             found |= {
                 "algorithm": name,
                 "place": self._names.index(name) + 1,
-                "virtual_s": step.virtual_s,
+                "virtual_s": step.horizon_s if is_whole else step.virtual_s,
                 "horizon_s": step.horizon_s,
                 "wall_s": step.wall_s + (0.0 if self._ended else time.monotonic() - told_s),
             }

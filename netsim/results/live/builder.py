@@ -43,13 +43,22 @@ class BuilderProcess:
         self._environment = {**os.environ, "PYTHONPATH": searched}  # imports as this process
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._is_closed = False
+
+    def start(self) -> None:
+        """See `pages.Builder`."""
+        if self._process is None and self._lock.acquire(blocking=False):
+            try:
+                self._started()
+            except ScenarioError:
+                return  # it is over
+            finally:
+                self._lock.release()
 
     def build(self, top: Path) -> tuple[bytes, float]:
         """See `pages.Builder`."""
         with self._lock:
-            if self._is_closed:
-                raise ScenarioError("the run has ended")
             process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
@@ -67,21 +76,25 @@ class BuilderProcess:
             return numbers, float(found["cpu_s"])
 
     def _started(self) -> "subprocess.Popen[bytes]":
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self._environment,
-                start_new_session=True,  # Ctrl-C is the run's
-            )
-        return self._process
+        with self._starting:
+            if self._is_closed:
+                raise ScenarioError("the run has ended")
+            if self._process is None or self._process.poll() is not None:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=self._environment,
+                    start_new_session=True,  # Ctrl-C is the run's
+                )
+            return self._process
 
     def close(self) -> None:
         """End the process."""
         self._is_closed = True
-        process = self._process
+        with self._starting:
+            process = self._process
         if process is None:
             return
         process.kill()  # it writes nothing but its answer

@@ -30,6 +30,9 @@ _JSON = "application/json"
 class Builder(Protocol):
     """Makes the numbers of a page."""
 
+    def start(self) -> None:
+        """Begin its process, so that it is ready when it is first asked."""
+
     def build(self, top: Path) -> tuple[bytes, float]:
         """Of what lies in a folder, as JSON; the CPU time that it took [s].
 
@@ -109,14 +112,18 @@ class Pages:
         """
         self._over = True
         if time.monotonic() - self._asked_at_s < 2 * self._every_s:
+            with self._lock:  # what is being made takes its time
+                pass
             self._seen_last.wait(wait_s)
 
     def _page(self) -> Answer:
+        self._builder.start()
         shell = {"kind": "runs", "title": "netsim, live", "runs": []}
         return Answer(page(shell, is_live=True).encode(), "text/html; charset=utf-8")
 
     def _state(self) -> Answer:
         """How far the run is, and whether there is more to see than was made last."""
+        self._builder.start()
         self._asked_at_s = time.monotonic()
         now = "" if self.top is None else signature(self.top)
         found = {

@@ -24,7 +24,7 @@ def of_traffic(event: TrafficEvent) -> dict[str, float]:
 
 def of_evaluation(event: EvaluationEvent) -> dict[str, float]:
     """Of every metric the mean over nodes and how it spreads: standard deviation, least, most."""
-    found = {}
+    found: dict[str, float] = {}
     for metric, by_node in event.values.items():
         values = np.array(list(by_node.values()), dtype=np.float64)
         found |= {

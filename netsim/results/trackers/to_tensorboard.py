@@ -50,8 +50,9 @@ class Writer:
 
     def finish(self, last: Mapping[str, float]) -> None:
         """See `tracker.Writer`."""
-        to = self._writer._get_file_writer()
-        for summary in hparams(flat(self._scenario), dict(last)):
+        to = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
+        chosen = flat(self._scenario)
+        for summary in hparams(chosen, dict(last)):  # type: ignore[no-untyped-call]
             to.add_summary(summary)
         for name, value in last.items():
             self._writer.add_scalar(name, value, 0, walltime=0.0)

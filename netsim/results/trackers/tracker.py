@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -122,6 +122,8 @@ class Tracker:
             )
             if writer in self._writers:
                 self._writers.remove(writer)
+                with suppress(Exception):  # what it failed with is told already
+                    writer.close()
 
     def _turn_to(self, algorithm: str) -> None:
         """Open the writers of an algorithm; those of the one before are done."""
