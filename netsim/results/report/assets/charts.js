@@ -5,7 +5,7 @@ const charts = (() => {
 
   function axis(label, options) {
     return {
-      label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", size: 46,
+      label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", size: 32,
       stroke: () => css("text"), grid: { stroke: () => css("grid"), width: 1 },
       ticks: { stroke: () => css("line"), width: 1, size: 5 },
       values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))),
