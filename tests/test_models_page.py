@@ -1,4 +1,4 @@
-"""docs/models.md has every model of the network, its equation, and a source that the code states."""
+"""docs/models.md has every model of the network, its equation, and a source of the code's."""
 
 import inspect
 import re

@@ -1,7 +1,7 @@
 r"""Equations of `docs/models.md`: by family and kind, in LaTeX or words, and where each is from.
 
-A source's first word stands in the docstring of the kind's own module or class, too, which has it in
-full (`tests/test_models_page.py`).
+A source's first word stands in the docstring of the kind's own module or class, too, which has it
+in full (`tests/test_models_page.py`).
 """
 
 from typing import NamedTuple
@@ -41,10 +41,10 @@ class Chapter(NamedTuple):
 CHAPTERS = {
     "channels.path_loss": Chapter(
         "Path loss",
-        "Loss $L$ in dB over a distance $d$ in m at a carrier $f$. From it follows the mean SNR of a "
-        "link, with transmit power $P$, shadowing $X$ and noise $N = k T_0 B$ times the noise figure "
-        "$F$ (Friis, Proc. IRE 1944):\n\n"
-        "$$\\overline{\\mathrm{SNR}}\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
+        "Loss $L$ in dB over a distance $d$ in m at a carrier $f$. From it follows the mean SNR "
+        "$\\bar\\gamma$ of a link, with transmit power $P$, shadowing $X$ and noise $N = k T_0 B$ times "
+        "the noise figure $F$ (Friis, Proc. IRE 1944):\n\n"
+        "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
         {
             "free_space": Model(r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$", "Friis, Proc. IRE 1946"),
             "log_distance": Model(
@@ -76,8 +76,8 @@ CHAPTERS = {
     ),
     "channels.shadowing": Chapter(
         "Shadowing",
-        r"$X$ in dB, normal with standard deviation $\sigma$; $\delta$ is the decorrelation distance. "
-        "A function of pair and place: it never depends on when or how often it is asked for.",
+        r"$X$ in dB, normal with standard deviation $\sigma$; $\delta$ is the decorrelation "
+        "distance. A function of pair and place: it never depends on when or how often it is asked for.",
         {
             "none": Model("$X = 0$"),
             "log_normal": Model(
@@ -86,13 +86,13 @@ CHAPTERS = {
                 "Gudmundson, Electronics Letters 1991; Wang, Tameh and Nix 2008",
             ),
             "correlated_ends": Model(
-                r"$X_{ab} = \sigma \frac{F(a) + F(b)}{\sqrt{2 (1 + r_{ab})}}$, with a field $F$ whose "
-                r"correlation is $r(x) = e^{-x / \delta}$",
+                r"$X_{ab} = \sigma \frac{F(a) + F(b)}{\sqrt{2 (1 + r_{ab})}}$, with a field $F$ "
+                r"whose correlation is $r(x) = e^{-x / \delta}$",
                 "Gudmundson 1991; Wang, Tameh and Nix 2008; TR 36.942, 5.1.1",
             ),
             "nesh": Model(
-                r"$X_{ab} \propto \frac{1}{\sqrt{\lVert b - a \rVert}} \int_a^b p(x)\, dx$ through a "
-                r"field $p$ of covariance $\propto e^{-x / \delta}$, scaled to $\sigma$",
+                r"$X_{ab} \propto \frac{1}{\sqrt{\lVert b - a \rVert}} \int_a^b p(x)\, dx$ through "
+                r"a field $p$ of covariance $\propto e^{-x / \delta}$, scaled to $\sigma$",
                 "Agrawal and Patwari, IEEE Trans. Wireless Commun. 2009",
             ),
         },
@@ -101,13 +101,13 @@ CHAPTERS = {
         "Fading",
         "Power gain $g$ with mean 1, so that the SNR is $g$ times the mean. With `process = "
         '"blocks"` it is drawn anew for each block of `coherence_s`, else of $0.423 / f_D$ '
-        "(Rappaport 2002, eq. 5.40.c), $f_D = v f / c$; with `\"sum_of_sinusoids\"` it follows the "
+        '(Rappaport 2002, eq. 5.40.c), $f_D = v f / c$; with `"sum_of_sinusoids"` it follows the '
         "Clarke spectrum in time (Xiao, Zheng and Beaulieu, IEEE Trans. Wireless Commun. 2006).",
         {
             "none": Model("$g = 1$"),
             "rayleigh": Model(
-                r"$g \sim \mathrm{Exp}(1)$, so that $P(\mathrm{SNR} \lt \theta) = 1 - e^{-\theta / "
-                r"\overline{\mathrm{SNR}}}$"
+                r"$g \sim \mathrm{Exp}(1)$, so that the SNR is below $\theta$ with probability "
+                r"$1 - e^{-\theta / \bar\gamma}$"
             ),
             "rician": Model(
                 r"$g = \left\lvert \sqrt{\tfrac{K}{K+1}} + \mathcal{CN}(0, \tfrac{1}{K+1}) "
@@ -138,8 +138,8 @@ CHAPTERS = {
                 "Pei and Henderson 2010",
             ),
             "lte_cqi": Model(
-                "$R = B$ times the efficiency of the highest channel quality indicator that $\\gamma$ "
-                "allows",
+                "$R = B$ times the efficiency of the highest channel quality indicator that "
+                "$\\gamma$ allows",
                 "3GPP TS 36.213, table 7.2.3-1",
             ),
             "minstrel": Model(
@@ -154,7 +154,9 @@ CHAPTERS = {
         r"Probability that an attempt at a packet of $\ell$ bits is lost at an SNR $\gamma$ (with "
         "interference: SINR).",
         {
-            "outage": Model(r"1 for $\gamma \lt \theta$, else 0; $\theta$ is the radio's threshold"),
+            "outage": Model(
+                r"1 for $\gamma \lt \theta$, else 0; $\theta$ is the radio's threshold"
+            ),
             "rate_outage": Model(
                 r"1 for $\gamma \lt \theta(R)$, else 0; $\theta(R)$ is the SNR that rate $R$ needs"
             ),
@@ -184,14 +186,16 @@ CHAPTERS = {
                 "Chen et al., IEEE Trans. Wireless Commun. 2021; Xi et al. 2011",
             ),
             "fixed": Model("$p$ as stated"),
-            "table": Model("From a file, by rate, size and SNR; $\\ln p$ is linear in dB between rows"),
+            "table": Model(
+                "From a file, by rate, size and SNR; $\\ln p$ is linear in dB between rows"
+            ),
         },
     ),
     "channels.arq": Chapter(
         "Retransmission",
-        "A message of $M$ packets, each attempt at one of which is lost with probability $p$; $L$ is "
-        "`max_attempts`. Numbers of attempts and losses are drawn at once, with the distribution that "
-        "playing every attempt would have.",
+        "A message of $M$ packets, each attempt at one of which is lost with probability $p$; $L$ "
+        "is `max_attempts`. Numbers of attempts and losses are drawn at once, with the distribution "
+        "that playing every attempt would have.",
         {
             "none": Model(r"losses $\sim \mathrm{Binomial}(M, p)$"),
             "unlimited": Model(r"attempts $\sim M + \mathrm{NegativeBinomial}(M, 1 - p)$"),
@@ -275,8 +279,12 @@ CHAPTERS = {
         {
             "fixed": Model("$n s / v$"),
             "shifted_exponential": Model(r"$(n s + \text{straggle} \cdot E) / v$, $E$ a job"),
-            "flops": Model("$n$ times a step's operations over (`flops_per_s` × `utilisation` × $v$)"),
-            "spread": Model(r"$n s\, e^{\sigma Z} / v$, or $n s (1 + \sigma E) / v$, one draw a node"),
+            "flops": Model(
+                "$n$ times a step's operations over (`flops_per_s` × `utilisation` × $v$)"
+            ),
+            "spread": Model(
+                r"$n s\, e^{\sigma Z} / v$, or $n s (1 + \sigma E) / v$, one draw a node"
+            ),
             "stragglers": Model("$n s / v$, on a share of the nodes `slowdown` times that"),
             "devices": Model(
                 "$n s / v$, by the score of a measured device over the median", "AI Benchmark 2020"
@@ -332,7 +340,7 @@ CHAPTERS = {
             "none": Model("always"),
             "exponential": Model(
                 "exponential times on and off, stationary from time 0: on with probability "
-                r"$\frac{\overline{on}}{\overline{on} + \overline{off}}$"
+                r"$\frac{T_{on}}{T_{on} + T_{off}}$, their means"
             ),
             "trace": Model("from a file"),
             "sumo": Model("while the node's vehicle is in SUMO's data"),
@@ -344,7 +352,8 @@ CHAPTERS = {
         {
             "rounds": Model("all together; a barrier ends an exchange"),
             "star": Model(
-                "every $T_{ex}$ slots one node, drawn uniformly", "Jeong and Kountouris 2023, Alg. 1"
+                "every $T_{ex}$ slots one node, drawn uniformly",
+                "Jeong and Kountouris 2023, Alg. 1",
             ),
             "poisson": Model("exponential gaps, at each node by itself"),
             "periodic": Model("a period of each node's own, at a random phase"),
@@ -371,7 +380,7 @@ WIRES = Chapter(
             "Kurose and Ross; RFC 5681, RFC 6928",
         ),
         "`[link.bursts]`, `[radio.bursts]`": Model(
-            "A two-state Markov chain that makes a step at every attempt; a loss probability a state.",
+            "A two-state Markov chain makes a step at every attempt; a loss probability a state.",
             "Gilbert, BSTJ 1960; Elliott, BSTJ 1963",
         ),
     },

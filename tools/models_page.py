@@ -1,7 +1,7 @@
 """Writes docs/models.md, every model with its equation and source: `python tools/models_page.py`.
 
-Equations stand in `tools/model_equations.py`; what each kind is, in its class's docstring. A kind of a
-family that has no equation there is an error.
+Equations stand in `tools/model_equations.py`; what each kind is, in its class's docstring. A kind of
+a family that has no equation there is an error.
 """
 
 import argparse
@@ -20,8 +20,8 @@ PREFACE = """\
 
 Every model of the network and its devices, with its equation and where it is from. Written by
 `tools/models_page.py`; full references, ranges of validity and departures are with the keys of each
-kind, to which the headings' links lead, and in the docstrings. Which of them were held against closed
-forms and against ns-3 is in [Fidelity](fidelity.md), what is missing, too.
+kind, to which a link leads, and in the docstrings. Which of them were held against closed forms and
+against ns-3 is in [Fidelity](fidelity.md), what is missing, too.
 """
 
 

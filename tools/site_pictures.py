@@ -1,7 +1,7 @@
 """Draws the pictures of README and the documentation from runs: `python tools/site_pictures.py`.
 
-Plays the quickstart and the tutorial of docs/algorithm.md, a minute in all, in a folder that is thrown
-away. `--only quickstart` or `--only trusting` draws one.
+Plays the quickstart and the tutorial of docs/algorithm.md, two minutes in all, in folders that are
+thrown away. `--only quickstart` or `--only trusting` draws one.
 """
 
 import argparse
@@ -26,7 +26,8 @@ COMMANDS = re.compile(r"^```bash\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 def quickstart(folder: Path) -> None:
     """Accuracy of the quickstart's methods against virtual time."""
     call("netsim run quickstart --out run --no-figures --no-report -q", folder)
-    netsim.open(folder / "run").plot.accuracy().savefig(folder / "quickstart.svg", metadata=DATELESS)
+    figure = netsim.open(folder / "run").plot.accuracy()
+    figure.savefig(folder / "quickstart.svg", bbox_inches="tight")
 
 
 def trusting(folder: Path) -> None:
@@ -47,15 +48,15 @@ def trusting(folder: Path) -> None:
 
 
 PICTURES: dict[str, Callable[[Path], None]] = {"quickstart": quickstart, "trusting": trusting}
-DATELESS = {"Date": None}
-"""So that a picture of the same numbers is the same file."""
 
 
 def call(line: str, folder: Path) -> None:
     """A command of netsim, in a folder."""
     words = line.strip().removeprefix("netsim ")
     there = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(f"{sys.executable} -m netsim {words}", shell=True, cwd=folder, env=there, check=True)
+    subprocess.run(
+        f"{sys.executable} -m netsim {words}", shell=True, cwd=folder, env=there, check=True
+    )
 
 
 def main() -> None:
@@ -65,7 +66,10 @@ def main() -> None:
     for name in parser.parse_args().only:
         with tempfile.TemporaryDirectory() as scratch, mpl.rc_context({"svg.hashsalt": name}):
             PICTURES[name](Path(scratch))
-            drawn = re.sub(r"\n\s*<dc:date>.*?</dc:date>", "", (Path(scratch) / f"{name}.svg").read_text())
+            # Without its date a picture of the same numbers is the same file.
+            drawn = re.sub(
+                r"\n\s*<dc:date>.*?</dc:date>", "", (Path(scratch) / f"{name}.svg").read_text()
+            )
             (IMAGES / f"{name}.svg").write_text(drawn, encoding="utf-8")
             print(f"{IMAGES / name}.svg")
 
