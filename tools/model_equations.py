@@ -42,7 +42,8 @@ CHAPTERS = {
     "channels.path_loss": Chapter(
         "Path loss",
         "Loss $L$ in dB over a distance $d$ in m at a carrier $f$. From it follows the mean SNR "
-        "$\\bar\\gamma$ of a link, with transmit power $P$, shadowing $X$ and noise $N = k T_0 B$ times "
+        "$\\bar\\gamma$ of a link, with transmit power $P$, shadowing $X$ and noise $N = k "
+        "T_0 B$ times "
         "the noise figure $F$ (Friis, Proc. IRE 1944):\n\n"
         "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
         {
@@ -77,7 +78,8 @@ CHAPTERS = {
     "channels.shadowing": Chapter(
         "Shadowing",
         r"$X$ in dB, normal with standard deviation $\sigma$; $\delta$ is the decorrelation "
-        "distance. A function of pair and place: it never depends on when or how often it is asked for.",
+        "distance. A function of pair and place: it never depends on when or how often it "
+        "is asked for.",
         {
             "none": Model("$X = 0$"),
             "log_normal": Model(
@@ -194,7 +196,8 @@ CHAPTERS = {
     "channels.arq": Chapter(
         "Retransmission",
         "A message of $M$ packets, each attempt at one of which is lost with probability $p$; $L$ "
-        "is `max_attempts`. Numbers of attempts and losses are drawn at once, with the distribution "
+        "is `max_attempts`. Numbers of attempts and losses are drawn at once, with the "
+        "distribution "
         "that playing every attempt would have.",
         {
             "none": Model(r"losses $\sim \mathrm{Binomial}(M, p)$"),
