@@ -4,7 +4,7 @@
   const { element, number, page } = report;
   const EVERY_MS = 2000;
   const MOST_FAILURES = 3;
-  const bar = element("div", { class: "live" });
+  const bar = element("div", { class: "live", role: "region", "aria-label": "How the run is" });
   const far = element("progress", { max: 1, value: 0, "aria-label": "Virtual time played" });
   const words = element("span", { class: "live-words" }, "Waiting for the run to begin …");
   const hold = element("button", { type: "button", "aria-pressed": "false", onclick: () => {
@@ -79,7 +79,12 @@
     const k = Math.max(0, found.outline.runs.findIndex((run) => run.label === before));
     const picked = page.picked;
     const was = new Map(all(document, "main section[data-drawn]").map((section) => [section.id, remembered(section)]));
-    const top = scrollY;
+    const seen = all(document, "main section").find((section) => section.getBoundingClientRect().bottom > 0);
+    const anchor = scrollY > 0 && seen ? { id: seen.id, top: seen.getBoundingClientRect().top } : null;
+    const settle = () => {  // what is looked at stays where it is
+      const there = anchor && document.getElementById(anchor.id);
+      if (there) scrollBy({ top: there.getBoundingClientRect().top - anchor.top, behavior: "instant" });
+    };
     const main = document.getElementById("panels");
     main.style.minHeight = `${main.offsetHeight}px`;  // so that the window does not jump
     report.drawn = (section) => {
@@ -93,14 +98,15 @@
       const set = was.get(section.id);
       if (set) section.style.minHeight = `${set.height}px`;
     }
-    scrollTo({ top, behavior: "instant" });
+    settle();
     for (const section of all(document, "main section")) {
       const { top: above, bottom } = section.getBoundingClientRect();
       if (was.has(section.id) && bottom > 0 && above < innerHeight) report.draw(section);
     }
     if (picked.length && before !== null) report.pick(picked);
+    await new Promise((done) => setTimeout(done));  // charts take their height a little later
     main.style.minHeight = "";
-    scrollTo({ top, behavior: "instant" });
+    settle();
     shown = true;
     shownAt = Date.now();
     document.documentElement.dataset.ready = "";
