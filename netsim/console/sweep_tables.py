@@ -43,7 +43,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
         points = search_record.played_points(folder)
-    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
+    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
 
 
 def point_table(lines: Any, swept: Any) -> WrappedTable:

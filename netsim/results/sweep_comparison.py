@@ -20,6 +20,7 @@ from scipy.special import stdtrit
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.results.compare import csv_cell, time_to_target
+from netsim.results.lead import lead
 from netsim.results.summary import load
 from netsim.results.terminal_tables import Row
 
@@ -41,12 +42,15 @@ class SweepDesign:
         Value of the main metric whose first crossing is told.
     show : tuple of str
         Names of measures for table and figure; none: `summary_fields.DEFAULT`.
+    against : str or None
+        The algorithm over which the others' lead is told.
     """
 
     points: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
     target: float | None = None
     show: tuple[str, ...] = ()
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
         If there is no finished run.
     """
     found = {
-        label: _runs(out / label, swept.seeds, swept.target) for label in swept.points
+        label: _runs(out / label, swept) for label in swept.points
     }  # by point, algorithm, seed
     first = found[next(iter(found))]
     made = [
@@ -141,14 +145,22 @@ def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
     return made
 
 
-def _runs(folder: Path, seeds: Sequence[int], target: float | None) -> dict[str, dict[int, Row]]:
+def _runs(folder: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
     """The numbers of a point's runs by algorithm and seed."""
     found: dict[str, dict[int, Row]] = {}
-    for seed in seeds:
-        for path in sorted(folder.glob(f"seed-{seed}/*/summary.json")):
-            numbers = row(load(path.parent)) | time_to_target(path.parent, target)
-            found.setdefault(path.parent.name, {})[seed] = numbers
+    for seed in swept.seeds:
+        done = {path.parent.name: path.parent for path in _summaries(folder, seed)}
+        rival = done.get(swept.against or "")
+        for name, own in done.items():
+            numbers = row(load(own)) | time_to_target(own, swept.target)
+            if rival is not None and own != rival:
+                numbers |= lead(own, rival)
+            found.setdefault(name, {})[seed] = numbers
     return found
+
+
+def _summaries(folder: Path, seed: int) -> list[Path]:
+    return sorted(folder.glob(f"seed-{seed}/*/summary.json"))
 
 
 def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Estimate]:

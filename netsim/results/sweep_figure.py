@@ -134,7 +134,7 @@ def _is_number(value: Any) -> bool:
 def _line(
     panel: Axes, name: str, cells: Sequence[tuple[float, Estimate]], k: int, joined: str
 ) -> Any:
-    scale = 100.0 if MEASURES[name].unit == "%" else 1.0
+    scale = MEASURES[name].scale
     x = [position for position, _ in cells]
     y = [scale * cell.mean for _, cell in cells]
     half = [scale * (cell.half_width or 0.0) for _, cell in cells]
@@ -192,6 +192,8 @@ def _vertical(panel: Axes, name: str, lines: Sequence[PointResult]) -> None:
     lows = np.array([cell.mean - (cell.half_width or 0.0) for cell in cells])
     highs = np.array([cell.mean + (cell.half_width or 0.0) for cell in cells])
     means = np.array([cell.mean for cell in cells])
+    if measure.unit == "points":
+        lows, highs, means = (measure.scale * drawn for drawn in (lows, highs, means))
     if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
         panel.set_yscale("log")
         if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end

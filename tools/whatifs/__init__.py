@@ -1,0 +1,1 @@
+"""Plays the what-ifs and writes their page."""
