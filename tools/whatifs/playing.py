@@ -14,7 +14,7 @@ from tools.results.playing import commit
 LEDGER = "played.jsonl"
 
 
-def play(names: Sequence[str], runs: Path) -> int:
+def play(names: Sequence[str], runs: Path, more: Sequence[str] = ()) -> int:
     """Play what is missing of some sweeps; 1 if one of them failed.
 
     Parameters
@@ -23,10 +23,12 @@ def play(names: Sequence[str], runs: Path) -> int:
         Of scenarios.
     runs : Path
         The folder of all sweeps.
+    more : sequence of str
+        Further options of `netsim sweep`.
     """
     failed = 0
     for name in names:
-        options = ["--jobs", "1", "--set", "run.threads=1", "--out", str(runs / name), "--quiet"]
+        options = ["--jobs", "1", "--set", "run.threads=1", "--out", str(runs / name), "--quiet", *more]
         before_s = _children_s()
         done = subprocess.run([sys.executable, "-m", "netsim", "sweep", name, *options])
         line = {
