@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows, read
 from netsim.results.metrics import names, per_node_rows
@@ -29,8 +30,21 @@ def lead(folder: Path, other: Path) -> Row:
         `lead`, where the main metric is accuracy, else `main_metric_lead`: the mean over nodes,
         positive where the first run is better. Empty where one of both has no such numbers, or
         they have measured other nodes.
+
+    Raises
+    ------
+    ScenarioError
+        If a folder's metrics are no table of a run.
     """
-    main = MainMetric.of(load(folder))
+    try:
+        return _lead(folder, other, MainMetric.of(load(folder)))
+    except (LookupError, TypeError, ValueError) as problem:
+        raise ScenarioError(
+            f"{folder} or {other}: its metrics are no table of a run: {one_line(problem)}"
+        ) from None
+
+
+def _lead(folder: Path, other: Path, main: MainMetric) -> Row:
     here, there = _measured(folder, main), _measured(other, main)
     if here is None or there is None:
         return {}

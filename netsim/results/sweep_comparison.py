@@ -24,6 +24,9 @@ from netsim.results.lead import lead
 from netsim.results.summary import load
 from netsim.results.terminal_tables import Row
 
+RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
+"""Measures of runs by point, algorithm and seed."""
+
 LEVEL = 0.95
 """Of the intervals."""
 
@@ -125,11 +128,35 @@ def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
     ScenarioError
         If there is no finished run.
     """
-    found = {
-        label: _runs(out / label, swept) for label in swept.points
-    }  # by point, algorithm, seed
+    made = point_results(run_rows(out, swept), swept)
+    if not made:
+        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
+    return made
+
+
+def run_rows(out: Path, swept: SweepDesign) -> RunRows:
+    """The measures of every run of a sweep that has ended.
+
+    Parameters
+    ----------
+    out : Path
+        As of `compare_points`.
+    swept : SweepDesign
+    """
+    return {label: _runs(out / label, swept) for label in swept.points}
+
+
+def point_results(found: RunRows, swept: SweepDesign) -> list[PointResult]:
+    """The same as `compare_points`, from the measures of runs.
+
+    Parameters
+    ----------
+    found : mapping
+        Of all the sweep's points, see `run_rows`.
+    swept : SweepDesign
+    """
     first = found[next(iter(found))]
-    made = [
+    return [
         PointResult(
             label,
             swept.points[label],
@@ -140,9 +167,6 @@ def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
         for label, algorithms in found.items()
         for algorithm, runs in algorithms.items()
     ]
-    if not made:
-        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
-    return made
 
 
 def _runs(folder: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:

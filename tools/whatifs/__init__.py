@@ -1,1 +1,0 @@
-"""Plays the what-ifs and writes their page."""
