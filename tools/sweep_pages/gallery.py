@@ -183,9 +183,9 @@ WHAT_IFS = (
         (
             Change("A battery of 40 J in place of 2 J", 0, 4),
             "Radios empty the battery of 2 J after {local_steps[0]} local steps of all nodes; "
-            "alone they make {local[local_steps][0]} with it and reach {local[accuracy][0]}, where "
-            "the network reaches {accuracy[0]} with 2 J, {accuracy[1]} with 5 J and {accuracy[2]} with "
-            "10 J.",
+            "alone they make {local[local_steps][0]} with it and reach {local[accuracy][0]}, "
+            "where the network reaches {accuracy[0]} with 2 J, {accuracy[1]} with 5 J and "
+            "{accuracy[2]} with 10 J.",
         ),
     ),
     WhatIf(
