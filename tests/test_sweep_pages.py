@@ -11,6 +11,7 @@ fashion, figures, gallery, kept, sentences, whatifs = (
     importlib.import_module(f"tools.sweep_pages.{name}")
     for name in ("fashion", "figures", "gallery", "kept", "sentences", "whatifs")
 )
+measures = importlib.import_module("tools.measures")
 
 DYING = {"whatif_battery"}
 """What-ifs in which training alone goes on when the others' batteries are empty."""
@@ -76,6 +77,11 @@ def test_training_alone_makes_as_many_steps(what_if):
                 alone = algorithms["local"][seed]["local_steps"]
                 steps = row["local_steps"]
                 assert alone >= steps if sweep.name in DYING else alone == steps, (name, seed)
+
+
+def test_the_table_of_measures_is_that_of_the_program():
+    text = measures.PAGE.read_text(encoding="utf-8")
+    assert measures.written(text) == text
 
 
 def test_the_gallery_is_what_the_numbers_say():
