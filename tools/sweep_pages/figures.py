@@ -2,11 +2,12 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image
 
@@ -18,6 +19,8 @@ from tools.sweep_pages.kept import Sweep
 
 WIDTH_IN, HEIGHT_IN, DPI, COLOURS = 7.0, 4.7, 110, 48
 ALONE = "local"
+_APART_PT = 3.0
+"""Between lines over one point, so that all bars are seen."""
 DECADE = 10.0
 """Ratio of the largest to the smallest value from which a horizontal axis is logarithmic."""
 
@@ -41,19 +44,25 @@ def draw(what_if: WhatIf, sweep: Sweep) -> Figure:
     lines = _lines(what_if, sweep)
     panels = [figure.add_subplot(2, 2, i + 1) for i in range(4)]
     for panel, measure in zip(panels[:2], ("accuracy", "lead"), strict=True):
-        for k, line in enumerate(lines):
-            _over_points(panel, line, measure, 0.12 * (k - (len(lines) - 1) / 2), what_if)
         _across(panel, what_if)
+        _span(panel, lines, measure)
+        for k, line in enumerate(lines):
+            beside_pt = _APART_PT * (k - (len(lines) - 1) / 2)
+            _over_points(panel, line, measure, beside_pt, what_if)
     panels[1].axhline(0.0, color=plot_style.FAINT, linewidth=0.9, zorder=1)
     for panel, cost in zip(panels[2:], ("transmitted_megabytes", "airtime_s"), strict=True):
         for line in lines:
-            _over_cost(panel, line, cost)
+            _over_cost(panel, line, cost, joined=_is_numbers(what_if))
         _cost_axis(panel, cost, lines)
+        for k, line in enumerate(line for line in lines if not line.is_alone):
+            _name_points(panel, line, cost, k % 2 == 0, not _is_numbers(what_if))
     for panel, name in zip(panels, ("accuracy", "lead", "accuracy", "accuracy"), strict=True):
         title = {"lead": "lead over local,\nequal steps [points]"}.get(name, "accuracy [%]")
         panel.set_ylabel(title)
         panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
         panel.tick_params(axis="y", length=0)
+        if name == "accuracy" and panel.get_ylim()[1] > 100:
+            panel.set_ylim(top=100)
     shown = {line.label: panels[0].plot([], [], **_look(line))[0] for line in lines}
     plot_style.legend(figure, list(shown.values()), list(shown), "")
     return figure
@@ -81,9 +90,13 @@ def _lines(what_if: WhatIf, sweep: Sweep) -> list[Line]:
                 x for x in sweep.lines if x.algorithm == algorithm and at[x.point][1][2] == one
             ]
             is_alone, number = algorithm == ALONE, len(found)
+            label = ", ".join(filter(None, (algorithm, one)))
+            if is_alone and found[-1].is_alone and _means(found[-1].points) == _means(points):
+                found[-1] = replace(found[-1], label=algorithm)
+                continue
             found.append(
                 Line(
-                    ", ".join(filter(None, (algorithm, one))),
+                    label,
                     [at[x.point][0] for x in points],
                     [_short(at[x.point][1]) for x in points],
                     points,
@@ -93,6 +106,10 @@ def _lines(what_if: WhatIf, sweep: Sweep) -> list[Line]:
                 )
             )
     return found
+
+
+def _means(points: Sequence[PointResult]) -> list[float]:
+    return [point.estimates["accuracy"].mean for point in points]
 
 
 def _places(what_if: WhatIf) -> list[float]:
@@ -124,43 +141,113 @@ def _shown(line: Line, measure: str) -> list[tuple[float, Estimate]]:
     return [(x, point.estimates[measure]) for x, point in both if measure in point.estimates]
 
 
-def _over_points(panel: Axes, line: Line, measure: str, beside: float, what_if: WhatIf) -> None:
+def _span(panel: Axes, lines: Sequence[Line], measure: str) -> None:
+    """Fix the axes around all that will be drawn."""
+    scale = MEASURES[measure].scale
+    cells = [cell for line in lines for cell in _shown(line, measure)]
+    for sign in (-1, 1):
+        ends = [scale * (cell.mean + sign * (cell.half_width or 0.0)) for _, cell in cells]
+        panel.plot([x for x, _ in cells], ends, linestyle="none")
+    panel.set_xlim(panel.get_xlim())
+    panel.set_ylim(panel.get_ylim())
+
+
+def _over_points(panel: Axes, line: Line, measure: str, beside_pt: float, what_if: WhatIf) -> None:
+    """A measure by what is swept.
+
+    Parameters
+    ----------
+    panel : Axes
+    line : Line
+    measure : str
+    beside_pt : float
+        How far to the right of its place it is drawn [1/72 inch].
+    what_if : WhatIf
+    """
     cells, scale = _shown(line, measure), MEASURES[measure].scale
-    kinds = not _is_numbers(what_if)
-    look = dict(_look(line)) | ({"linestyle": "none"} if kinds else {})
-    x = [place + (beside if kinds else 0.0) for place, _ in cells]
-    y = [scale * cell.mean for _, cell in cells]
-    half = [scale * (cell.half_width or 0.0) for _, cell in cells]
-    panel.errorbar(x, y, half, capsize=2.5, elinewidth=1.0, zorder=2 + (not line.is_alone), **look)  # type: ignore[arg-type]
-
-
-def _over_cost(panel: Axes, line: Line, cost: str) -> None:
-    """Accuracy by what was spent; training alone spends nothing and is a level."""
-    scale = MEASURES["accuracy"].scale
-    if line.is_alone:
-        levels = [scale * point.estimates["accuracy"].mean for point in line.points]
-        panel.axhspan(min(levels) - 0.1, max(levels) + 0.1, color=plot_style.BLANK, zorder=1)
-        panel.axhline(sum(levels) / len(levels), color=line.colour, linestyle="--", linewidth=1.1)
-        return
-    cells = [(p.estimates[cost].mean, p.estimates["accuracy"]) for p in line.points]
-    for (x, cell), name in ((cells[0], line.names[0]), (cells[-1], line.names[-1])):
-        panel.annotate(
-            name,
-            (x, scale * cell.mean),
-            xytext=(5, 3),
-            textcoords="offset points",
-            color=line.colour,
-            fontsize=7,
-        )
+    look = dict(_look(line))
+    if not _is_numbers(what_if):  # kinds have no order, so no line joins them
+        look["linestyle"] = "none"
     panel.errorbar(
-        [x for x, _ in cells],
+        [_beside(panel, x, beside_pt) for x, _ in cells],
         [scale * cell.mean for _, cell in cells],
         [scale * (cell.half_width or 0.0) for _, cell in cells],
         capsize=2.5,
         elinewidth=1.0,
-        zorder=3,
-        **(dict(_look(line)) | {"linestyle": ":", "linewidth": 0.9}),  # type: ignore[arg-type]
+        zorder=2 + (not line.is_alone),
+        **look,  # type: ignore[arg-type]
     )
+
+
+def _beside(panel: Axes, x: float, shift_pt: float) -> float:
+    figure = panel.get_figure()
+    assert figure is not None
+    drawn = panel.transData.transform((x, 0.0))
+    moved = (drawn[0] + shift_pt / 72 * figure.dpi, drawn[1])
+    return float(panel.transData.inverted().transform(moved)[0])
+
+
+def _over_cost(panel: Axes, line: Line, cost: str, joined: bool) -> None:
+    """Accuracy by what was spent; training alone spends nothing and is a level.
+
+    Parameters
+    ----------
+    panel : Axes
+    line : Line
+    cost : str
+        A measure.
+    joined : bool
+        Whether points are joined in their order.
+    """
+    scale = MEASURES["accuracy"].scale
+    if line.is_alone:
+        levels = [scale * mean for mean in _means(line.points)]
+        panel.axhspan(min(levels) - 0.1, max(levels) + 0.1, color=plot_style.BLANK, zorder=1)
+        panel.axhline(sum(levels) / len(levels), color=line.colour, linestyle="--", linewidth=1.1)
+        return
+    panel.errorbar(
+        [point.estimates[cost].mean for point in line.points],
+        [scale * mean for mean in _means(line.points)],
+        [scale * (point.estimates["accuracy"].half_width or 0.0) for point in line.points],
+        capsize=2.5,
+        elinewidth=1.0,
+        zorder=3,
+        **(dict(_look(line)) | {"linestyle": ":" if joined else "none", "linewidth": 0.9}),  # type: ignore[arg-type]
+    )
+
+
+def _name_points(panel: Axes, line: Line, cost: str, above: bool, every: bool) -> None:
+    """Name points of what was spent.
+
+    Parameters
+    ----------
+    panel : Axes
+        With the limits that it will have.
+    line : Line
+    cost : str
+        A measure.
+    above : bool
+        Whether names are above their points.
+    every : bool
+        All points, or the first and the last.
+    """
+    scale = MEASURES["accuracy"].scale
+    last = len(line.points) - 1
+    for i, (point, name) in enumerate(zip(line.points, line.names, strict=True)):
+        if not (every or i in (0, last)):
+            continue
+        place = (point.estimates[cost].mean, scale * point.estimates["accuracy"].mean)
+        right = panel.transAxes.inverted().transform(panel.transData.transform(place))[0] > 0.6
+        panel.annotate(
+            name,
+            place,
+            xytext=(-5 if right else 5, 3 if above else -9),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            color=line.colour,
+            fontsize=7,
+            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        )
 
 
 def _across(panel: Axes, what_if: WhatIf) -> None:
@@ -185,7 +272,7 @@ def _across(panel: Axes, what_if: WhatIf) -> None:
 
 
 def _cost_axis(panel: Axes, cost: str, lines: Sequence[Line]) -> None:
-    title = {"transmitted_megabytes": "on the air [MB]", "airtime_s": "airtime of all nodes [s]"}
+    title = {"transmitted_megabytes": "transmitted [MB]", "airtime_s": "airtime of all nodes [s]"}
     panel.set_xlabel(title[cost])
     spent = [p.estimates[cost].mean for line in lines if not line.is_alone for p in line.points]
     if min(spent) > 0 and max(spent) >= DECADE * min(spent):
@@ -198,9 +285,9 @@ def _cost_axis(panel: Axes, cost: str, lines: Sequence[Line]) -> None:
 
 
 def _short(point: Point) -> str:
-    """A point's name without its series."""
-    _, name, series = point
-    return name.removesuffix(f", {series}")
+    """A point's name without its series; a kind's is that of its tick."""
+    x, name, series = point
+    return x if isinstance(x, str) else name.removesuffix(f", {series}")
 
 
 def _tick(x: float) -> str:

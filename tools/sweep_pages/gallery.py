@@ -98,7 +98,9 @@ WHAT_IFS = (
         "density",
         "Fewer neighbours in reach",
         "others in reach, on average",
-        _plain((1, "1"), (2, "2"), (4, "4"), (8, "8"), (16, "16")),
+        _plain(
+            *((n, f"{n} in reach") for n in (1, 2, 4, 8, 16)),
+        ),
         (Change("Reaching 16 others on average in place of one", 0, 4),),
     ),
     WhatIf(

@@ -75,7 +75,7 @@ def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str
     name = f"whatif_{what_if.name}"
     question = shipped.first_comment(shipped.scenarios(shipped.scenarios_folder())[name])
     yield from (f"## {what_if.title}", "", question, "", f"    netsim sweep {name}", "")
-    about = f"{what_if.title}: accuracy and lead; accuracy by bits on the air and by airtime"
+    about = f"{what_if.title}: accuracy and lead; accuracy by bits transmitted and by airtime"
     yield from (f"![{about}](whatifs/{what_if.name}.png)", "")
     yield from (" ".join(told), "")
     yield from (*measures_table(sweep, point_names(what_if, sweep)), "")
