@@ -1,7 +1,8 @@
 """netsim: a discrete-event network simulator in which nodes learn.
 
 From Python: `netsim.load` and `netsim.Scenario` make scenarios, `netsim.run` and `netsim.sweep`
-play them, `netsim.open` opens what has been played. `docs/python.md` shows them at work.
+play them, `netsim.resume` goes on with what was interrupted, `netsim.open` opens what has been
+played. `docs/python.md` shows them at work.
 """
 
 from importlib import import_module
@@ -21,6 +22,7 @@ _HOMES = {
     "WakeupEvent": "netsim.recording.observers",
     "load": _PYTHON_API + "scenario",
     "open": _PYTHON_API + "opening",
+    "resume": _PYTHON_API + "resuming",
     "run": _PYTHON_API + "playing",
     "sweep": _PYTHON_API + "playing",
 }

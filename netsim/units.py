@@ -38,7 +38,15 @@ _OF_SUFFIXES = {
 
 def unit_of(key: str) -> str:
     """The unit that a key's name ends with, such as `bit/s` of `rate_bps`; empty: none."""
-    return next((unit for end, unit in _OF_SUFFIXES.items() if key.endswith(end)), "")
+    return without_unit(key)[1]
+
+
+def without_unit(key: str) -> tuple[str, str]:
+    """A key's name without its unit, and the unit: `rate` and `bit/s` of `rate_bps`."""
+    for end, unit in _OF_SUFFIXES.items():
+        if key.endswith(end):
+            return key.removesuffix(end).rstrip("_") or key, unit
+    return key, ""
 
 
 def to_ns(seconds: float) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import report_command, stand_ins, terminal
+from netsim.console import plot_command, report_command, stand_ins, terminal
 from netsim.console.options import (
     Against,
     AnyRun,
@@ -387,6 +387,7 @@ def new(
         starting.new(sort, name, folder)
 
 
+app.command("plot", help=plot_command.HELP)(plot_command.plot)
 app.command("report", help=report_command.HELP)(report_command.report)
 
 

@@ -126,12 +126,14 @@ def conclude(
     figures, quiet, report : bool
         As of `run`.
     """
-    from netsim.results.compare import table  # here: pictures and tables only once there are any
+    from netsim.results import network_cost  # here: pictures and tables only once there are any
+    from netsim.results.compare import table
     from netsim.results.summary import load
 
     several = len(folders) > 1
     with terminal.waiting("drawing figures" if figures else "summing up", quiet):
         compared = table(folders, top / "comparison.csv" if several else None)
+        worlds = network_cost.of_runs(folders, scenario)
         if figures:
             from netsim.results.figures import draw, draw_comparison
 
@@ -140,6 +142,10 @@ def conclude(
                 checksums.extend(folder)
             if several:
                 draw_comparison(top, folders)
+            if worlds is not None:
+                from netsim.results import network_cost_figure
+
+                network_cost_figure.draw(top, worlds)
         has_page = False
         if report:
             from netsim.console import reporting
@@ -149,7 +155,9 @@ def conclude(
             checksums.write(top)
     if not quiet:
         console = terminal.out()
-        console.print(compared)
+        console.print(compared if worlds is None else network_cost.table(worlds))
+        for sentence in network_cost.sentences(worlds) if worlds is not None else ():
+            console.print(Text(sentence))
         for folder in folders:
             for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
                 terminal.err().print(Text(warning, style="yellow"))

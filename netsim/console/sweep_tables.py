@@ -18,6 +18,8 @@ from netsim.engine.sweep_definition import definition
 from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.main_metric import MainMetric
+from netsim.recording.summary_fields import MEASURES
+from netsim.recording.summary_fields import named as measure_named
 from netsim.registry import did_you_mean
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
@@ -167,6 +169,63 @@ def _algorithms_of(raw: dict[str, Any]) -> list[str]:
     return [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
 
 
+def measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
+    """The measures of a figure: those named, else the main metric.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    lines : sequence of PointResult
+    named : sequence of str
+        Their unit may be left out.
+
+    Raises
+    ------
+    ScenarioError
+        If one is no measure, or no run has it.
+    """
+    there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+    if not named:
+        main: list[str] = [name for name in ("accuracy", "main_metric") if name in there]
+        return main or [name for name in ("delay_s", *there) if name in there][:1]
+    try:
+        found = [measure_named(word) for word in named]
+    except ValueError as error:
+        raise ScenarioError(f"--metric {error}") from None
+    for name in found:
+        if name not in there:
+            raise ScenarioError(
+                f"{folder}: --metric {name}: no run has it; there are {', '.join(there)}"
+            )
+    return found
+
+
+def way(folder: Path, minus: str = "") -> Any:
+    """How the sweep of a folder is drawn: a `Way` of `netsim.results.plots.sweep`.
+
+    Parameters
+    ----------
+    folder : Path
+    minus : str
+        The algorithm or point to which differences are drawn; empty: none are.
+
+    Raises
+    ------
+    ScenarioError
+        If differences of trials are wanted, which are no pairs.
+    """
+    from netsim.results.plots.sweep import Way
+
+    is_search = bool(definition(folder)["sweep"].get("trials"))
+    if is_search and minus:
+        raise ScenarioError(
+            f"{folder / 'scenario.toml'}: sweep.trials: trials of a search are no pairs; leave out "
+            f"--paired-to {minus}"
+        )
+    return Way(folder.resolve().name, minus, is_search)
+
+
 def print_left_out(folder: Path) -> None:
     """Name the runs of a sweep that are not done on standard error."""
     raw = definition(folder)
@@ -208,8 +267,9 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
     quiet : bool
         Print nothing.
     """
-    from netsim.results import plot_style, sweep_comparison, sweep_figure
+    from netsim.results import plot_style, sweep_comparison
     from netsim.results.compare import write_csv
+    from netsim.results.plots import sweep
 
     assert scenario.sweep is not None
     swept = design(top, scenario.sweep, scenario.seed)
@@ -224,12 +284,12 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        figure = sweep_figure.draw(
-            lines, sweep_comparison.measures_to_show(lines, swept.show), f"{scenario.name} · {bars}"
-        )
-        if figure is not None:
-            with plot_style.style():
-                plot_style.save(figure, top / "sweep.png")
+        show = sweep_comparison.measures_to_show(lines, swept.show)
+        with plot_style.style():
+            way = sweep.Way(f"{scenario.name} · {bars}")
+            drawn = sweep.draw(lines, show, way)
+            if drawn is not None:
+                plot_style.save(drawn.figure, top / "sweep.png")
     if quiet:
         return
     console = terminal.out()

@@ -87,7 +87,7 @@ def _told(
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
     if world:
-        runner.build(scenario, draft.path)
+        runner.build_all(scenario, draft.path)
     said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
     return Text("ok ", style="green") + said
 

@@ -132,7 +132,7 @@ def play(
     from netsim.engine import playing  # here: it brings torch
     from netsim.engine.checkpoints.journal import Journal
 
-    whole: list[World] = []
+    worlds: dict[int, World] = {}
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         own.mkdir(exist_ok=True)
@@ -143,9 +143,11 @@ def play(
                 world, entry = runner.build(scenario, str(path)), scenario.algorithm[0]
                 _go_on(world, entry, own, run.timing_only, told, tell)
                 return
-            if not whole:
-                whole.append(runner.build(run.scenario, run.path))
-            playing.play(whole[0], entry, own, run.timing_only, told)
+            scenario = run.scenario.of(entry)
+            if id(scenario) not in worlds:
+                worlds[id(scenario)] = runner.build(scenario, run.path)
+            entry = next(e for e in scenario.algorithm if e.name == entry.name)
+            playing.play(worlds[id(scenario)], entry, own, run.timing_only, told)
 
     with folder_lock.held(run.folder, take_over=True):
         for entry in run.scenario.algorithm:

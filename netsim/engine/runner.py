@@ -203,6 +203,28 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
         ) from error
 
 
+def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dict[str, World]":
+    """By algorithm the world that it plays in: one, but for those with a `set`.
+
+    Parameters
+    ----------
+    scenario, path, doing
+        As of `build`.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    built: dict[int, World] = {}
+    found = {}
+    for entry in scenario.algorithm:
+        own = scenario.of(entry)
+        if id(own) not in built:
+            built[id(own)] = build(own, path, doing)
+        found[entry.name] = built[id(own)]
+    return found
+
+
 def _in_file(path: str, error: ScenarioError) -> ScenarioError:
     """The error with the scenario's file before every line that begins with a table."""
     lines = str(error).splitlines()
@@ -262,7 +284,7 @@ def play(
     from netsim import engine  # here: help and validation do not wait for it
     from netsim.engine.checkpoints.journal import Journal
 
-    built = build(scenario, path, doing)
+    worlds = build_all(scenario, path, doing)
     folder = make_folder()
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
@@ -275,6 +297,8 @@ def play(
         raise
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
+        built = worlds[entry.name]
+        entry = next(e for e in built.scenario.algorithm if e.name == entry.name)
         try:
             engine.play(built, entry, own, timing_only, told, check=check, observers=observers)
         except ScenarioError as error:

@@ -5,17 +5,30 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from netsim.console import sweep_tables
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
-from netsim.results import figures, graph_figure, heatmaps, node_map, plot_style, sweep_figure
+from netsim.results import graph_figure, heatmaps, node_map, plot_style
+from netsim.results import metrics as measured
 from netsim.results.frames import PlayedRun
+from netsim.results.plot_sheets import SCREEN, Sheet, paper, width_in
+from netsim.results.plots import cdf, curves, graph, sweep
+from netsim.results.plots.estimates import AGAINST, Band
+from netsim.results.plots.runs import Run, title_of
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import SweepDesign, compare_points, measures_to_show
+
+Width = str | float | None
+"""`column` (3.5 in), `text` (7.16 in) or inches, as a paper needs it; None: for a screen."""
 
 
 class Plots:
     """The figures of some runs; each call draws a new one.
+
+    With a `width` a figure is drawn for a paper, as `netsim plot` draws it: without a heading, its
+    text eight points, intervals over seeds where there are several. `figure.savefig("x.pdf")`
+    embeds fonts; the same figure gives the same bytes.
 
     Parameters
     ----------
@@ -25,37 +38,91 @@ class Plots:
     def __init__(self, runs: Sequence[PlayedRun]) -> None:
         self._runs = runs
 
-    def accuracy(self, against: str = "time") -> Figure:
-        """Test accuracies, mean over nodes with its spread: a panel a metric, a curve an algorithm.
+    def accuracy(
+        self,
+        against: str = "time",
+        *,
+        width: Width = None,
+        band: Band | None = None,
+        paired_to: str | None = None,
+    ) -> Figure:
+        """Test accuracies, mean over nodes: a panel a metric, a curve an algorithm.
 
         Seeds of one algorithm become one curve.
 
         Parameters
         ----------
-        against : {"time", "megabytes"}
-            Virtual time [s], or what all nodes have transmitted, headers included [MB].
+        against : {"time", "megabytes", "airtime"}
+            Virtual time [s]; what all nodes have transmitted, headers included [MB]; for how long
+            [s].
+        width : {"column", "text"} or float, optional
+            Of a figure for a paper, or in inches.
+        band : {"interval", "std", "nodes", "none"}, optional
+            What bands span: the 95 % interval or the standard deviation over seeds, that over
+            nodes, nothing. None: of several seeds the deviation over them (on paper the interval),
+            of one that over nodes.
+        paired_to : str, optional
+            An algorithm; one panel more has the paired differences to it.
 
         Raises
         ------
         ScenarioError
             If the run has nothing to draw, as of all figures.
         """
-        return self._curves((), against)
+        return self._curves((), against, _sheet(width), band, paired_to)
 
-    def metric(self, *metrics: str, against: str = "time") -> Figure:
+    def metric(
+        self,
+        *metrics: str,
+        against: str = "time",
+        width: Width = None,
+        band: Band | None = None,
+        paired_to: str | None = None,
+    ) -> Figure:
         """Any metrics, drawn as `accuracy` draws.
 
         Parameters
         ----------
         *metrics : str
             As the column `metric` of `run.metrics` has them, such as `loss`.
-        against : {"time", "megabytes"}
+        against, width, band, paired_to
             As of `accuracy`.
         """
-        return self._curves(metrics, against)
+        return self._curves(metrics, against, _sheet(width), band, paired_to)
+
+    def cdf(self, *what: str, width: Width = "column", paired_to: str | None = None) -> Figure:
+        """Empirical distributions over nodes, and of messages, a curve an algorithm.
+
+        Parameters
+        ----------
+        *what : str
+            Metrics, `delay`, `age`; none: the main metric and, where messages are logged, delays.
+        width : {"column", "text"} or float
+            As of `accuracy`.
+        paired_to : str, optional
+            An algorithm; panels more have the differences to it, node by node.
+        """
+        runs, sheet = self._drawn(), _sheet(width or "column")
+        with plot_style.style(sheet):
+            wanted = what or cdf.default_quantities(runs)
+            if not wanted:
+                runs[0].require_metric(runs[0].main.name)
+            return cdf.draw(runs, wanted, sheet, paired_to).figure
+
+    def graph(self, width: Width = "column") -> Figure:
+        """Who weighs whom at the end, alike nodes side by side: a panel an algorithm.
+
+        Parameters
+        ----------
+        width : {"column", "text"} or float
+            As of `accuracy`.
+        """
+        sheet = _sheet(width or "column")
+        with plot_style.style(sheet):
+            return graph.draw(self._drawn(), sheet).figure
 
     def weights(self) -> Figure:
-        """Collaboration weights at the end of the run: who listens to whom."""
+        """Collaboration weights at the end of the run, by node id, with those of its own."""
         return self._of_one(heatmaps.weights, "no weights have been logged")
 
     def weights_by_shared_classes(self) -> Figure:
@@ -75,20 +142,48 @@ class Plots:
             lambda folder, _, title: node_map.draw(folder, title), "nodes have no places"
         )
 
-    def _curves(self, metrics: Sequence[str], against: str) -> Figure:
-        if against not in figures.AGAINST:
+    def _drawn(self) -> list[Run]:
+        return [Run.of(run.folder) for run in self._runs]
+
+    def _curves(
+        self,
+        metrics: Sequence[str],
+        against: str,
+        sheet: Sheet,
+        band: Band | None,
+        paired_to: str | None,
+    ) -> Figure:
+        """Metrics over time or over what it cost.
+
+        Parameters
+        ----------
+        metrics : sequence of str
+            None: the main metric on test samples.
+        against : str
+        sheet : Sheet
+        band : str or None
+        paired_to : str or None
+        """
+        if against not in AGAINST:
             raise ScenarioError(
-                f'plot: against = "{against}": must be one of {", ".join(figures.AGAINST)}'
-                + did_you_mean(against, figures.AGAINST)
+                f'plot: against = "{against}": must be one of {", ".join(AGAINST)}'
+                + did_you_mean(against, AGAINST)
             )
-        found = figures.curves([run.folder for run in self._runs], against, metrics)
-        if found is None:
+        runs = self._drawn()
+        there = {m for run in runs for m in measured.names(run.metrics)}
+        main = list(dict.fromkeys(m for run in runs for m in curves.pictured(run)))
+        wanted = [m for m in metrics if m in there] or ([] if metrics else main)
+        drawn = None
+        if wanted and against in curves.recorded(runs):
+            with plot_style.style(sheet):
+                drawn = curves.draw(runs, wanted, (against,), sheet, band, paired_to)
+        if drawn is None:
             what = ", ".join(metrics) or "accuracy"
             raise ScenarioError(
                 f"plot: {self._runs[0].folder}: has no {what} over {against}; run.metrics and "
                 "run.plot.metric(name) show what it has"
             )
-        return found
+        return drawn.figure
 
     def _of_one(self, draw: Callable[[Path, int, str], Figure | None], why: str) -> Figure:
         """A figure of a single run.
@@ -109,7 +204,7 @@ class Plots:
         [run] = self._runs
         summary = load(run.folder)
         with plot_style.style():
-            found = draw(run.folder, int(summary["nodes"]), figures.title_of(summary))
+            found = draw(run.folder, int(summary["nodes"]), title_of(summary))
         if found is None:
             raise ScenarioError(f"plot: {run.folder}: {why}")
         return found
@@ -131,24 +226,37 @@ class SweepPlots(Plots):
         super().__init__(runs)
         self._folder, self._design = folder, design
 
-    def sweep(self, *show: str) -> Figure:
+    def sweep(self, *show: str, width: Width = None, paired_to: str | None = None) -> Figure:
         """Means over seeds with their 95 % intervals against the swept key: a panel a measure.
 
         Parameters
         ----------
         *show : str
             Names of measures, the columns of `sweep.summary`; none: those that the sweep shows.
+        width : {"column", "text"} or float, optional
+            As of `accuracy`.
+        paired_to : str, optional
+            An algorithm, or a point's label; each measure has one panel more, with the paired
+            differences to it.
         """
-        lines = compare_points(self._folder, self._design)
+        lines = compare_points(self._folder, self._design, paired_to)
         try:
             wanted = measures_to_show(lines, [named(name) for name in show] or self._design.show)
         except ValueError as error:
             raise ScenarioError(f"plot: {error}") from None
-        found = sweep_figure.draw(lines, wanted, self._folder.name)
+        sheet = _sheet(width)
+        with plot_style.style(sheet):
+            way = sweep_tables.way(self._folder, paired_to or "")
+            found = sweep.draw(lines, wanted, way, sheet)
         if found is None:
             known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
             raise ScenarioError(
                 f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
                 f"there are {', '.join(known)}"
             )
-        return found
+        return found.figure
+
+
+def _sheet(width: Width) -> Sheet:
+    """What a figure of a width is drawn for."""
+    return SCREEN if width is None else paper(width_in(width))

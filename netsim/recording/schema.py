@@ -81,3 +81,10 @@ GRAPH_COLUMNS = (
     Column("peer", "id"),
     Column("weight", "real"),
 )
+
+WHY_MISSING = {
+    "messages": "[run] log_messages is false, or the run has not ended",
+    "wakes": "[run] log_messages is false, or the run has not ended",
+    "traffic": "it was recorded before traffic was counted",
+}
+"""Why a run folder may lack a table."""

@@ -24,7 +24,7 @@ class Measure:
     title : str
         Its name in tables and figures.
     unit : str
-        Unit in which it is shown: `%` for a share, `points` for a difference of shares, `#` for a
+        Unit in which it is shown: `%` for a share, `pp` (points of percent) for a difference of shares, `#` for a
         count, else the unit it is in.
     of : callable
         Summary -> number; None where the summary does not hold it.
@@ -43,7 +43,7 @@ class Measure:
     @property
     def scale(self) -> float:
         """What its numbers are multiplied by where they are shown."""
-        return 100.0 if self.unit in ("%", "points") else 1.0
+        return 100.0 if self.unit in ("%", "pp") else 1.0
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
         """The number in its unit, to three digits, or with half the width of its interval.
@@ -132,7 +132,7 @@ MEASURES: dict[str, Measure] = {
     "accuracy_personal_best_on_validation": Measure(
         "personal, best on validation", "%", _at("accuracy_personal.best_on_validation"), True
     ),
-    "lead": Measure("lead", "points", _outside, True, _LEAD),
+    "lead": Measure("lead", "pp", _outside, True, _LEAD),
     "best": Measure("best", "%", _at("accuracy.best.mean"), True),
     "best_t_s": Measure("time of best", "s", _at("accuracy.best.t_s"), True),
     "best_on_validation": Measure(

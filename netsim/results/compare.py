@@ -135,12 +135,18 @@ def csv_cell(value: Any) -> Any:
     return value if isinstance(value, int | float | str) else shown(value)
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, whole; empty cells where a run does not say."""
+def csv_text(rows: Sequence[Row]) -> str:
+    """Rows as CSV; empty cells where a run does not say."""
     text = io.StringIO(newline="")
     columns = dict.fromkeys(key for row in rows for key in row)
     writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows as CSV, whole."""
+    text = csv_text(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text.getvalue())
+    write_text(path, text)

@@ -10,16 +10,10 @@ import pyarrow as pa
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.parquet_parts import part_files
+from netsim.recording.schema import WHY_MISSING
 from netsim.recording.summary_fields import row
 from netsim.results.summary import load
 from netsim.traces.bounded_tables import BROKEN, read_parquet
-
-WHY_MISSING = {
-    "messages": "[run] log_messages is false, or the run has not ended",
-    "wakes": "[run] log_messages is false, or the run has not ended",
-    "traffic": "it was recorded before traffic was counted",
-}
-"""Why a run folder may lack a table."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,16 @@
 
 Drawn with Matplotlib's objects and the Agg canvas, never through pyplot: no window, no figures
 that stay behind, safe in worker processes and threads. Colours are Okabe and Ito's, told apart by
-colour-blind readers; markers repeat the distinction for print in grey.
+colour-blind readers; line styles and markers repeat the distinction for print in grey.
+
+PDF files embed their fonts as TrueType (Type 42, which journals take), SVG files hold text as
+paths, so that it looks the same wherever they are opened. No file holds a time: the same figure
+gives the same bytes.
 """
 
 import io
 import math
+import textwrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,30 +19,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from netsim.recording.whole_files import write_whole
+from netsim.results.plot_sheets import SCREEN, Sheet
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES: tuple[Any, ...] = ("-", (0, (5, 1.4)), (0, (1.2, 1.2)), (0, (5, 1.4, 1.2, 1.4)))
 INK, FAINT, GRID, BLANK = "#222222", "#6b6b6b", "#e3e3e3", "#ececec"
-DECADES = 100.0
-"""Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""
 SEQUENTIAL = "Blues"
 """White is zero, so an empty pair looks empty."""
 SHOWN_DPI = 120
 """Dots an inch of a figure in a notebook."""
+FORMATS = ("pdf", "svg", "png")
+
 
 _STYLE: Any = {
     "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.labelsize": 9.5,
-    "axes.titlesize": 9.5,
     "axes.titleweight": "normal",
     "axes.titlelocation": "left",
     "axes.labelcolor": INK,
@@ -51,15 +54,17 @@ _STYLE: Any = {
     "ytick.color": "#8a8a8a",
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.fontsize": 8.5,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
-    "lines.linewidth": 1.7,
-    "lines.markersize": 5,
     "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "netsim",  # else ids in a file are drawn anew each time
 }
+_NO_TIME = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+PAPER_DPI = 600
+"""Dots an inch of a PNG for a paper."""
 
 
 _drawing = threading.RLock()
@@ -67,45 +72,86 @@ _drawing = threading.RLock()
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def style(sheet: Sheet = SCREEN) -> Iterator[None]:
     """Context in which figures are built and saved."""
-    with _drawing, rc_context(_STYLE):
+    text, thin = sheet.text_pt, sheet.thin
+    sizes: Any = {
+        "font.size": text,
+        "axes.labelsize": text + 0.5 * sheet.has_heading,
+        "axes.titlesize": text + 0.5 * sheet.has_heading,
+        "xtick.labelsize": text - 0.5,
+        "ytick.labelsize": text - 0.5,
+        "legend.fontsize": text - 0.5,
+        "lines.linewidth": 1.7 * thin,
+        "lines.markersize": 5 * thin,
+    }
+    with _drawing, rc_context({**_STYLE, **sizes}):
         yield
 
 
 class _Picture(Figure):
     """A figure that a notebook shows by itself, whether or not pyplot has been imported."""
 
+    sheet = SCREEN
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Write the figure; see `matplotlib.figure.Figure.savefig`."""
+        form = str(options.get("format") or Path(str(fname)).suffix[1:] or "png")
+        if form in _NO_TIME:
+            options.setdefault("metadata", _NO_TIME[form])
+        with style(self.sheet):  # ticks are made when they are drawn
+            super().savefig(fname, **options)
+
     def _repr_png_(self) -> bytes:
         drawn = io.BytesIO()
-        with style():
-            self.savefig(drawn, format="png", dpi=SHOWN_DPI)
+        self.savefig(drawn, format="png", dpi=SHOWN_DPI)
         return drawn.getvalue()
 
 
-def new_figure(width_in: float, height_in: float) -> Figure:
-    """An empty figure, in inches, whose layout adapts to what is put into it."""
+def new_figure(width_in: float, height_in: float, sheet: Sheet = SCREEN) -> Figure:
+    """An empty figure, in inches, whose layout adapts to what is put into it.
+
+    Parameters
+    ----------
+    width_in, height_in : float
+    sheet : Sheet
+        What it is drawn for; the style that it is saved in.
+    """
     figure = _Picture(figsize=(width_in, height_in), layout="constrained")
+    figure.sheet = sheet
     FigureCanvasAgg(figure)
     engine = figure.get_layout_engine()
     assert engine is not None
-    engine.set(wspace=0.04)  # type: ignore[call-arg]
+    engine.set(wspace=0.04, h_pad=0.06)  # type: ignore[call-arg]
     return figure
 
 
-def save(figure: Figure, path: Path) -> Path:
-    """Write a PNG whole."""
+def save(figure: Figure, path: Path, form: str = "png", dpi: int | None = None) -> Path:
+    """Write a figure whole.
+
+    Parameters
+    ----------
+    figure : Figure
+        From `new_figure`.
+    path : Path
+    form : {"png", "pdf", "svg"}
+    dpi : int, optional
+        Dots an inch of a PNG.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda partial: figure.savefig(partial, format="png"))
+    more: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
+    write_whole(path, lambda partial: figure.savefig(partial, format=form, **more))
     return path
 
 
 def curve_style(i: int, points: int) -> dict[str, Any]:
-    """Colour and marker of the i-th curve, with a dozen markers at most."""
+    """Colour, line and marker of the i-th curve, with a dozen markers at most."""
+    step = max(1, round(points / 12))
     return {
+        "linestyle": LINES[i % len(LINES)],
         "color": COLOURS[i % len(COLOURS)],
         "marker": MARKERS[i % len(MARKERS)],
-        "markevery": max(1, round(points / 12)),
+        "markevery": (i % step, step),  # markers of curves that run together lie side by side
         "markeredgecolor": "white",
         "markeredgewidth": 0.6,
         "clip_on": False,  # a marker on the axis stays whole
@@ -119,7 +165,7 @@ def heading(figure: Figure, text: str) -> None:
 
 
 def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
-    """One legend below all panels, with a note on what the lines are.
+    """One legend below all panels, as wide as the figure, with a note on what the lines are.
 
     Parameters
     ----------
@@ -130,76 +176,20 @@ def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
     note : str
         Title of the legend; empty for none.
     """
+    text_pt = float(rcParams["legend.fontsize"])
+    width_pt = 72 * figure.get_figwidth()
+    longest = max((len(line) for name in names for line in name.split("\n")), default=1)
+    columns = max(1, min(4, len(names), int(width_pt / (text_pt * (0.56 * longest + 4.6)))))
     box = figure.legend(
-        handles, names, loc="outside lower center", ncols=min(4, len(names)), title=note or None
+        handles, names, loc="outside lower center", ncols=columns, title=note or None
     )
-    box.get_title().set(color=FAINT, fontsize=8)
-
-
-def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
-    """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    drawn : array
-        All that is drawn, as shares in [0, 1]; NaN is left out.
-    """
-    axes.set_ylabel(label)
-    low, high = float(np.nanmin(drawn)), float(np.nanmax(drawn))
-    margin = max(0.06 * (high - low), 0.01)
-    axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}"))
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
-
-
-def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
-    """Plain numbers on a vertical axis around what is drawn; logarithmic over decades.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    drawn : array
-        All that is drawn; what is not finite is left out.
-    """
-    axes.set_ylabel(label)
-    drawn = drawn[np.isfinite(drawn)]
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
-    if not len(drawn):
-        return
-    low, high = float(drawn.min()), float(drawn.max())
-    if low > 0 and high > DECADES * low:
-        axes.set_yscale("log")
-        return
-    margin = 0.06 * (high - low) or 0.01 * max(abs(high), 1e-12)
-    axes.set_ylim(max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
-
-
-def number_axis(axes: Axes, label: str, end: float) -> None:
-    """Plain numbers on a horizontal axis from zero.
-
-    Parameters
-    ----------
-    axes : Axes
-    label : str
-    end : float
-        The largest number drawn.
-    """
-    axes.set_xlabel(label)
-    axes.set_xlim(0, 1.015 * end if end > 0 else 1)
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
-
-
-def tick_text(x: float) -> str:
-    """A tick's number: no needless digits, commas from ten thousand on."""
-    return f"{x:,.0f}" if abs(x) >= 10_000 else f"{x:g}"
+    title = box.get_title()
+    title.set(color=FAINT, fontsize=text_pt - 0.5, multialignment="center")
+    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    letters = max(map(len, note.splitlines()), default=0)
+    while letters > 8 and title.get_window_extent(renderer).width > 0.97 * figure.bbox.width:
+        letters -= 2
+        title.set_text("\n".join(textwrap.fill(line, letters) for line in note.splitlines()))
 
 
 def heatmap(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None) -> Any:

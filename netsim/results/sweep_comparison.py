@@ -19,6 +19,7 @@ from scipy.special import stdtrit
 
 from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
+from netsim.registry import did_you_mean
 from netsim.results.compare import csv_cell, time_to_target
 from netsim.results.lead import lead
 from netsim.results.summary import load
@@ -70,7 +71,8 @@ class Estimate:
     std_seeds : float or None
         Standard deviation with divisor n - 1.
     diff, diff_half_width : float or None
-        Mean difference to the first point over the seeds that both have, and half its interval.
+        Mean difference to the first point, or what else was asked for, over the seeds that both
+        have, and half its interval.
     """
 
     mean: float
@@ -110,11 +112,17 @@ def mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
     mean = statistics.fmean(values)
     if len(values) < 2:
         return mean, None
-    t = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2))
-    return mean, t * statistics.stdev(values) / math.sqrt(len(values))
+    return mean, half_widths_per_std(len(values)) * statistics.stdev(values)
 
 
-def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
+def half_widths_per_std(seeds: int) -> float:
+    """Half the 95 % interval of a mean over so many seeds, two at least, over their deviation."""
+    return float(stdtrit(seeds - 1, (1 + LEVEL) / 2)) / math.sqrt(seeds)
+
+
+def compare_points(
+    out: Path, swept: SweepDesign, paired_to: str | None = None
+) -> list[PointResult]:
     """Every point and algorithm of which at least one run has ended, in the sweep's order.
 
     Parameters
@@ -122,13 +130,16 @@ def compare_points(out: Path, swept: SweepDesign) -> list[PointResult]:
     out : Path
         Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
     swept : SweepDesign
+    paired_to : str, optional
+        What differences are to: an algorithm, at each point, or a point, of each algorithm. None:
+        the first point.
 
     Raises
     ------
     ScenarioError
-        If there is no finished run.
+        If there is no finished run, or neither an algorithm nor a point is called so.
     """
-    made = point_results(run_rows(out, swept), swept)
+    made = point_results(run_rows(out, swept), swept, paired_to, out)
     if not made:
         raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
     return made
@@ -146,7 +157,9 @@ def run_rows(out: Path, swept: SweepDesign) -> RunRows:
     return {label: _runs(out / label, swept) for label in swept.points}
 
 
-def point_results(found: RunRows, swept: SweepDesign) -> list[PointResult]:
+def point_results(
+    found: RunRows, swept: SweepDesign, paired_to: str | None = None, out: Path = Path()
+) -> list[PointResult]:
     """The same as `compare_points`, from the measures of runs.
 
     Parameters
@@ -154,15 +167,32 @@ def point_results(found: RunRows, swept: SweepDesign) -> list[PointResult]:
     found : mapping
         Of all the sweep's points, see `run_rows`.
     swept : SweepDesign
+    paired_to : str, optional
+        As of `compare_points`.
+    out : Path
+        What a message names.
+
+    Raises
+    ------
+    ScenarioError
+        If neither an algorithm nor a point is called so.
     """
-    first = found[next(iter(found))]
+    known = {name for algorithms in found.values() for name in algorithms}
+    if paired_to is not None and paired_to not in known and paired_to not in found:
+        raise ScenarioError(
+            f"{out}: paired to {paired_to}: there is no such algorithm or point; there are "
+            f"{', '.join((*sorted(known), *found))}" + did_you_mean(paired_to, (*known, *found))
+        )
+
+    def other(label: str, algorithm: str) -> Mapping[int, Row] | None:
+        if paired_to in known:
+            return None if algorithm == paired_to else found[label].get(str(paired_to), {})
+        to = paired_to or next(iter(found))
+        return None if label == to else found[to].get(algorithm, {})
+
     return [
         PointResult(
-            label,
-            swept.points[label],
-            algorithm,
-            len(runs),
-            _cells(runs, None if algorithms is first else first.get(algorithm, {})),
+            label, swept.points[label], algorithm, len(runs), _cells(runs, other(label, algorithm))
         )
         for label, algorithms in found.items()
         for algorithm, runs in algorithms.items()
@@ -187,7 +217,7 @@ def _summaries(folder: Path, seed: int) -> list[Path]:
     return sorted(folder.glob(f"seed-{seed}/*/summary.json"))
 
 
-def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str, Estimate]:
+def _cells(runs: Mapping[int, Row], other: Mapping[int, Row] | None) -> dict[str, Estimate]:
     cells = {}
     for name in MEASURES:
         said = {seed: row[name] for seed, row in runs.items() if row.get(name) is not None}
@@ -197,9 +227,9 @@ def _cells(runs: Mapping[int, Row], first: Mapping[int, Row] | None) -> dict[str
         mean, half = mean_and_half_width(values)
         std_seeds = statistics.stdev(values) if len(values) > 1 else None
         pairs = [
-            value - first[seed][name]
+            value - other[seed][name]
             for seed, value in said.items()
-            if first is not None and seed in first and first[seed].get(name) is not None
+            if other is not None and seed in other and other[seed].get(name) is not None
         ]
         diff, diff_half_width = mean_and_half_width(pairs) if pairs else (None, None)
         cells[name] = Estimate(mean, half, len(values), std_seeds, diff, diff_half_width)

@@ -5,7 +5,7 @@ from types import ModuleType
 
 from netsim.registry import Table
 
-RESERVED_PARAMS = ("kind", "name", "training", "stages")
+RESERVED_PARAMS = ("kind", "name", "training", "stages", "set")
 """Keys of an [algorithm] table that are not Params; `validation_model` says what they are."""
 
 OLD_CONSTANTS = {

@@ -55,6 +55,8 @@ def with_absolute_paths(
         return [with_absolute_paths(inner, folder, named, inside) for inner in value]
     if path[0:1] + path[2:3] == ("changes", "set"):
         path = path[3:]
+    if path[0:1] == ("algorithm",) and "set" in path[1:3]:
+        path = path[path.index("set") + 1 :]
     kind = _named_on_disk(path, named) if isinstance(value, str) else None
     if kind is None:
         return value

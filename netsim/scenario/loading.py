@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
+from netsim.links.wired.wire import Wire
 from netsim.recording.main_metric import is_share
 from netsim.registry import Component, did_you_mean, family, in_force
 from netsim.scenario import algorithm_files
@@ -23,6 +24,8 @@ from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
 from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
+from netsim.scenario.one_form import one_form
+from netsim.scenario.own_worlds import own_worlds
 from netsim.scenario.problems import described, line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import (
@@ -174,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = with_default_kinds(_one_form(draft.raw), model)
+    raw = with_default_kinds(one_form(draft.raw), model)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -201,6 +204,8 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
                 loc = (loc[0], *loc[2:])
             problems.append(described({**detail, "loc": loc}, written, schema))
     problems += _across_tables(draft, raw, kinds)
+    if checked is not None and checked.ideal_network:
+        checked = checked.model_copy(update={"radio": None, "link": Wire()})
     if checked is not None:
         problems += workload_problems(checked, draft)
         problems += [*_target_problems(checked, draft), *_against_problems(checked, draft)]
@@ -210,6 +215,8 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     scenario = kinds.tables().model_construct(**fields)
     if scenario.changes:
         scenario._later = tuple(later(draft, scenario, lambda d: check(d, kinds)))
+    if any(entry.set for entry in scenario.algorithm):
+        scenario._own = own_worlds(draft, scenario, lambda d: check(d, kinds))
     return scenario
 
 
@@ -250,12 +257,15 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
             **e.params.model_dump(mode="json"),
             "training": e.training.model_dump(mode="json", exclude_none=True),
             "stages": list(e.stages),
+            **({"set": e.set} if e.set else {}),
         }
         for e in entries
     ]
     tables["algorithm"] = flat[0] if len(flat) == 1 else flat
     if len(tables["model"]) == 1:
         tables["model"] = tables["model"][0]
+    if not scenario.ideal_network:
+        del tables["ideal_network"]
     if not scenario.changes:
         del tables["changes"]
     if not scenario.data.drift:
@@ -278,45 +288,6 @@ def _model(state: State) -> type[Scenario]:
 def _schema(state: State) -> dict[str, Any]:
     """JSON Schema of the same: it takes as long again, and only errors need it."""
     return _model(state).model_json_schema(schema_generator=DescribedSchema)
-
-
-def _one_form(raw: dict[str, Any]) -> dict[str, Any]:
-    """The draft's tables in the one form that the model reads."""
-    tables = dict(raw)
-    if tables.get("radio") is None and tables.get("link") is None:
-        tables["link"] = {}
-    for (key,) in LISTS:
-        if isinstance(tables.get(key), dict):
-            tables[key] = [tables[key]]
-    if isinstance(tables.get("changes"), list):
-        tables["changes"] = [
-            {**change, "set": _flat_paths(change["set"])}
-            if isinstance(change, dict) and isinstance(change.get("set"), dict)
-            else change
-            for change in tables["changes"]
-        ]
-    if isinstance(tables.get("sweep"), dict):
-        sweep = dict(tables["sweep"])
-        for key in ("over", "draw"):
-            if isinstance(sweep.get(key), dict):
-                sweep[key] = _flat_paths(sweep[key])
-        if isinstance(sweep.get("draw"), dict):
-            sweep["draw"] = {
-                k: {"values": v} if isinstance(v, list) else v for k, v in sweep["draw"].items()
-            }
-        tables["sweep"] = sweep
-    return tables
-
-
-def _flat_paths(tables: dict[str, Any]) -> dict[str, Any]:
-    """`{"a": {"b": [1]}}` as `{"a.b": [1]}`: TOML writes key paths with and without quotes."""
-    flat: dict[str, Any] = {}
-    for key, value in tables.items():
-        if isinstance(value, dict) and value and not {"low", "high"} & value.keys():
-            flat |= {f"{key}.{rest}": v for rest, v in _flat_paths(value).items()}
-        else:
-            flat[key] = value
-    return flat
 
 
 def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:
@@ -367,6 +338,7 @@ def _across_tables(
         for key, table in needed.items()
         if Scenario.model_fields[table].default is None  # a table that a scenario may lack
         and raw.get(table) is None
+        and raw.get("ideal_network") is not True  # takes the table's place
         and any(key in group for group in groups)
     ]
     entries = raw.get("algorithm")
@@ -384,6 +356,8 @@ def _across_tables(
                 "have this name; give one another with the key name"
             )
         names.append(name)
+        if entry.get("set"):
+            continue  # checked in its own world
         learned = _task(raw)
         if learned is not None and not algorithm_files.learns(modules[kind], learned):
             problems.append(

@@ -143,6 +143,9 @@ class AlgorithmEntry(Table):
     stages
         Which of its published models are measured, where methods report different ones; empty: as
         `[metrics] stages` says. Example: `["mixed"]`
+    set
+        Key paths of the scenario, as `--set` takes them, that have other values for it: the same
+        draws in another world, beside the scenario's own. Example: `{ ideal_network = true }`
     """
 
     kind: str
@@ -150,6 +153,7 @@ class AlgorithmEntry(Table):
     params: SerializeAsAny[Table]
     training: OwnTraining = OwnTraining()
     stages: tuple[str, ...] = ()
+    set: dict[str, Any] = {}
 
 
 class DataKeys(Table):
@@ -272,6 +276,9 @@ class Scenario(Table):
     link
         Wires, or links of a fixed rate, latency and loss, between nodes. Absent: `radio` carries
         all; where neither is named, links are ideal.
+    ideal_network
+        Whether all messages arrive whole and at once, whatever `radio` and `link` say: a scenario
+        played both ways shows what its network costs.
     exchange
         When nodes wake: in rounds with a barrier, or each by a clock of its own.
     training
@@ -304,6 +311,7 @@ class Scenario(Table):
     mobility: MobilityChoice = _default("static")
     radio: Radio | None = None
     link: Wire | None = None
+    ideal_network: bool = False
     exchange: ScheduleChoice
     data: Data
     task: TaskChoice = _default("classification")
@@ -318,10 +326,18 @@ class Scenario(Table):
     changes: Annotated[tuple[Change, ...], Field(max_length=1000)] = ()
     sweep: Sweep | None = None
     _later: tuple[tuple[float, "Scenario"], ...] = PrivateAttr(())
+    _own: dict[str, "Scenario"] = PrivateAttr({})
 
     @property
     def later(self) -> tuple[tuple[float, "Scenario"], ...]:
         return self._later
+
+    def of(self, entry: AlgorithmEntry) -> "Scenario":
+        """The scenario as one algorithm plays it, with what its `set` says.
+
+        Algorithms whose `set` is the same have the same object, with all of them in it.
+        """
+        return self._own.get(entry.name, self) if entry.set else self
 
     @property
     def evaluate_every_s(self) -> float:

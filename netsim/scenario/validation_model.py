@@ -1,7 +1,8 @@
 """The pydantic model that a scenario file is validated with.
 
 It differs from `Scenario` in `[algorithm]`: a file states the Params in that table, beside
-`kind`, `name`, `training` and `stages`, so the table is a union over the algorithms there are.
+`kind`, `name`, `training`, `stages` and `set`, so the table is a union over the algorithms there
+are.
 Validation turns each entry into an `AlgorithmEntry`, whose `params` are the algorithm's own.
 """
 
@@ -24,6 +25,7 @@ def _entry_keys(kind: str) -> dict[str, Any]:
         "name": (AlgorithmName, kind),
         "training": (OwnTraining, OwnTraining()),
         "stages": (tuple[str, ...], ()),
+        "set": (dict[str, Any], {}),
     }
     described = {
         key: (values, Field(default, json_schema_extra=about[key].as_json()))
@@ -55,6 +57,7 @@ def validation_model(
             params=own.model_construct(**values),
             training=flat.training,
             stages=flat.stages,
+            set=flat.set,
         )
 
     for kind, module in modules.items():

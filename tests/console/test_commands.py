@@ -117,10 +117,11 @@ def interrupted(*_, **__):
 def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
     netsim, here, monkeypatch
 ):
-    from netsim.results import figures, sweep_figure
+    from netsim.results import figures
+    from netsim.results.plots import sweep
 
     monkeypatch.setattr(figures, "draw", interrupted)
-    monkeypatch.setattr(sweep_figure, "draw", interrupted)
+    monkeypatch.setattr(sweep, "draw", interrupted)
     result = netsim("run", "s.toml", "--out", "one")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: all runs had ended; their results are in one\n")

@@ -66,7 +66,7 @@ def test_list_has_the_keys_of_every_table_of_the_schema(ok):
         listed |= {frozenset([*common, *(key.name for key in e.keys)]) for e in entries}
     schema = json_schema(kinds)
     of_file = {"kind", "schedule", "extends"}
-    of_entries = {"name", "training", "stages"}
+    of_entries = {"name", "training", "stages", "set"}
     missing = [
         name
         for name, table in [("top", schema), *schema["$defs"].items()]

@@ -5,7 +5,10 @@ from matplotlib.image import imread
 from netsim.errors import ScenarioError
 from netsim.recording.parquet_parts import read
 from netsim.recording.recorder import Recorder
-from netsim.results import figures, heatmaps, summary
+from netsim.results import figures, heatmaps, metrics, summary
+from netsim.results.plots import runs as of_runs
+from netsim.results.plots.estimates import over_seeds
+from netsim.results.plots.runs import Run
 
 S = 1_000_000_000
 
@@ -61,12 +64,12 @@ def test_runs_of_one_algorithm_and_several_seeds_become_one_curve(tmp_path, writ
     for seed, evaluations in ((0, 5), (1, 5), (2, 3)):  # the last was cut off
         folders.append(tmp_path / f"seed-{seed}" / "local")
         written(folders[-1], "local", seed=seed, evaluations=evaluations)
-    runs = [figures._Run.of(folder) for folder in folders]
-    ((title, group),) = figures._groups(runs).items()
-    line = figures._grouped(title, group, "accuracy", lambda _, over_time: over_time.t_s)
-    means = np.stack([figures.measured.curve(r.metrics, "accuracy").mean[:3] for r in runs])
+    runs = [Run.of(folder) for folder in folders]
+    ((title, group),) = of_runs.groups(runs).items()
+    line = over_seeds(title, group, "accuracy", "time", "std")
+    means = np.stack([metrics.curve(r.metrics, "accuracy").mean[:3] for r in runs])
     assert line.y == pytest.approx(means.mean(axis=0))
-    assert line.band == pytest.approx(means.std(axis=0, ddof=1))
+    assert line.half == pytest.approx(means.std(axis=0, ddof=1))
     assert len(figures.draw_comparison(tmp_path, folders)) == 2
 
 
@@ -74,8 +77,8 @@ def test_equal_algorithm_and_seed_are_told_apart_by_folder(tmp_path, written):
     folders = [tmp_path / name / "local" for name in ("slow", "fast")]
     for folder in folders:
         written(folder, "local", evaluations=3)
-    groups = figures._groups([figures._Run.of(folder) for folder in folders])
-    assert list(groups) == ["slow/local", "fast/local"]
+    groups = of_runs.groups([Run.of(folder) for folder in folders])
+    assert list(groups) == ["slow/Local", "fast/Local"]
 
 
 def test_a_pairs_weight_is_the_one_logged_last(tmp_path):

@@ -13,7 +13,9 @@ from scipy import stats
 from netsim.errors import ScenarioError
 from netsim.recording import summary_fields
 from netsim.recording.summary_fields import MEASURES
-from netsim.results import plot_style, summary, sweep_comparison, sweep_figure, sweep_table
+from netsim.results import plot_style, summary, sweep_comparison, sweep_table
+from netsim.results.plots import sweep
+from netsim.results.plots import swept as swept_axis
 
 
 def put(out, point, seed, algorithm="local", **numbers):
@@ -156,16 +158,18 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
                 joules = (energies or [1.0] * len(values))[i] * (1 + 0.1 * seed)
                 put(tmp_path, f"p{i}", seed, algorithm, energy_j=joules)
     lines = sweep_comparison.compare_points(tmp_path, asked)
-    return sweep_figure.draw(lines, ["energy_j", "accuracy"], "heading")
+    with plot_style.style():
+        found = sweep.draw(lines, ["energy_j", "accuracy"], sweep.Way("heading"))
+    return found and found.figure
 
 
 def test_axes_are_logarithmic_where_values_span_decades(tmp_path):
     found = figure(tmp_path, [1e5, 1e6, 1e7], energies=[1.0, 10.0, 300.0])
     (panel,) = found.axes  # nothing measured accuracy
     assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
-    assert panel.get_xlabel() == "radio.bandwidth [Hz]"
+    assert panel.get_xlabel() == "Bandwidth [MHz]"
     assert panel.get_ylabel() == "Energy [J]"
-    assert [t.get_text() for t in panel.get_xticklabels()] == ["100k", "1M", "10M"]
+    assert [t.get_text() for t in panel.get_xticklabels()] == ["0.1", "1", "10"]
     assert len(panel.containers) == 2
     with plot_style.style(), Image.open(plot_style.save(found, tmp_path / "sweep.png")) as picture:
         assert picture.size[0] > 600
@@ -177,7 +181,7 @@ def test_other_axes_are_linear_start_at_nought_or_name_kinds(tmp_path):
     kinds = [{"kind": "none"}, {"kind": "rician", "k_factor_db": 3.0}, True]
     (panel,) = figure(tmp_path / "c", kinds, "radio.fading").axes
     labels = [t.get_text() for t in panel.get_xticklabels()]
-    assert labels == ["none", "rician\n3", "true"]
+    assert labels == ["none", "rician\n3 dB", "true"]
 
 
 def test_what_reads_alike_keeps_a_place_of_its_own(tmp_path):
@@ -194,18 +198,18 @@ def test_what_reads_alike_keeps_a_place_of_its_own(tmp_path):
 def test_tables_that_differ_in_a_number_are_drawn_over_it(tmp_path):
     ways = [{"kind": "walk", "low_m_per_s": v, "high_m_per_s": max(v, 2.0)} for v in (0.1, 1, 9.0)]
     (panel,) = figure(tmp_path, ways, "mobility").axes
-    assert panel.get_xlabel() == "mobility.low [m/s]"
+    assert panel.get_xlabel() == "Mobility: low [m/s]"
     assert panel.get_xscale() == "log"
 
 
 def test_without_swept_values_there_is_no_picture(tmp_path):
     assert figure(tmp_path, [1e6]) is None
-    assert sweep_figure.swept_key([{}]) is None
+    assert swept_axis.swept_key([{}]) is None
 
 
 def test_the_key_with_most_values_is_across_the_others_are_lines():
     grid = [{"a": a, "b": b} for a in (1, 2) for b in (1, 2, 3)]
-    assert sweep_figure.swept_key(grid) == "b"
+    assert swept_axis.swept_key(grid) == "b"
 
 
 def test_a_table_prints_whole_in_a_narrow_terminal_with_differences_beside_their_means(tmp_path):

@@ -57,7 +57,7 @@ def draw(what_if: WhatIf, sweep: Sweep) -> Figure:
         for k, line in enumerate(line for line in lines if not line.is_alone):
             _name_points(panel, line, cost, k % 2 == 0, not _is_numbers(what_if))
     for panel, name in zip(panels, ("accuracy", "lead", "accuracy", "accuracy"), strict=True):
-        title = {"lead": "lead over local,\nequal steps [points]"}.get(name, "accuracy [%]")
+        title = {"lead": "lead over local,\nequal steps [pp]"}.get(name, "accuracy [%]")
         panel.set_ylabel(title)
         panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
         panel.tick_params(axis="y", length=0)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.parquet_parts import part_files
-from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS
+from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS, WHY_MISSING
 from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
@@ -65,7 +65,7 @@ class RunTables:
     def __init__(self, folder: Path) -> None:
         self.played = played.look(folder)
         if not part_files(folder / "wakes"):
-            why = frames.WHY_MISSING["wakes"]
+            why = WHY_MISSING["wakes"]
             raise ScenarioError(f"{folder}: there is no log to explain it by: {why}")
         run = [frames.PlayedRun(folder, {})]
         end_s = self.played.virtual_s

@@ -1,0 +1,62 @@
+"""What figures are drawn for: a screen, or a paper with its columns."""
+
+from dataclasses import dataclass
+
+from netsim.errors import ScenarioError, one_line
+from netsim.registry import did_you_mean
+
+WIDTHS_IN = {"column": 3.5, "text": 7.16}
+"""Widths of a column and of a page's text, in inches, as the IEEE's journals have them."""
+LEAST_IN, MOST_IN = 1.5, 40.0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn for.
+
+    Attributes
+    ----------
+    width_in : float or None
+        Width of the whole figure [in]; None: as wide as its panels need.
+    text_pt : float
+        Size of axis labels; ticks and legends are half a point smaller.
+    has_heading : bool
+        Whether what was run stands over the picture; in a paper its caption says so.
+    thin : float
+        Factor on widths of lines and sizes of markers.
+    """
+
+    width_in: float | None = None
+    text_pt: float = 9.0
+    has_heading: bool = True
+    thin: float = 1.0
+
+
+SCREEN = Sheet()
+
+
+def width_in(width: str | float, before: str = "width = ") -> float:
+    """A figure's width [in] from `column`, `text`, or a number; `before` begins what is refused.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or no figure is so wide.
+    """
+    if width in WIDTHS_IN:
+        return WIDTHS_IN[str(width)]
+    try:
+        found = float(width)
+    except ValueError:
+        found = 0.0
+    if not LEAST_IN <= found <= MOST_IN:
+        raise ScenarioError(
+            f"{before}{one_line(width)}: must be column, text, or a number of inches from "
+            f"{LEAST_IN:g} to {MOST_IN:g}" + did_you_mean(str(width), WIDTHS_IN)
+        )
+    return found
+
+
+def paper(width_in: float) -> Sheet:
+    """What a paper needs: eight points, whatever the width [in], and no heading."""
+    return Sheet(width_in, 8.0, False, 0.75)

@@ -1,0 +1,72 @@
+"""The scenarios of algorithms that are played in worlds of their own (`set` in `[[algorithm]]`)."""
+
+import json
+from collections.abc import Callable
+
+from netsim.errors import ScenarioError
+from netsim.registry import TAGS
+from netsim.scenario.draft import Draft
+from netsim.scenario.labels import shown
+from netsim.scenario.tables import Scenario
+
+SHARED = ("algorithm", "changes", "name", "paper", "seed", "sweep")
+"""What algorithms that are compared have in common: no `set` changes it."""
+
+
+def own_worlds(
+    draft: Draft, scenario: Scenario, checked: Callable[[Draft], Scenario]
+) -> dict[str, Scenario]:
+    """By the names of algorithms the scenarios that their `set` makes.
+
+    Parameters
+    ----------
+    draft : Draft
+        The scenario as written.
+    scenario : Scenario
+        What it says for algorithms without a `set`.
+    checked : callable
+        Draft -> Scenario; raises ScenarioError.
+
+    Returns
+    -------
+    dict of str to Scenario
+        Algorithms whose `set` is the same have the same object.
+
+    Raises
+    ------
+    ScenarioError
+        If a `set` makes no valid scenario, or changes what all algorithms have in common.
+    """
+    stated = draft.raw["algorithm"]
+    tables = [stated] if isinstance(stated, dict) else stated
+    groups: dict[str, list[int]] = {}
+    for i, entry in enumerate(scenario.algorithm):
+        if entry.set:
+            groups.setdefault(json.dumps(entry.set, sort_keys=True, default=str), []).append(i)
+    found: dict[str, Scenario] = {}
+    problems: list[str] = []
+    for group in groups.values():
+        first = scenario.algorithm[group[0]]
+        label = f"{draft.source(('algorithm', group[0]))}: [algorithm] {first.name}: set"
+        shared = [key for key in first.set if key.partition(".")[0] in SHARED]
+        if shared:
+            problems.append(
+                f"{label} = {{ {shared[0]} = {shown(first.set[shared[0]])} }}: all algorithms of a "
+                f"scenario have the same {shared[0].partition('.')[0]}; play two scenarios"
+            )
+            continue
+        own = draft.copy()
+        own.raw.pop("sweep", None)
+        own.raw["algorithm"] = [{k: v for k, v in tables[i].items() if k != "set"} for i in group]
+        try:
+            # A kind replaces its table, so it goes first.
+            for key in sorted(first.set, key=lambda key: key.rpartition(".")[2] not in TAGS):
+                own.assign(key, first.set[key], label)
+            world = checked(own)
+        except ScenarioError as error:
+            problems += str(error).splitlines()
+            continue
+        found |= {scenario.algorithm[i].name: world for i in group}
+    if problems:
+        raise ScenarioError("\n".join(dict.fromkeys(problems)))
+    return found
