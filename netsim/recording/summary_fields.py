@@ -24,8 +24,8 @@ class Measure:
     title : str
         Its name in tables and figures.
     unit : str
-        Unit in which it is shown: `%` for a share, `pp` (points of percent) for a difference of shares, `#` for a
-        count, else the unit it is in.
+        Unit in which it is shown: `%` for a share, `pp` (points of percent) for a difference of
+        shares, `#` for a count, else the unit it is in.
     of : callable
         Summary -> number; None where the summary does not hold it.
     learned : bool

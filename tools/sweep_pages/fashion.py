@@ -94,9 +94,7 @@ def _leads(sweep: Sweep, where: str) -> str:
             lead = Difference(cell.mean, cell.half_width, cell.seeds)
             found.setdefault(word(lead), []).append(f"{line.algorithm} ({spelled(lead)})")
     heads = {"holds": "ahead", "behind": "behind", "none that the seeds show": "not clear"}
-    return (
-        f"Over {where}, against training alone for as many steps [points]: {_told(heads, found)}."
-    )
+    return f"Over {where}, against training alone for as many steps [pp]: {_told(heads, found)}."
 
 
 def _told(heads: Mapping[str, str], found: Mapping[Word, Sequence[str]]) -> str:
@@ -133,11 +131,11 @@ def _costs(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:
         change = _change(here, ideal)
         found.setdefault(word(change), []).append(f"{name} ({spelled(change)})")
     heads = {"behind": "lose", "holds": "gain", "none that the seeds show": "not clear"}
-    return f"From ideal links to radio [points of accuracy]: {_told(heads, found)}."
+    return f"From ideal links to radio [pp of accuracy]: {_told(heads, found)}."
 
 
 def _changes(radio: Sweep, rounds: Sweep, clocks: Sweep) -> Iterable[str]:
-    heads = ("algorithm", "accuracy, radio - ideal [points]", "lead, radio - ideal [points]")
+    heads = ("algorithm", "accuracy, radio - ideal [pp]", "lead, radio - ideal [pp]")
     yield row(heads)
     yield row(["---"] * len(heads))
     for name, here, ideal in _pairs(radio, rounds, clocks):

@@ -90,7 +90,7 @@ class Told:
             "one seed": "one seed says at {}",
         }
         parts = [head.format(listed(by_word[w])) for w, head in heads.items() if w in by_word]
-        return f"Against local training of as many steps [points]: {'; '.join(parts)}."
+        return f"Against local training of as many steps [pp]: {'; '.join(parts)}."
 
 
 def doubt(seeds: int) -> str:

@@ -32,12 +32,13 @@ seconds for 200 virtual seconds.
 
 **To read.** Accuracy on a node's own class mix, mean over nodes, then over seeds ± half its 95 %
 interval (Student's). *Lead*: accuracy over training alone, node by node where it had made as many
-local steps, paired by seed. Differences between points are paired by seed as well; one whose
-interval holds zero is called not clear. *On the air*, the tables' *transmitted*: every attempt
-with headers, a broadcast once; through wires every attempt. Airtime is that of all nodes
-together, of wires the time that they are busy. Figures: bars are 95 % intervals over seeds; the
-lower panels have accuracy by what was spent, first and last point named. The command prints the
-same columns, and after each its difference to the first point.
+local steps, paired by seed; in all but two of them it makes as many in all, with small batteries
+and in KD-PDFL's exchange it makes more and is compared earlier. Differences between points are
+paired by seed as well; one whose interval holds zero is called not clear. *On the air*, the
+tables' *transmitted*: every attempt with headers, a broadcast once; through wires every attempt.
+Airtime is that of all nodes together, of wires the time that they are busy. Figures: bars are 95
+% intervals over seeds; the lower panels have accuracy by what was spent, first and last point
+named. The command prints the same columns, and after each its difference to the first point.
 """
 
 
