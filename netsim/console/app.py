@@ -8,6 +8,7 @@ import typer
 
 from netsim.console import plot_command, report_command, stand_ins, terminal
 from netsim.console.options import (
+    Against,
     AnyRun,
     Components,
     DataDir,
@@ -172,6 +173,7 @@ def sweep(
     ray_gpus: Annotated[float, typer.Option(min=0.0, help="GPUs, or a part of one.")] = 0.0,
     show: Show = None,
     target: Target = None,
+    against: Against = None,
     sets: Sets = None,
     out: Out = None,
     force_new: ForceNew = False,
@@ -194,7 +196,7 @@ def sweep(
             from netsim.console.sweep_session import Where
 
         given = {"trials": trials, "search": search, "prune": prune}
-        more = {"select": select, "jobs": jobs, "target": target}
+        more = {"select": select, "jobs": jobs, "target": target, "against": against}
         sweeping.sweep(
             scenario,
             [*(sets or []), *assignments(device=device, data=data)],
@@ -292,6 +294,7 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
     target: Target = None,
+    against: Against = None,
     show: Show = None,
     debug: Debug = False,
 ) -> None:
@@ -299,7 +302,7 @@ def compare(
     with terminal.reported(debug):
         from netsim.console import comparing
 
-        comparing.compare(runs, csv, target, show)
+        comparing.compare(runs, csv, target, show, against)
 
 
 @app.command()

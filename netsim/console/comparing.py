@@ -9,7 +9,13 @@ from netsim.results.compare import table
 from netsim.results.summary import run_folders
 
 
-def compare(runs: Sequence[Path], csv: Path | None, target: float | None, show: str | None) -> None:
+def compare(
+    runs: Sequence[Path],
+    csv: Path | None,
+    target: float | None,
+    show: str | None,
+    against: str | None = None,
+) -> None:
     """Print a table, and write it if wanted.
 
     Parameters
@@ -22,6 +28,8 @@ def compare(runs: Sequence[Path], csv: Path | None, target: float | None, show: 
         Accuracy of which to say when it was reached first.
     show : str or None
         Columns of a sweep's table.
+    against : str or None
+        Algorithm over which the lead of a sweep's others is told.
 
     Raises
     ------
@@ -31,11 +39,12 @@ def compare(runs: Sequence[Path], csv: Path | None, target: float | None, show: 
     if csv is not None and csv.exists():
         raise ScenarioError(f"--csv {csv}: is there already; name another file")
     if len(runs) == 1 and sweep_tables.is_sweep(runs[0]):
-        terminal.out().print(sweep_tables.compared(runs[0], target, show, csv))
+        terminal.out().print(sweep_tables.compared(runs[0], target, show, csv, against))
         sweep_tables.print_left_out(runs[0])
         return
-    if show is not None:
-        raise ScenarioError("--show is for the folder of a sweep")
+    for option, said in (("--show", show), ("--against", against)):
+        if said is not None:
+            raise ScenarioError(f"{option} is for the folder of a sweep")
     for path in runs:
         if sweep_tables.is_sweep(path):
             raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")

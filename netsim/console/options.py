@@ -45,6 +45,10 @@ Target = Annotated[
     float | None,
     typer.Option(metavar="VALUE", help="When did the main metric (accuracy) first reach this?"),
 ]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="ALGORITHM", help="Lead over this one, at as many local steps."),
+]
 Show = Annotated[
     str | None,
     typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),

@@ -20,8 +20,10 @@ from netsim.errors import ScenarioError, one_line
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import MEASURES
 from netsim.recording.summary_fields import named as measure_named
+from netsim.registry import did_you_mean
 from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
+from netsim.scenario.draft import said
 from netsim.scenario.labels import shown
 
 
@@ -45,7 +47,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
         points = search_record.played_points(folder)
-    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show)
+    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
 
 
 def point_table(lines: Any, swept: Any) -> WrappedTable:
@@ -61,7 +63,11 @@ def is_sweep(folder: Path) -> bool:
 
 
 def compared(
-    folder: Path, target: float | None, show: str | None, csv: Path | None
+    folder: Path,
+    target: float | None,
+    show: str | None,
+    csv: Path | None,
+    against: str | None = None,
 ) -> WrappedTable:
     """The table of a sweep that has been played, by its folder.
 
@@ -74,6 +80,8 @@ def compared(
         Names of measures, separated by commas; None: the sweep's own.
     csv : Path or None
         Where to write the rows as CSV.
+    against : str or None
+        Algorithm over which the others' lead is told; None: the sweep's own.
 
     Raises
     ------
@@ -82,14 +90,20 @@ def compared(
     from netsim.results import sweep_comparison
     from netsim.results.compare import write_csv
 
-    swept = design_of(folder, target, None if show is None else measures_named(show))
+    named = None if show is None else measures_named(show)
+    swept = design_of(folder, target, named, against)
     lines = sweep_comparison.compare_points(folder, swept)
     if csv is not None:
         write_csv(csv, sweep_comparison.tidy_rows(lines))
     return point_table(lines, swept)
 
 
-def design_of(folder: Path, target: float | None = None, show: Sequence[str] | None = None) -> Any:
+def design_of(
+    folder: Path,
+    target: float | None = None,
+    show: Sequence[str] | None = None,
+    against: str | None = None,
+) -> Any:
     """What the sweep of a folder varies and shows.
 
     Parameters
@@ -99,6 +113,8 @@ def design_of(folder: Path, target: float | None = None, show: Sequence[str] | N
         Value of the main metric whose first crossing is told; None: the sweep's own.
     show : sequence of str or None
         Names of measures; None: the sweep's own.
+    against : str or None
+        Algorithm over which the others' lead is told; None: the sweep's own.
 
     Returns
     -------
@@ -119,6 +135,14 @@ def design_of(folder: Path, target: float | None = None, show: Sequence[str] | N
         table["target"] = target
     if show is not None:
         table["show"] = show
+    if against is not None:
+        names = _algorithms_of(raw)
+        if against not in names:
+            raise ScenarioError(
+                f"{said('--against', against)}: is no algorithm of this sweep; it has "
+                f"{', '.join(names)}{did_you_mean(against, names)}"
+            )
+        table["against"] = against
     try:
         sweep = Sweep.model_validate(table)
     except ValidationError as error:
@@ -137,6 +161,12 @@ def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
         return dict(raw["sweep"])
     draw = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
     return {**raw["sweep"], "draw": draw}
+
+
+def _algorithms_of(raw: dict[str, Any]) -> list[str]:
+    """The names of a sweep's algorithms."""
+    entries = raw.get("algorithm", [])
+    return [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
 
 
 def measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
@@ -201,8 +231,7 @@ def print_left_out(folder: Path) -> None:
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     swept = design(folder, sweep, raw.get("seed", 0))
-    entries = raw.get("algorithm", [])
-    names = [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
+    names = _algorithms_of(raw)
     if sweep.trials:
         words = Counter(trial["state"] for trial in search_record.recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())

@@ -24,7 +24,8 @@ class Measure:
     title : str
         Its name in tables and figures.
     unit : str
-        Unit in which it is shown: `%` for a share, `#` for a count, else the unit it is in.
+        Unit in which it is shown: `%` for a share, `pp` (points of percent) for a difference of
+        shares, `#` for a count, else the unit it is in.
     of : callable
         Summary -> number; None where the summary does not hold it.
     learned : bool
@@ -38,6 +39,11 @@ class Measure:
     of: Callable[[Summary], Any]
     learned: bool = False
     about: str = ""
+
+    @property
+    def scale(self) -> float:
+        """What its numbers are multiplied by where they are shown."""
+        return 100.0 if self.unit in ("%", "pp") else 1.0
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
         """The number in its unit, to three digits, or with half the width of its interval.
@@ -55,8 +61,8 @@ class Measure:
         -------
         str
         """
-        if self.unit == "%":
-            value, half, decimals = 100 * value, half and 100 * half, 1
+        if self.scale != 1.0:
+            value, half, decimals = self.scale * value, half and self.scale * half, 1
         elif self.unit == "#" and not half:
             decimals = 0
         else:
@@ -109,6 +115,7 @@ _TRANSMITTED = "every attempt on the air or through wires, with headers, a broad
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"
 _MAIN = "that of [task], where it is not accuracy"
+_LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
 _SENT = "payload of messages that were begun, once a receiver: what older runs counted"
 
 
@@ -125,6 +132,7 @@ MEASURES: dict[str, Measure] = {
     "accuracy_personal_best_on_validation": Measure(
         "personal, best on validation", "%", _at("accuracy_personal.best_on_validation"), True
     ),
+    "lead": Measure("lead", "pp", _outside, True, _LEAD),
     "best": Measure("best", "%", _at("accuracy.best.mean"), True),
     "best_t_s": Measure("time of best", "s", _at("accuracy.best.t_s"), True),
     "best_on_validation": Measure(
@@ -135,6 +143,7 @@ MEASURES: dict[str, Measure] = {
     "main_metric_worst_10pct": Measure("worst 10 %", "", _main("worst_10pct"), True),
     "main_metric_common": Measure("on common samples", "", _main("mean", "_common"), True),
     "main_metric_common_std_nodes": Measure("std_nodes", "", _main("std", "_common"), True),
+    "main_metric_lead": Measure("lead", "", _outside, True, _LEAD),
     "main_metric_best": Measure("best", "", _main("best.mean"), True),
     "main_metric_best_t_s": Measure("time of best", "s", _main("best.t_s"), True),
     "main_metric_best_on_validation": Measure(
@@ -180,6 +189,8 @@ MEASURES: dict[str, Measure] = {
 DEFAULT = (
     "accuracy",
     "main_metric",
+    "lead",
+    "main_metric_lead",
     "time_to_target_s",
     "delivered_share",
     "delay_s",

@@ -21,8 +21,12 @@ from netsim.errors import ScenarioError
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.registry import did_you_mean
 from netsim.results.compare import csv_cell, time_to_target
+from netsim.results.lead import lead
 from netsim.results.summary import load
 from netsim.results.terminal_tables import Row
+
+RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
+"""Measures of runs by point, algorithm and seed."""
 
 LEVEL = 0.95
 """Of the intervals."""
@@ -42,12 +46,15 @@ class SweepDesign:
         Value of the main metric whose first crossing is told.
     show : tuple of str
         Names of measures for table and figure; none: `summary_fields.DEFAULT`.
+    against : str or None
+        The algorithm over which the others' lead is told.
     """
 
     points: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
     target: float | None = None
     show: tuple[str, ...] = ()
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +139,44 @@ def compare_points(
     ScenarioError
         If there is no finished run, or neither an algorithm nor a point is called so.
     """
-    found = {
-        label: _runs(out / label, swept.seeds, swept.target) for label in swept.points
-    }  # by point, algorithm, seed
+    made = point_results(run_rows(out, swept), swept, paired_to, out)
+    if not made:
+        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
+    return made
+
+
+def run_rows(out: Path, swept: SweepDesign) -> RunRows:
+    """The measures of every run of a sweep that has ended.
+
+    Parameters
+    ----------
+    out : Path
+        As of `compare_points`.
+    swept : SweepDesign
+    """
+    return {label: _runs(out / label, swept) for label in swept.points}
+
+
+def point_results(
+    found: RunRows, swept: SweepDesign, paired_to: str | None = None, out: Path = Path()
+) -> list[PointResult]:
+    """The same as `compare_points`, from the measures of runs.
+
+    Parameters
+    ----------
+    found : mapping
+        Of all the sweep's points, see `run_rows`.
+    swept : SweepDesign
+    paired_to : str, optional
+        As of `compare_points`.
+    out : Path
+        What a message names.
+
+    Raises
+    ------
+    ScenarioError
+        If neither an algorithm nor a point is called so.
+    """
     known = {name for algorithms in found.values() for name in algorithms}
     if paired_to is not None and paired_to not in known and paired_to not in found:
         raise ScenarioError(
@@ -148,26 +190,31 @@ def compare_points(
         to = paired_to or next(iter(found))
         return None if label == to else found[to].get(algorithm, {})
 
-    made = [
+    return [
         PointResult(
             label, swept.points[label], algorithm, len(runs), _cells(runs, other(label, algorithm))
         )
         for label, algorithms in found.items()
         for algorithm, runs in algorithms.items()
     ]
-    if not made:
-        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
-    return made
 
 
-def _runs(folder: Path, seeds: Sequence[int], target: float | None) -> dict[str, dict[int, Row]]:
+def _runs(folder: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
     """The numbers of a point's runs by algorithm and seed."""
     found: dict[str, dict[int, Row]] = {}
-    for seed in seeds:
-        for path in sorted(folder.glob(f"seed-{seed}/*/summary.json")):
-            numbers = row(load(path.parent)) | time_to_target(path.parent, target)
-            found.setdefault(path.parent.name, {})[seed] = numbers
+    for seed in swept.seeds:
+        done = {path.parent.name: path.parent for path in _summaries(folder, seed)}
+        rival = done.get(swept.against or "")
+        for name, own in done.items():
+            numbers = row(load(own)) | time_to_target(own, swept.target)
+            if rival is not None and own != rival:
+                numbers |= lead(own, rival)
+            found.setdefault(name, {})[seed] = numbers
     return found
+
+
+def _summaries(folder: Path, seed: int) -> list[Path]:
+    return sorted(folder.glob(f"seed-{seed}/*/summary.json"))
 
 
 def _cells(runs: Mapping[int, Row], other: Mapping[int, Row] | None) -> dict[str, Estimate]:

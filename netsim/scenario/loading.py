@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.recording.main_metric import is_share
-from netsim.registry import Component, family, in_force
+from netsim.registry import Component, did_you_mean, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
 from netsim.scenario.default_kinds import with_default_kinds
@@ -208,7 +208,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
         checked = checked.model_copy(update={"radio": None, "link": Wire()})
     if checked is not None:
         problems += workload_problems(checked, draft)
-        problems += _target_problems(checked, draft)
+        problems += [*_target_problems(checked, draft), *_against_problems(checked, draft)]
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
@@ -300,6 +300,16 @@ def _target_problems(scenario: Scenario, draft: Draft) -> list[str]:
     if target is None or not is_share(name) or 0 <= target <= 1:
         return []
     return [line(draft, ("sweep", "target"), f"{name} is a share, from 0 to 1")]
+
+
+def _against_problems(scenario: Scenario, draft: Draft) -> list[str]:
+    """An algorithm that a sweep names and the scenario does not have."""
+    against = None if scenario.sweep is None else scenario.sweep.against
+    there = [entry.name for entry in scenario.algorithm]
+    if against is None or against in there:
+        return []
+    told = f"is no algorithm of this scenario; it has {', '.join(there)}"
+    return [line(draft, ("sweep", "against"), told + did_you_mean(against, there))]
 
 
 def _task(raw: Mapping[str, Any]) -> type[Component] | None:

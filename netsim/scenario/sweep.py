@@ -83,6 +83,10 @@ class Sweep(Table):
     target
         A value of the main metric, such as an accuracy: table and figure tell when it was first
         reached. Absent: they don't.
+    against
+        Name of an algorithm: table and figure tell the others' lead over it in the main metric, at
+        each point and paired by seed, where its nodes had made as many local steps. Absent: they
+        don't. Example: `"local"`
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}
@@ -95,6 +99,7 @@ class Sweep(Table):
     jobs: Annotated[int, Field(ge=1, le=1024)] | None = None
     show: tuple[str, ...] = ()
     target: Finite | None = None
+    against: str | None = None
 
     @field_validator("show")
     @classmethod
@@ -138,6 +143,9 @@ class Sweep(Table):
         towards = [name for name in self.show if "target" in name]
         if towards and self.target is None:
             raise ValueError(f"show has {towards[0]}: needs target, an accuracy such as 0.8")
+        leads = [name for name in self.show if name.endswith("lead")]
+        if leads and self.against is None:
+            raise ValueError(f"show has {leads[0]}: needs against, an algorithm's name")
         return self
 
     @property

@@ -171,18 +171,27 @@ def write(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) -> 
             values = [_short(result.values.get(name)) for name in measured]
             last = (_short(result.choose), result.cpu_s, result.estimated_s, result.commit)
             rows.append([*cell, rounds, seed, *values, *last])
-    _write(NUMBERS / f"{table.name}.csv", (*_FIRST, *measured, *_LAST), rows)
+    write_csv(NUMBERS / f"{table.name}.csv", (*_FIRST, *measured, *_LAST), rows)
     if points:
         lines = [(p.curve, p.row, p.t_s, _short(p.mean), _short(p.half), p.seeds) for p in points]
         columns = ("curve", "row", "t_s", "mean", "half", "seeds")
-        _write(NUMBERS / f"{table.name}.curves.csv", columns, lines)
+        write_csv(NUMBERS / f"{table.name}.curves.csv", columns, lines)
 
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write lines as CSV.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+    rows : iterable of sequence
+        A cell a column.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -194,7 +203,7 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 def kept(table: PaperTable) -> Numbers:
     """The numbers as they were kept; none if they never were."""
     found: Numbers = {}
-    for line in _lines(NUMBERS / f"{table.name}.csv"):
+    for line in csv_lines(NUMBERS / f"{table.name}.csv"):
         rounds = int(line["rounds"]) if line["rounds"] else None
         values = {
             name: float(text)
@@ -219,11 +228,12 @@ def kept_curves(table: PaperTable) -> list[CurvePoint]:
             float(line["half"]) if line["half"] else None,
             int(line["seeds"]),
         )
-        for line in _lines(NUMBERS / f"{table.name}.curves.csv")
+        for line in csv_lines(NUMBERS / f"{table.name}.curves.csv")
     ]
 
 
-def _lines(path: Path) -> list[dict[str, str]]:
+def csv_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV; none if there is no file."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:

@@ -148,7 +148,7 @@ def _seen(cell: Estimate | None, is_difference: bool) -> tuple[float, float] | N
 
 
 def _scale(name: str) -> float:
-    return 100.0 if MEASURES[name].unit == "%" else 1.0
+    return MEASURES[name].scale
 
 
 def _marks(
@@ -178,7 +178,7 @@ def _marks(
     order = np.argsort(x, kind="stable") if joined else np.arange(len(x))
     y, half = (scale * np.array([cell[i] for cell in cells])[order] for i in (0, 1))
     below, above = half, half
-    if scale != 1.0 and not what[1]:
+    if MEASURES[what[0]].unit == "%" and not what[1]:
         below, above = np.minimum(half, y), np.minimum(half, np.maximum(scale - y, 0.0))
     look = plot_style.curve_style(k, len(x))
     del look["markevery"], look["clip_on"]
@@ -196,9 +196,10 @@ def _vertical(panel: Axes, name: str, lines: Sequence[PointResult], minus: str) 
     means = np.array([mean for mean, _ in seen])
     lows = means - np.array([half for _, half in seen])
     highs = means + np.array([half for _, half in seen])
-    if minus:
+    if minus or measure.unit == "pp":
         ends = scale * np.concatenate([lows, highs])
-        plot_axes.difference_axis(panel, names.difference(label, names.method(minus)), ends, False)
+        told = names.difference(label, names.method(minus)) if minus else label
+        plot_axes.difference_axis(panel, told, ends, False)
         return
     if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
         panel.set_yscale("log")

@@ -88,4 +88,4 @@ def described(name: str) -> dict[str, Any]:
     title = {"accuracy": "accuracy", "std_nodes": f"{name.replace('_', ' ')}"}.get(
         measure.title, measure.title
     )
-    return {"name": name, "title": title, "unit": unit, "scale": 100 if unit == "%" else 1}
+    return {"name": name, "title": title, "unit": unit, "scale": measure.scale}

@@ -1,0 +1,1 @@
+"""Plays sweeps that pages tell of, and writes these pages."""
