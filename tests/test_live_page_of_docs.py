@@ -1,4 +1,4 @@
-"""What docs/live.md says can be typed is taken by the command line, and its numbers are the code's."""
+"""What docs/live.md says can be typed is taken, and its numbers are the code's."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ import typer
 from netsim.console import live
 from netsim.console.app import app
 from netsim.results.live import pages
-from netsim.results.trackers import scalars, to_tensorboard, tracker
+from netsim.results.trackers import scalars, tracker
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "live.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import plot_command, report_command, stand_ins, terminal
+from netsim.console import export_command, plot_command, report_command, stand_ins, terminal
 from netsim.console.options import (
     Against,
     AnyRun,
@@ -351,36 +351,6 @@ def fork(
 
 
 @app.command()
-def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN")],
-    wanted: Annotated[
-        str | None,
-        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, ..."),
-    ] = None,
-    simulator: Annotated[
-        str | None,
-        typer.Option("--for", metavar="SIMULATOR", help="Its messages, too, for ns3 to replay."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="File or folder to write \\[NAME and an ending]."),
-    ] = None,
-    step: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
-    ] = 1.0,
-    components: Components = None,
-    data: DataDir = None,
-    debug: Debug = False,
-) -> None:
-    """Write what happened in a run, or what it was played on, for other programs."""
-    with terminal.reported(debug):
-        from netsim.console import exporting
-
-        path = exporting.export(run, (wanted, simulator), out, step, components or (), data)
-        terminal.out().print(f"wrote {path}", markup=False)
-
-
-@app.command()
 def explain(
     run: AnyRun, node: OneNode = None, queries: Queries = True, debug: Debug = False
 ) -> None:
@@ -410,6 +380,7 @@ def new(
         starting.new(sort, name, folder)
 
 
+app.command("export", help=export_command.HELP)(export_command.export)
 app.command("plot", help=plot_command.HELP)(plot_command.plot)
 app.command("report", help=report_command.HELP)(report_command.report)
 

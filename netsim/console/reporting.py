@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from netsim.console import sweep_tables
 from netsim.engine import search_record
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError, one_line
@@ -55,8 +56,6 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     ScenarioError
         If there is no run.
     """
-    from netsim.console import sweep_tables
-
     target = out or path / run_page.NAME
     if out is not None and out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")

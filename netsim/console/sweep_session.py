@@ -8,8 +8,9 @@ from rich.text import Text
 from netsim.backends.native import cores
 from netsim.console import terminal
 from netsim.console.progress import announce
+from netsim.console.sweep_end import conclude
 from netsim.console.sweep_progress import NAMED, SweepProgress, listed
-from netsim.console.sweep_tables import conclude, has_results
+from netsim.console.sweep_tables import has_results
 from netsim.engine import runner, search, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_folder import part_name

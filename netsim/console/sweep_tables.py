@@ -15,7 +15,6 @@ from netsim.console.sweep_progress import NAMED, listed
 from netsim.engine import search_record, sweep_folder
 from netsim.engine import sweep as sweeps
 from netsim.engine.sweep_definition import definition
-from netsim.engine.trials import best_trials
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import MEASURES
@@ -253,59 +252,3 @@ def has_results(scenario: Scenario, top: Path) -> bool:
         for label in swept.points
         for seed in swept.seeds
     )
-
-
-def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -> None:
-    """Write the tables and the page of what has been played, and print the tables.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        With a sweep.
-    top : Path
-        The sweep's folder, in which at least one run is done.
-    quiet : bool
-        Print nothing.
-    report : bool
-        Whether to write the page, unless that would keep its user waiting.
-    """
-    from netsim.results import plot_style, sweep_comparison
-    from netsim.results.compare import write_csv
-    from netsim.results.plots import sweep
-
-    assert scenario.sweep is not None
-    swept = design(top, scenario.sweep, scenario.seed)
-    lines = sweep_comparison.compare_points(top, swept)
-    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
-    select = scenario.chosen_by
-    names = [entry.name for entry in scenario.algorithm]
-    best = {}
-    if select:
-        main = scenario.main_metric
-        best = best_trials(swept.points, swept.seeds, names, select, top, main)
-    if not scenario.sweep.trials:
-        n = len(swept.seeds)
-        bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        show = sweep_comparison.measures_to_show(lines, swept.show)
-        with plot_style.style():
-            way = sweep.Way(f"{scenario.name} · {bars}")
-            drawn = sweep.draw(lines, show, way)
-            if drawn is not None:
-                plot_style.save(drawn.figure, top / "sweep.png")
-    has_page = False
-    if report:
-        from netsim.console import reporting
-
-        has_page = reporting.conclude_sweep(top, swept)
-    if quiet:
-        return
-    console = terminal.out()
-    console.print(point_table(lines, swept))
-    for algorithm, found in best.items():
-        options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
-        line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"
-        console.print(Text(f"best {algorithm}", style="bold") + Text(line))
-    if select and not best:
-        console.print(f"no run has the metric {select}: no best trial")
-    seen = "; report.html in it shows what happened" if has_page else ""
-    console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
