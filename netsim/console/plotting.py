@@ -95,11 +95,15 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     _require_free(out, wanted)
     _require_sense(view, wanted)
     with plot_style.style(sheet):
-        drawn = (
-            _sweep(paths[0], wanted, sheet)
-            if view == "sweep"
-            else _runs(paths, view, wanted, sheet)
-        )
+        try:
+            if view == "sweep":
+                drawn = _sweep(paths[0], wanted, sheet)
+            else:
+                drawn = _runs(paths, view, wanted, sheet)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+            raise ScenarioError(
+                f"{one_line(paths[0])}: a table in it is none of a run: {one_line(problem)}"
+            ) from problem
         return numbers.write(drawn, out, form, wanted.with_table)
 
 
