@@ -177,3 +177,14 @@ def test_tables_of_something_else_are_refused(netsim, here, runs, written, view)
     assert result.exit_code == 2, result.output
     assert "part-00000.parquet: not a table of a run" in result.stderr
     assert written() == before
+
+
+def test_more_curves_than_can_be_told_apart_are_refused(netsim, here):
+    for point in range(7):
+        for name in ("fedavg", "local"):
+            put(here / "many" / f"p{point}" / "seed-0" / name, name)
+    result = netsim("plot", "many", algorithms=False)
+    assert result.exit_code == 2
+    assert "has 14 curves, and a figure at most 12; name some of them, such as many/p0" in (
+        result.stderr
+    )
