@@ -95,11 +95,15 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     _require_free(out, wanted)
     _require_sense(view, wanted)
     with plot_style.style(sheet):
-        drawn = (
-            _sweep(paths[0], wanted, sheet)
-            if view == "sweep"
-            else _runs(paths, view, wanted, sheet)
-        )
+        try:
+            if view == "sweep":
+                drawn = _sweep(paths[0], wanted, sheet)
+            else:
+                drawn = _runs(paths, view, wanted, sheet)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
+            raise ScenarioError(
+                f"{one_line(paths[0])}: a table in it is none of a run: {one_line(problem)}"
+            ) from problem
         return numbers.write(drawn, out, form, wanted.with_table)
 
 
@@ -119,7 +123,7 @@ def _runs(paths: Sequence[Path], view: str, wanted: Wanted, sheet: Sheet) -> Dra
     if len(named) > _MOST_CURVES:
         raise ScenarioError(
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
-            f"name some of them, such as {one_line(found[0].folder.parent)}"
+            f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
     if view == "graph":
         return graph.draw(found, sheet)
@@ -199,6 +203,11 @@ def folders_of(path: Path) -> list[Path]:
         + [p.parent for p in path.glob("*/seed-*/*/status.json")]
     )
     return deeper or begun_runs(path)
+
+
+def _above_seed(run: Path) -> Path:
+    """The folder of all seeds of a point, or the run itself."""
+    return run.parents[1] if run.parent.name.startswith("seed-") else run
 
 
 def _of_point(folder: Path) -> list[Run]:

@@ -15,7 +15,7 @@ from netsim.results.frames import PlayedRun
 from netsim.results.plot_sheets import SCREEN, Sheet, paper, width_in
 from netsim.results.plots import cdf, curves, graph, sweep
 from netsim.results.plots.estimates import AGAINST, Band
-from netsim.results.plots.runs import Run, title_of
+from netsim.results.plots.runs import Run, pictured, title_of
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import SweepDesign, compare_points, measures_to_show
 
@@ -171,7 +171,7 @@ class Plots:
             )
         runs = self._drawn()
         there = {m for run in runs for m in measured.names(run.metrics)}
-        main = list(dict.fromkeys(m for run in runs for m in curves.pictured(run)))
+        main = list(dict.fromkeys(m for run in runs for m in pictured(run)))
         wanted = [m for m in metrics if m in there] or ([] if metrics else main)
         drawn = None
         if wanted and against in curves.recorded(runs):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from netsim.results import graph_figure, heatmaps, node_map, plot_style
 from netsim.results.plots import curves
-from netsim.results.plots.runs import Run, title_of
+from netsim.results.plots.runs import Run, pictured, title_of
 
 _AGAINST = ("time", "megabytes")
 
@@ -44,7 +44,7 @@ def draw(folder: Path) -> list[Path]:
     run = Run.of(folder)
     made = []
     with plot_style.style():
-        made += _curves([run], folder, curves.pictured(run))
+        made += _curves([run], folder, pictured(run))
         title = title_of(run.summary)
         for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), title):
             made.append(plot_style.save(figure, folder / "figures" / name))
@@ -85,7 +85,7 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     judged_by = list(dict.fromkeys(run.main.name for run in runs))
     if len(judged_by) > 1:
         return []
-    wanted = list(dict.fromkeys(m for run in runs for m in curves.pictured(run)))
+    wanted = list(dict.fromkeys(m for run in runs for m in pictured(run)))
     with plot_style.style():
         return _curves(runs, parent, wanted)
 

@@ -23,6 +23,7 @@ from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from netsim.recording.whole_files import write_whole
@@ -244,4 +245,5 @@ def colour_bar(figure: Figure, image: Any, axes: Any, label: str = "") -> None:
     bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=22, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.6g}"))
     bar.set_label(label)

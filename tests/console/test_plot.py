@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from netsim.recording.recorder import Recorder
@@ -153,3 +155,36 @@ def test_runs_are_drawn_without_torch(here, runs):
         "sys.exit(done.exit_code or 'torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("view", ["accuracy", "bytes", "cdf", "graph"])
+def test_tables_of_something_else_are_refused(netsim, here, runs, written, view):
+    strange = pa.table({"t_s": [1.0], "node": [99], "peer": [98], "weight": ["x"]})
+    for name in ("metrics", "traffic", "graph"):
+        folder = runs / "fedavg" / name
+        folder.mkdir(exist_ok=True)
+        for part in folder.glob("part-*"):
+            part.unlink()
+        pq.write_table(strange, folder / "part-00000.parquet")
+    before = written()
+    result = netsim("plot", "out", "--as", view, algorithms=False)
+    assert result.exit_code == 2, result.output
+    assert re.search(r"out(/fedavg\S*)?: a table in it is none of a run", result.stderr)
+    (runs / "fedavg" / "metrics" / "part-00000.parquet").write_bytes(b"garbage")
+    result = netsim(
+        "plot", "out", "--as", view if view != "graph" else "accuracy", algorithms=False
+    )
+    assert result.exit_code == 2, result.output
+    assert "part-00000.parquet: not a table of a run" in result.stderr
+    assert written() == before
+
+
+def test_more_curves_than_can_be_told_apart_are_refused(netsim, here):
+    for point in range(7):
+        for name in ("fedavg", "local"):
+            put(here / "many" / f"p{point}" / "seed-0" / name, name)
+    result = netsim("plot", "many", algorithms=False)
+    assert result.exit_code == 2
+    assert "has 14 curves, and a figure at most 12; name some of them, such as many/p0" in (
+        result.stderr
+    )

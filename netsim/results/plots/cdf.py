@@ -139,7 +139,13 @@ def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -
 def _over_nodes(run: Run, metric: str) -> Floats:
     run.require_metric(metric)
     rows = measured.per_node_rows(run.metrics, metric)
-    return np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]])
+    last = np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
+    if not np.isfinite(last).any():
+        raise ScenarioError(
+            f"{run.folder / 'metrics'}: metric = {metric}: no node has a number at the last "
+            "evaluation: its models have diverged"
+        )
+    return last[np.isfinite(last)]
 
 
 def _has_log(run: Run) -> bool:

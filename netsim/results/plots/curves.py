@@ -55,12 +55,6 @@ def recorded(runs: Sequence[Run]) -> list[str]:
     return [name for name in AGAINST if counted or name == "time"]
 
 
-def pictured(run: Run) -> list[str]:
-    """The main metric on test samples; where data is balanced, the personal one repeats another."""
-    found = run.main.of_tests(measured.names(run.metrics))
-    return [m for m in found if m != "accuracy_personal"]
-
-
 def draw(
     runs: Sequence[Run],
     metrics: Sequence[str],
@@ -120,7 +114,8 @@ def draw(
                 if title != minus
             ]
             drawn.append(Panel(metric, "time", lines, minus))
-    note = _note(seeds, band, paired_to is not None) if len(runs) > 1 else ""
+    mark = "bars" if any(len(panel.lines) > _MOST_BANDS for panel in drawn) else "band"
+    note = _note(seeds, band, mark, paired_to is not None) if len(runs) > 1 else ""
     figure = _figure(drawn, sheet, note, list(found) if len(runs) > 1 else [])
     if figure is None:
         return None
@@ -139,11 +134,11 @@ def _single(run: Run, metric: str, against: str, band: Band) -> list[Line]:
     return [line, worst("worst 10 % of nodes", run, metric, against)]
 
 
-def _note(seeds: Sequence[int], band: Band, is_paired: bool) -> str:
-    """What lines and bands are."""
+def _note(seeds: Sequence[int], band: Band, mark: str, is_paired: bool) -> str:
+    """What lines and bands are, which are called by the word `mark`."""
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
-    told = f"{over}; band: {BANDS[band]}" if BANDS[band] else over
+    told = f"{over}; {mark}: {BANDS[band]}" if BANDS[band] else over
     by = "node" if seeds[-1] == 1 else "seed"
     return f"{told}; differences paired by {by}" if is_paired else told
 
@@ -211,8 +206,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
         extent.append(line.y)
         if line.half is not None:
             ends = line.ends("" if panel.minus else panel.metric)
-            _draw_band(on, line, ends, look, (places[line.label], len(panel.lines)))
-            extent += ends
+            extent += _draw_band(on, line, ends, look, (places[line.label], len(panel.lines)))
     label, values = names.metric(panel.metric), np.concatenate(extent)
     if panel.minus:
         label = names.difference(label, panel.minus)
@@ -226,7 +220,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
 
 def _draw_band(
     on: Axes, line: Line, ends: tuple[Any, Any], look: dict[str, Any], place: tuple[int, int]
-) -> None:
+) -> list[Any]:
     """A band, or, of many curves, bars beside those of the others.
 
     Parameters
@@ -239,21 +233,27 @@ def _draw_band(
         Of the curve.
     place : tuple of (int, int)
         Which of how many curves it is.
+
+    Returns
+    -------
+    list of array
+        The ends that are drawn.
     """
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
         # where bands lie over each other, their edges tell them apart
         fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
         on.fill_between(line.x, *ends, linewidth=0.5, linestyle=look["linestyle"], **fill)
-        return
+        return [*ends]
     step = max(1, len(line.x) // _BARS)
-    at = np.arange(len(line.x) - 1, -1, -step)
+    at = np.arange(len(line.x) - 1, 0, -step)  # the first one would stand on the axis
     aside = _BESIDE * float(np.ptp(line.x)) * (place[0] - place[1] + 1)
     below, above = line.y - ends[0], ends[1] - line.y
     on.errorbar(
         line.x[at] + aside, line.y[at], [below[at], above[at]], linestyle="none", color=colour,
         elinewidth=0.9, capsize=1.5, zorder=2,
     )  # fmt: skip
+    return [ends[0][at], ends[1][at]]
 
 
 def _rows(panel: Panel, band: Band) -> list[Row]:

@@ -111,6 +111,12 @@ def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
     return f"{name} · {int(summary['nodes']):,} nodes"
 
 
+def pictured(run: Run) -> list[str]:
+    """The main metric on test samples; where data is balanced, the personal one repeats another."""
+    found = run.main.of_tests(measured.names(run.metrics))
+    return [m for m in found if m != "accuracy_personal"]
+
+
 def groups(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Runs by curve: seeds of one algorithm and scenario together, by the name of the curve."""
     by_algorithm: dict[str, list[Run]] = {}
