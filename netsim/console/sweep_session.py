@@ -147,17 +147,26 @@ class Session:
                 console.print(Text(f"  {line}"))
         if self._where.only is None:
             if has_results(self._scenario, self._top):
-                conclude(self._scenario, self._top, self._quiet, self._where.report)
+                self._conclude()
             return
         left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
         if not left:
             with sweep_folder.locked(self._top):
-                conclude(self._scenario, self._top, self._quiet, self._where.report)
+                self._conclude()
         elif not self._quiet:
             terminal.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "
                 f"done; netsim compare {self._top} shows them"
             )
+
+    def _conclude(self) -> None:
+        """Write the tables, and the page if it is wanted."""
+        if self._where.report:
+            from netsim.console.reporting import conclude_sweep
+
+            conclude(self._scenario, self._top, self._quiet, conclude_sweep)
+        else:
+            conclude(self._scenario, self._top, self._quiet)
 
     def raise_failures(self) -> None:
         """Raise what failed, if anything did.

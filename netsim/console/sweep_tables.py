@@ -1,7 +1,7 @@
 """What has been played of a sweep, for `netsim compare` and for the tables at its end."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
 from netsim.scenario.labels import shown
+
+Report = Callable[[Path, Any], bool]
+"""(folder of a sweep, its design) -> whether it has written the page of what happened."""
 
 
 def design(folder: Path, sweep: Sweep, seed: int) -> Any:
@@ -255,7 +258,7 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     )
 
 
-def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -> None:
+def conclude(scenario: Scenario, top: Path, quiet: bool, report: Report | None = None) -> None:
     """Write the tables and the page of what has been played, and print the tables.
 
     Parameters
@@ -266,8 +269,8 @@ def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -
         The sweep's folder, in which at least one run is done.
     quiet : bool
         Print nothing.
-    report : bool
-        Whether to write the page, unless that would keep its user waiting.
+    report : callable or None
+        Writes the page.
     """
     from netsim.results import plot_style, sweep_comparison
     from netsim.results.compare import write_csv
@@ -292,11 +295,7 @@ def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -
             drawn = sweep.draw(lines, show, way)
             if drawn is not None:
                 plot_style.save(drawn.figure, top / "sweep.png")
-    has_page = False
-    if report:
-        from netsim.console import reporting
-
-        has_page = reporting.conclude_sweep(top, swept)
+    has_page = report is not None and report(top, swept)
     if quiet:
         return
     console = terminal.out()
