@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from netsim.console import export_command, plot_command, report_command, stand_ins, terminal
+from netsim.console import (
+    export_command,
+    plot_command,
+    report_command,
+    run_command,
+    stand_ins,
+    terminal,
+)
 from netsim.console.options import (
     Against,
     AnyRun,
@@ -17,25 +24,19 @@ from netsim.console.options import (
     Engine,
     Figures,
     ForceNew,
-    Log,
     OneNode,
     Out,
     Queries,
     Quiet,
     Report,
     ScenarioArgument,
-    Seed,
     Sets,
     Show,
     Target,
     TimingOnly,
-    Watch,
-    WatchPort,
     assignments,
-    live_port,
 )
-
-LOADING = "loading PyTorch"
+from netsim.console.run_command import LOADING
 
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
@@ -68,68 +69,8 @@ def _options(
     pass
 
 
-@app.command()
-def run(
-    scenario: ScenarioArgument,
-    sets: Sets = None,
-    seed: Seed = None,
-    out: Out = None,
-    force_new: ForceNew = False,
-    device: Device = None,
-    components: Components = None,
-    data: DataDir = None,
-    timing_only: TimingOnly = False,
-    figures: Figures = True,
-    report: Report = True,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
-    ] = False,
-    watch: Watch = False,
-    watch_port: WatchPort = None,
-    log: Log = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Play a scenario and write what happened."""
-    with terminal.reported(debug):
-        with terminal.waiting(LOADING, quiet):
-            from netsim.console import commands
-
-        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
-        commands.run(
-            scenario,
-            changes,
-            out,
-            components or (),
-            timing_only,
-            figures,
-            quiet,
-            check=check,
-            report=report,
-            force_new=force_new,
-            live_port=live_port(watch, watch_port),
-            log=log or (),
-        )
-
-
-@app.command()
-def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
-    components: Components = None,
-    figures: Figures = True,
-    report: Report = True,
-    watch: Watch = False,
-    watch_port: WatchPort = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Go on with a run that was killed or interrupted."""
-    with terminal.reported(debug):
-        with terminal.waiting(LOADING, quiet):
-            from netsim.console import resuming
-
-        port = live_port(watch, watch_port)
-        resuming.resume(run, components or (), figures, quiet, report, port)
+app.command("run", help=run_command.RUN_HELP)(run_command.run)
+app.command("resume", help=run_command.RESUME_HELP)(run_command.resume)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,24 @@ from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.units import BITS_PER_MEGABYTE
 
 MEGABYTES = "traffic/transmitted_megabytes"
+
+
+class Point(NamedTuple):
+    """Numbers of one instant.
+
+    Attributes
+    ----------
+    values : mapping of str to float
+        By name.
+    t_s : float
+        Virtual time [s].
+    bits : int
+        Transmitted by all nodes by then [bit].
+    """
+
+    values: Mapping[str, float]
+    t_s: float
+    bits: int
 
 
 def of_traffic(event: TrafficEvent) -> dict[str, float]:

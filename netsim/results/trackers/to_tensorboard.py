@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from torch.utils.tensorboard import SummaryWriter
-from torch.utils.tensorboard.summary import hparams
 
-from netsim.results.trackers.scalars import flat
+from netsim.results.trackers.scalars import Point, flat
 
+NEEDS = ("tensorboard", "torch.utils.tensorboard")
+"""What has to be importable."""
 NAME = "tensorboard"
 _AGAINST_BITS = "against_kilobits"
 _UNITS = (("ms", 1e3), ("us", 1e6), ("ns", 1e9))
@@ -33,6 +33,8 @@ class Writer:
     """
 
     def __init__(self, folder: Path, title: str, scenario: Mapping[str, Any]) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # here: it is an extra
+
         self._scenario = scenario
         every_s = scenario["metrics"].get("every_s") or scenario["horizon_s"] / 20
         unit, self._per_s = next((u for u in _UNITS if every_s * u[1] >= 1), _UNITS[-1])
@@ -40,16 +42,19 @@ class Writer:
         text = f"{title}; a step is 1 {unit} of virtual time\n\n```toml\n"
         self._writer.add_text("scenario", f"{text}{tomli_w.dumps(scenario)}```", 0, walltime=0.0)
 
-    def write(self, found: Mapping[str, float], t_s: float, bits: int) -> None:
+    def write(self, point: Point) -> None:
         """See `tracker.Writer`."""
-        for name, value in found.items():
-            self._writer.add_scalar(name, value, round(t_s * self._per_s), walltime=t_s)
+        t_s, step = point.t_s, round(point.t_s * self._per_s)
+        for name, value in point.values.items():
+            self._writer.add_scalar(name, value, step, walltime=t_s)
             if name.endswith("/mean"):
                 against = f"{_AGAINST_BITS}/{name.removesuffix('/mean')}"
-                self._writer.add_scalar(against, value, round(bits / 1e3), walltime=t_s)
+                self._writer.add_scalar(against, value, round(point.bits / 1e3), walltime=t_s)
 
     def finish(self, last: Mapping[str, float]) -> None:
         """See `tracker.Writer`."""
+        from torch.utils.tensorboard.summary import hparams
+
         to = self._writer._get_file_writer()  # type: ignore[no-untyped-call]
         chosen = flat(self._scenario)
         for summary in hparams(chosen, dict(last)):  # type: ignore[no-untyped-call]

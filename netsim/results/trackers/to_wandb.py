@@ -12,8 +12,10 @@ from typing import Any
 os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # read when it is imported
 os.environ.setdefault("WANDB_SILENT", "true")
 
-import wandb
+from netsim.results.trackers.scalars import Point
 
+NEEDS = ("wandb",)
+"""What has to be importable."""
 PROJECT = "netsim"
 TIME, BITS = "virtual_s", "kilobits_on_air"
 
@@ -35,6 +37,8 @@ class Writer:
     def __init__(
         self, folder: Path, title: str, scenario: Mapping[str, Any], online: bool = False
     ) -> None:
+        import wandb  # here: it is an extra, and takes a second
+
         settings = wandb.Settings(
             console="off",
             silent=True,
@@ -58,11 +62,11 @@ class Writer:
         self._run.define_metric("*", step_metric=TIME)
         self._due: dict[str, float] = {}
 
-    def write(self, found: Mapping[str, float], t_s: float, bits: int) -> None:
+    def write(self, point: Point) -> None:
         """See `tracker.Writer`; what belongs to one instant is one step."""
-        if self._due and self._due[TIME] != t_s:
+        if self._due and self._due[TIME] != point.t_s:
             self._send()
-        self._due |= {**found, TIME: t_s, BITS: bits / 1e3}
+        self._due |= {**point.values, TIME: point.t_s, BITS: point.bits / 1e3}
 
     def _send(self) -> None:
         if self._due:

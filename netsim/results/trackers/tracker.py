@@ -1,7 +1,6 @@
 """Tells dashboards what observers are told: a writer for each algorithm and program."""
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,8 +24,8 @@ PROGRAMS = {
 class Writer(Protocol):
     """Writes for one program, of one algorithm."""
 
-    def write(self, found: Mapping[str, float], t_s: float, bits: int) -> None:
-        """Write numbers by name, with the virtual time [s] and the bits on the air by then."""
+    def write(self, point: scalars.Point) -> None:
+        """Write the numbers of one instant."""
 
     def finish(self, last: Mapping[str, float]) -> None:
         """Write what the run came to."""
@@ -55,10 +54,10 @@ def _writer_of(name: str) -> Open:
         raise ScenarioError(f"--log {one_line(name)}: must be one of {', '.join(PROGRAMS)}")
     package, options = PROGRAMS[name]
     try:
-        if importlib.util.find_spec(package) is None:
-            raise ImportError(f"{package} is not installed")
         module = importlib.import_module(f"{__package__}.to_{package}")
-    except (ImportError, ValueError) as problem:
+        for library in module.NEEDS:
+            importlib.import_module(library)
+    except ImportError as problem:
         raise ScenarioError(
             f"--log {name}: needs {package}: pip install 'netsim-dfl[{package}]' "
             f"({one_line(problem)})"
@@ -107,7 +106,7 @@ class Tracker:
     def _write(self, found: Mapping[str, float], t_s: float) -> None:
         for writer in list(self._writers):
             with self._excused(writer):
-                writer.write(found, t_s, self._bits)
+                writer.write(scalars.Point(found, t_s, self._bits))
 
     @contextmanager
     def _excused(self, writer: Writer) -> Iterator[None]:

@@ -28,10 +28,10 @@ class Kept:
         self.title, self.rows, self.last, self.closed = title, [], {}, False
         made.append(self)
 
-    def write(self, found, t_s, bits):
+    def write(self, point):
         if self.title.endswith("broken"):
             raise OSError("disk full")
-        self.rows.append((found, t_s, bits))
+        self.rows.append(tuple(point))
 
     def finish(self, last):
         self.last = last

@@ -1,0 +1,116 @@
+"""The command lines of `netsim run` and `netsim resume`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import (
+    Components,
+    DataDir,
+    Debug,
+    Device,
+    Figures,
+    ForceNew,
+    Log,
+    Out,
+    Quiet,
+    Report,
+    ScenarioArgument,
+    Seed,
+    Sets,
+    TimingOnly,
+    Watch,
+    WatchPort,
+    assignments,
+    live_port,
+)
+
+LOADING = "loading PyTorch"
+RUN_HELP = "Play a scenario and write what happened."
+RESUME_HELP = "Go on with a run that was killed or interrupted."
+
+
+def run(
+    scenario: ScenarioArgument,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    force_new: ForceNew = False,
+    device: Device = None,
+    components: Components = None,
+    data: DataDir = None,
+    timing_only: TimingOnly = False,
+    figures: Figures = True,
+    report: Report = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
+    ] = False,
+    watch: Watch = False,
+    watch_port: WatchPort = None,
+    log: Log = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a scenario.
+
+    Parameters
+    ----------
+    scenario, sets, seed, out, force_new, device, components, data, timing_only, figures, report
+        See `commands.run`; seed, device and data stand for a `--set`.
+    check, log, quiet
+        See `commands.run`.
+    watch, watch_port
+        Whether the page is to be seen meanwhile, and at which port.
+    debug : bool
+        Show tracebacks.
+    """
+    with terminal.reported(debug):
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import commands
+
+        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
+        commands.run(
+            scenario,
+            changes,
+            out,
+            components or (),
+            timing_only,
+            figures,
+            quiet,
+            check=check,
+            report=report,
+            force_new=force_new,
+            live_port=live_port(watch, watch_port),
+            log=log or (),
+        )
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
+    components: Components = None,
+    figures: Figures = True,
+    report: Report = True,
+    watch: Watch = False,
+    watch_port: WatchPort = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Go on with a run.
+
+    Parameters
+    ----------
+    run, components, figures, report, quiet
+        See `resuming.resume`.
+    watch, watch_port
+        Whether the page is to be seen meanwhile, and at which port.
+    debug : bool
+        Show tracebacks.
+    """
+    with terminal.reported(debug):
+        with terminal.waiting(LOADING, quiet):
+            from netsim.console import resuming
+
+        port = live_port(watch, watch_port)
+        resuming.resume(run, components or (), figures, quiet, report, port)
