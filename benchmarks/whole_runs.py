@@ -108,7 +108,7 @@ def _plays(
         folder = os.environ.get("NETSIM_DATA")
         built = world.build(asked, None if folder is None else Path(folder))
         for entry in asked.algorithm:
-            if given.algorithms and entry.name not in given.algorithms:
+            if entry.set or (given.algorithms and entry.name not in given.algorithms):
                 continue
             start = time.process_time()
             summary: dict[str, Any] = engine.play(built, entry)
@@ -136,6 +136,7 @@ def _played_at(
         "built = world.build(asked, Path(os.environ['NETSIM_DATA']))\n"
         "found = {}\n"
         "for entry in asked.algorithm:\n"
+        "    if getattr(entry, 'set', None): continue\n"
         "    if only and entry.name not in only.split(','): continue\n"
         "    start = time.process_time(); engine.play(built, entry)\n"
         "    found[entry.name] = time.process_time() - start\n"

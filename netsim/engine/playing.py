@@ -15,7 +15,7 @@ from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.past import Past
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
-from netsim.errors import ReplayError
+from netsim.errors import ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
 from netsim.results import status
@@ -63,6 +63,8 @@ def play(
 
     Raises
     ------
+    ScenarioError
+        If the entry has a `set`: its world is `world.build(scenario.of(entry))`.
     NetsimError
         If the run fails; what was written stays readable.
     ReplayError
@@ -70,6 +72,11 @@ def play(
     Interrupted
         If a signal ended it.
     """
+    if entry.set:
+        raise ScenarioError(
+            f"[algorithm] {entry.name}: its set makes a world of its own; build scenario.of(entry) "
+            "and play the entry of this name in its scenario"
+        )
     with (
         _asked(folder) as interruption,
         _owned(folder),

@@ -196,7 +196,7 @@ def table(cost: NetworkCost) -> WrappedTable:
     columns.append(Column("delay\ns", cells, cost=True))
     note = (
         "Δ: to the row above, node by node, ± half its 95 % interval over the nodes of this seed\n"
-        "sent: messages, once a receiver; arrived, outage, ...: of them; delay: mean of the arrived"
+        "sent: messages, once a receiver; arrived, outage, ...: of these; delay: mean of arrived"
     )
     return WrappedTable({"run": [run.name for run in runs]}, columns, note)
 

@@ -159,7 +159,7 @@ def test_a_mistake_names_the_layer_that_made_it(write, base, algorithms):
         ("seed", "--set seed: is not of the form key.path=value"),
         ("=3", "--set =3: is not of the form key.path=value"),
         ("a..b=3", "--set a..b=3: 'a..b' is not a key path such as radio.gap_db"),
-        ("algorithm.other.mu1=3", "--set algorithm.other.mu1=3: [algorithm.other]: is not a key of this table; it has kind, mu1, name, stages, steps, training, widths"),
+        ("algorithm.other.mu1=3", "--set algorithm.other.mu1=3: [algorithm.other]: is not a key of this table; it has kind, mu1, name, set, stages, steps, training, widths"),
     ],
 )  # fmt: skip
 def test_a_wrong_assignment_is_named(errors, base, assignment, expected):

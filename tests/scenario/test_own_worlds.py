@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from netsim import engine, world
 from netsim.errors import ScenarioError
 from netsim.scenario import from_dict, load, to_toml
 
@@ -32,6 +33,15 @@ def test_each_algorithm_plays_what_its_set_says_and_the_others_what_all_have():
     assert [entry.name for entry in wide.algorithm] == ["n1", "n2"]
     assert not any(entry.set for entry in wide.algorithm)
     assert (ideal.radio, ideal.link.loss, ideal.seed) == (None, 0.0, scenario.seed)
+
+
+def test_the_world_of_all_does_not_play_an_algorithm_that_has_its_own():
+    scenario = beside(IDEAL, nodes={"count": 2}, horizon_s=2.0)
+    [entry] = scenario.algorithm
+    with pytest.raises(ScenarioError, match=r"n0: its set makes a world of its own"):
+        engine.play(world.build(scenario), entry)
+    own = scenario.of(entry)
+    assert engine.play(world.build(own), own.algorithm[0])["messages"]["lost"] == 0
 
 
 def test_a_file_is_written_and_read_again(tmp_path):
