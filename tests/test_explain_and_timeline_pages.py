@@ -1,4 +1,4 @@
-"""What docs/explain.md and docs/timeline.md show works, and prints what stands there."""
+"""What docs/explain.md, timeline.md and plot.md show works, and prints what stands there."""
 
 import re
 import shlex
@@ -31,7 +31,7 @@ def require_printed(found: str, told: str) -> None:
     assert re.fullmatch(pattern, found), f"printed\n{found}\nbut the page has\n{told}"
 
 
-@pytest.mark.parametrize("page", ["explain.md", "timeline.md"])
+@pytest.mark.parametrize("page", ["explain.md", "timeline.md", "plot.md"])
 def test_every_block_of_a_page_works(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

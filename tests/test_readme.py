@@ -1,72 +1,49 @@
-"""What README shows works as shown."""
+"""What README shows works as shown, and fits on a screen."""
 
-import json
 import re
-import shlex
+import tomllib
 from pathlib import Path
 
-import pytest
-from typer.testing import CliRunner
-
-from netsim import engine, world
-from netsim.console.app import app
 from netsim.scenario import load
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def scenario_file(tmp_path: Path) -> Path:
-    (text,) = blocks("toml")
-    path = tmp_path / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def test_the_scenario_plays(scenario_file: Path):
-    scenario = load(str(scenario_file), ["horizon_s=60"])
-    assert [entry.name for entry in scenario.algorithm] == ["kd_pdfl", "fedavg"]
-    built = world.build(scenario)
-    for entry in scenario.algorithm:
-        assert engine.play(built, entry)["messages"]["delivered"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["schedule='rounds'", "schedule='poisson',rate_hz=0.2", None])
-def test_the_algorithm_added_by_one_file_gossips(
-    schedule: str | None, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """By README's own command, on its own scenario, with its own schedule and two others."""
-    here = scenario_file.parent
-    monkeypatch.chdir(here)
-    (here / "folder_of_gossip").mkdir()
-    (source,) = (block for block in blocks("python") if "def processes" in block)
-    (here / "folder_of_gossip/gossip.py").write_text(source, encoding="utf-8")
-    (command,) = re.findall(r"^    netsim (run mine.*gossip.*)$", README, flags=re.MULTILINE)
-    more = shlex.split("--set horizon_s=60 --out out -q --no-figures")
-    other = [] if schedule is None else ["--set", f"exchange={{{schedule}}}"]
-    result = CliRunner().invoke(app, [*shlex.split(command), *more, *other])
-    assert result.exit_code == 0, result.output
-    summary = json.loads((here / "out/summary.json").read_text(encoding="utf-8"))
-    assert summary["messages"]["delivered"] > 0
-    assert summary["accuracy"]["mean"] > 0.5
-
-
-@pytest.mark.slow
-def test_results_are_read_from_python_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    play = "run quickstart --set horizon_s=60 --set metrics.every_s=30 -q --no-figures"
-    assert CliRunner().invoke(app, shlex.split(play)).exit_code == 0
-    (block,) = (block for block in blocks("python") if "netsim.open" in block)
-    names: dict[str, object] = {}
-    exec(block, names)
-    assert {"kd_pdfl", "fedavg", "local"} <= set(names["accuracy"]["algorithm"])
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def test_the_two_set_up_commands_are_there_word_for_word():
     assert "    pip install . && netsim run quickstart\n" in README
     assert "    pip install -e '.[test]' && pytest\n" in README
+
+
+def test_the_quickstart_is_a_scenario_that_ships():
+    assert load("quickstart").horizon_s > 0
+
+
+def test_it_fits_on_one_screen():
+    assert len(README.splitlines()) <= 50
+
+
+def test_its_picture_is_small_and_drawn_by_a_script():
+    (name,) = re.findall(r"!\[[^\]]+\]\(docs/images/(\w+\.png)\)", README)
+    assert (ROOT / f"docs/images/{name}").stat().st_size < 150_000
+    assert f'"{name}"' in (ROOT / "tools/site_pictures.py").read_text(encoding="utf-8")
+
+
+def test_the_version_to_cite_is_that_of_the_project():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [PROJECT["version"]]
+    assert re.findall(r"^license: (.*)$", citation, re.MULTILINE) == [PROJECT["license"]]
+    assert f"{{{PROJECT['version']}}}" in (ROOT / "docs/cite.md").read_text(encoding="utf-8")
+
+
+def test_every_shipped_scenario_is_in_the_list():
+    page = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|$", page, re.MULTILINE)
+    names = [name.strip("`, ") for cell, _ in rows for name in re.findall(r"`[^`]+`", cell)]
+    told = " ".join(text for _, text in rows)
+    for path in (ROOT / "scenarios").glob("[a-z]*.toml"):
+        listed = any(re.fullmatch(name.replace("*", r"\w*"), path.stem) for name in names)
+        assert listed, f"docs/scenarios.md lacks {path.stem}"
+        if path.stem.startswith("small_"):
+            assert path.stem.removeprefix("small_").split("_server")[0].split("_attack")[0] in told

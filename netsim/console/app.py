@@ -17,6 +17,7 @@ from netsim.console.options import (
     Engine,
     Figures,
     ForceNew,
+    Log,
     OneNode,
     Out,
     Queries,
@@ -28,7 +29,10 @@ from netsim.console.options import (
     Show,
     Target,
     TimingOnly,
+    Watch,
+    WatchPort,
     assignments,
+    live_port,
 )
 
 LOADING = "loading PyTorch"
@@ -80,6 +84,9 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
     ] = False,
+    watch: Watch = False,
+    watch_port: WatchPort = None,
+    log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -89,8 +96,20 @@ def run(
             from netsim.console import commands
 
         changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
-        more = {"check": check, "report": report, "force_new": force_new}
-        commands.run(scenario, changes, out, components or (), timing_only, figures, quiet, **more)
+        commands.run(
+            scenario,
+            changes,
+            out,
+            components or (),
+            timing_only,
+            figures,
+            quiet,
+            check=check,
+            report=report,
+            force_new=force_new,
+            live_port=live_port(watch, watch_port),
+            log=log or (),
+        )
 
 
 @app.command()
@@ -99,6 +118,8 @@ def resume(
     components: Components = None,
     figures: Figures = True,
     report: Report = True,
+    watch: Watch = False,
+    watch_port: WatchPort = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -107,7 +128,8 @@ def resume(
         with terminal.waiting(LOADING, quiet):
             from netsim.console import resuming
 
-        resuming.resume(run, components or (), figures, quiet, report)
+        port = live_port(watch, watch_port)
+        resuming.resume(run, components or (), figures, quiet, report, port)
 
 
 @app.command()
@@ -159,6 +181,7 @@ def sweep(
     components: Components = None,
     data: DataDir = None,
     timing_only: TimingOnly = False,
+    report: Report = True,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -182,7 +205,7 @@ def sweep(
             tuple(components or ()),
             timing_only,
             quiet,
-            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new),
+            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report),
         )
 
 

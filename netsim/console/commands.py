@@ -6,12 +6,13 @@ from pathlib import Path
 
 from rich.text import Text
 
-from netsim.console import evaluation_cost, papers, progress, sweeping, terminal
+from netsim.console import evaluation_cost, live, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
+from netsim.results.trackers import tracker
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
 
@@ -27,6 +28,8 @@ def run(
     check: bool = False,
     report: bool = True,
     force_new: bool = False,
+    live_port: int | None = None,
+    log: Sequence[str] = (),
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
 
@@ -52,6 +55,10 @@ def run(
         Whether to write a page of what happened; a sweep has none of each run.
     force_new : bool
         Move aside what `out` holds.
+    live_port : int or None
+        Where the page is to be seen while the run goes on; 0: a port that is free; None: nowhere.
+    log : sequence of str
+        Programs whose dashboards are told of the run; see `tracker.PROGRAMS`.
 
     Raises
     ------
@@ -69,38 +76,60 @@ def run(
             f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
             "play scenario.toml of one of its runs"
         )
+    if scenario.sweep is not None and (log or live_port is not None):
+        option = "--log" if log else "--watch"
+        raise ScenarioError(
+            f"{draft.path}: [sweep]: {option} is about single runs; leave the table out, or play "
+            "scenario.toml of one of its runs"
+        )
     if scenario.sweep is not None:
-        where = Where(force_new=force_new)
+        where = Where(force_new=force_new, report=report)
         sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet, where)
         return
+    writers = tracker.writers_of(log)
     console = terminal.err()
     made: list[Path] = []
 
-    def make_folder() -> Path:
-        if force_new:
-            sweeping.make_room(out, None if quiet else console)
-        made.append(runner.claim(out, scenario.name))
-        if not quiet:
-            progress.announce(console, scenario)
-        return made[0]
+    def own(algorithm: str) -> Path:
+        return made[0] / algorithm if len(scenario.algorithm) > 1 else made[0]
+
+    def warn(text: str) -> None:
+        console.print(Text(text, style="yellow"))
 
     try:
-        with progress.watched(console, scenario, quiet) as watch:
-            folders = runner.play(
-                scenario,
-                make_folder,
-                draft.path,
-                timing_only,
-                watch,
-                components=components,
-                check=check,
-                doing=None if watch is None else watch.doing,
-            )
-        try:
-            conclude(made[0], folders, scenario, figures, quiet, report)
-        except (KeyboardInterrupt, FolderError) as stop:
-            stop.add_note(f"all runs had ended; their results are in {made[0]}")
-            raise
+        with live.served(live_port, scenario, components) as page:
+
+            def make_folder() -> Path:
+                if force_new:
+                    sweeping.make_room(out, None if quiet else console)
+                made.append(runner.claim(out, scenario.name))
+                if not quiet:
+                    progress.announce(console, scenario)
+                if page is not None:
+                    page.begin(made[0])
+                return made[0]
+
+            with (
+                progress.watched(console, scenario, quiet) as shown,
+                tracker.told(writers, own, live.write_every_s(page), warn) as observers,
+            ):
+                watch = shown if page is None else page.told_with(shown)
+                folders = runner.play(
+                    scenario,
+                    make_folder,
+                    draft.path,
+                    timing_only,
+                    watch,
+                    components=components,
+                    check=check,
+                    observers=observers,
+                    doing=None if watch is None else watch.doing,
+                )
+            try:
+                conclude(made[0], folders, scenario, figures, quiet, report)
+            except (KeyboardInterrupt, FolderError) as stop:
+                stop.add_note(f"all runs had ended; their results are in {made[0]}")
+                raise
     finally:
         for folder in made:
             folder_lock.release(folder)

@@ -57,6 +57,22 @@ Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
 Report = Annotated[bool, typer.Option(help="Write report.html, a page of what happened.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Show the page in a browser on this machine meanwhile.")
+]
+WatchPort = Annotated[
+    int | None,
+    typer.Option(
+        "--watch-port", metavar="PORT", min=0, max=65535, help="The same, at a port of one's own."
+    ),
+]
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PROGRAM",
+        help="Numbers for a dashboard: tensorboard, wandb (offline), wandb-online; repeatable.",
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 AnyRun = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run's folder, finished or not, or one above.")
@@ -83,3 +99,8 @@ def assignments(
         "data.path": None if data is None else json.dumps(str(data.absolute())),
     }
     return [f"{key}={value}" for key, value in values.items() if value is not None]
+
+
+def live_port(watch: bool, port: int | None) -> int | None:
+    """The port of a live page: 0, one that is free; None: there is to be none."""
+    return port if port is not None else (0 if watch else None)

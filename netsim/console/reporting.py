@@ -8,12 +8,15 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from netsim.engine import search_record
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums
 from netsim.recording.parquet_parts import part_files
-from netsim.results.report import run_page
+from netsim.results.played import folders as begun_runs
+from netsim.results.report import run_page, sweep_page
 from netsim.results.report.run_tables import Places
+from netsim.results.sweep_comparison import SweepDesign
 from netsim.rng import Streams
 from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
@@ -23,6 +26,8 @@ from netsim.world.placement import placed
 
 MOST_MESSAGES = 3_000_000
 """Of more, a run's end does not wait for its page: about 3 s for a million."""
+MOST_RUNS = 1_000
+"""Of more, a sweep's end does not wait for its page."""
 
 
 def report(path: Path, out: Path | None, components: Sequence[Path], data: Path | None) -> Path:
@@ -56,13 +61,10 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     if out is not None and out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")
     if sweep_tables.is_sweep(path):
-        from netsim.engine import search_record
-        from netsim.results.report import sweep_page
-
         sweep_page.report(path, sweep_tables.design_of(path), search_record.recorded(path), target)
     else:
-        folders = run_page.folders_of(path)
-        run_page.report(folders, target, _places_of_folder(folders[0], components, data))
+        folders = begun_runs(path)
+        run_page.report(folders, target, places_of(folders[0], components, data))
     if out is None:
         checksums.renew(path, run_page.NAME)
     return target
@@ -91,12 +93,42 @@ def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> bool:
     return True
 
 
+def conclude_sweep(top: Path, design: SweepDesign) -> bool:
+    """Write the page of a sweep that has just ended, unless that would keep its user waiting.
+
+    Parameters
+    ----------
+    top : Path
+        Its folder, in which at least one run is done.
+    design : SweepDesign
+
+    Returns
+    -------
+    bool
+        Whether it was written.
+    """
+    if sum(1 for _ in top.glob("*/seed-*/*/summary.json")) > MOST_RUNS:
+        return False
+    sweep_page.report(top, design, search_record.recorded(top), top / run_page.NAME)
+    return True
+
+
 def _messages(folder: Path) -> int:
     return sum(pq.read_metadata(path).num_rows for path in part_files(folder / "messages"))
 
 
-def _places_of_folder(folder: Path, components: Sequence[Path], data: Path | None) -> Places:
-    """Where the nodes of a run were; None where its scenario can't be read here."""
+def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Places:
+    """Where the nodes of a run were; None where its scenario can't be read here.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    components : sequence of Path
+        Folders of components of the user's own.
+    data : Path or None
+        The data folder; None: the scenario's, else `NETSIM_DATA`.
+    """
     if not is_file(folder / "scenario.toml"):
         return lambda _: None
     try:

@@ -40,6 +40,8 @@ class Where:
         The part to play: which, of how many.
     force_new : bool
         Whether what its folder holds moves aside.
+    report : bool
+        Whether a page of what happened is written at its end.
     """
 
     engine: str = "local"
@@ -48,6 +50,7 @@ class Where:
     ray_gpus: float = 0.0
     only: sweep_folder.Part | None = None
     force_new: bool = False
+    report: bool = True
 
 
 class Session:
@@ -144,12 +147,12 @@ class Session:
                 console.print(Text(f"  {line}"))
         if self._where.only is None:
             if has_results(self._scenario, self._top):
-                conclude(self._scenario, self._top, self._quiet)
+                conclude(self._scenario, self._top, self._quiet, self._where.report)
             return
         left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
         if not left:
             with sweep_folder.locked(self._top):
-                conclude(self._scenario, self._top, self._quiet)
+                conclude(self._scenario, self._top, self._quiet, self._where.report)
         elif not self._quiet:
             terminal.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "

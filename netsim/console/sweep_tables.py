@@ -255,8 +255,8 @@ def has_results(scenario: Scenario, top: Path) -> bool:
     )
 
 
-def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
-    """Write the tables of what has been played, and print them.
+def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -> None:
+    """Write the tables and the page of what has been played, and print the tables.
 
     Parameters
     ----------
@@ -266,6 +266,8 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
         The sweep's folder, in which at least one run is done.
     quiet : bool
         Print nothing.
+    report : bool
+        Whether to write the page, unless that would keep its user waiting.
     """
     from netsim.results import plot_style, sweep_comparison
     from netsim.results.compare import write_csv
@@ -290,6 +292,11 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
             drawn = sweep.draw(lines, show, way)
             if drawn is not None:
                 plot_style.save(drawn.figure, top / "sweep.png")
+    has_page = False
+    if report:
+        from netsim.console import reporting
+
+        has_page = reporting.conclude_sweep(top, swept)
     if quiet:
         return
     console = terminal.out()
@@ -300,4 +307,5 @@ def conclude(scenario: Scenario, top: Path, quiet: bool) -> None:
         console.print(Text(f"best {algorithm}", style="bold") + Text(line))
     if select and not best:
         console.print(f"no run has the metric {select}: no best trial")
-    console.print(Text("results in ") + Text(str(top), style="bold"))
+    seen = "; report.html in it shows what happened" if has_page else ""
+    console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))

@@ -19,6 +19,7 @@ from netsim.units import to_s
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Watcher
+    from netsim.recording.observers import Observers
     from netsim.world.builder import World
 
 Tell = Callable[[str], object]
@@ -103,7 +104,11 @@ def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:
 
 
 def play(
-    run: Unfinished, modules: Mapping[str, ModuleType], tell: Tell, watch: runner.Watch | None
+    run: Unfinished,
+    modules: Mapping[str, ModuleType],
+    tell: Tell,
+    watch: runner.Watch | None,
+    observers: "Observers | None" = None,
 ) -> list[Path]:
     """Play what is left of a run.
 
@@ -116,6 +121,8 @@ def play(
         Told in words from where it goes on.
     watch : callable or None
         Told of the progress.
+    observers : Observers or None
+        Told of what happens, what is played once more included.
 
     Returns
     -------
@@ -141,13 +148,15 @@ def play(
             if path.is_file() and status.read(own):
                 scenario = _scenario(path, modules)
                 world, entry = runner.build(scenario, str(path)), scenario.algorithm[0]
-                _go_on(world, entry, own, run.timing_only, told, tell)
+                _go_on(world, entry, own, run.timing_only, told, tell, observers)
                 return
             scenario = run.scenario.of(entry)
             if id(scenario) not in worlds:
                 worlds[id(scenario)] = runner.build(scenario, run.path)
             entry = next(e for e in scenario.algorithm if e.name == entry.name)
-            playing.play(worlds[id(scenario)], entry, own, run.timing_only, told)
+            playing.play(
+                worlds[id(scenario)], entry, own, run.timing_only, told, observers=observers
+            )
 
     with folder_lock.held(run.folder, take_over=True):
         for entry in run.scenario.algorithm:
@@ -167,6 +176,7 @@ def _go_on(
     timing_only: bool,
     told: "Watcher",
     tell: Tell,
+    observers: "Observers | None",
 ) -> None:
     """Play one algorithm from its newest checkpoint, or anew if there is none.
 
@@ -182,6 +192,7 @@ def _go_on(
         Told of the progress.
     tell : callable
         Told in words from where it goes on.
+    observers : Observers or None
     """
     from netsim.engine import playing
     from netsim.engine.checkpoints.journal import Journal
@@ -196,7 +207,7 @@ def _go_on(
         aside = journal.go_on(None)
         why = "--timing-only keeps no checkpoints" if timing_only else "there is no checkpoint"
         tell(f"{folder}: {why}: played again from the beginning{_moved(aside)}")
-        playing.play(world, entry, folder, timing_only, told)
+        playing.play(world, entry, folder, timing_only, told, observers=observers)
         return
     now = made_with(world, importlib.import_module(type(entry.params).__module__))
     changed = _changed(checkpoint.made_with, now)
@@ -211,7 +222,7 @@ def _go_on(
         tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
 
     past = Past(journal, checkpoint, numbers, changed, when_there)
-    playing.play(world, entry, folder, timing_only, told, past)
+    playing.play(world, entry, folder, timing_only, told, past, observers=observers)
 
 
 def _scenario(path: Path, modules: Mapping[str, ModuleType]) -> Scenario:

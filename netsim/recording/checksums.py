@@ -11,6 +11,9 @@ from netsim.traces.bounded import opened
 
 NAME = "checksums.json"
 
+NOT_LISTED = ("tensorboard", "wandb")
+"""Folders that belong to other programs, which may add to them at any time."""
+
 MOST_BYTES = 1 << 28
 """A larger list is refused before it is read."""
 
@@ -75,15 +78,16 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def files(folder: Path) -> Iterator[str]:
-    """The files of a folder that a list names, in order: all but hidden ones and the list itself.
+    """The files of a folder that a list names, in order.
 
+    All but hidden ones, the list itself, and what belongs to other programs (`NOT_LISTED`).
     Links are not followed into folders.
     """
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name == NAME:
             continue
         if path.is_dir() and not path.is_symlink():
-            if not (path / NAME).is_file():
+            if path.name not in NOT_LISTED and not (path / NAME).is_file():
                 yield from (f"{path.name}/{name}" for name in files(path))
         elif path.is_file():
             yield path.name

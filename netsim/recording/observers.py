@@ -101,6 +101,31 @@ class EvaluationEvent(NamedTuple):
         return {metric: sum(of.values()) / len(of) for metric, of in self.values.items()}
 
 
+class TrafficEvent(NamedTuple):
+    """What the whole network has spent by an evaluation; told before what was measured.
+
+    Attributes
+    ----------
+    algorithm : str
+    t_s : float
+        Virtual time [s].
+    bits_transmitted : int
+        Of all nodes, headers and retransmissions included [bit].
+    airtime_s : float
+    messages_ended : int
+        One for each receiver.
+    local_steps : int
+        Of all nodes.
+    """
+
+    algorithm: str
+    t_s: float
+    bits_transmitted: int
+    airtime_s: float
+    messages_ended: int
+    local_steps: int
+
+
 ValuesTold = Callable[[int, Mapping[str, Mapping[int, float]]], None]
 """Told of an evaluation: virtual time [ns], values by metric and node."""
 
@@ -111,12 +136,16 @@ class Observers:
 
     Attributes
     ----------
-    on_message, on_wakeup, on_evaluation : callable or None
+    on_message, on_wakeup, on_evaluation, on_traffic : callable or None
+    write_every_s : float or None
+        How often the recorder writes what waits [s of wall time]; None: as often as it does.
     """
 
     on_message: Callable[[MessageEvent], object] | None = None
     on_wakeup: Callable[[WakeupEvent], object] | None = None
     on_evaluation: Callable[[EvaluationEvent], object] | None = None
+    on_traffic: Callable[[TrafficEvent], object] | None = None
+    write_every_s: float | None = None
 
     def watch(self, recorder: Recorder, values_told: list[ValuesTold], algorithm: str) -> None:
         """Tell of all that a recorder is told from now on.
@@ -134,6 +163,10 @@ class Observers:
             _tell_of_messages(recorder, self.on_message, algorithm)
         if self.on_wakeup is not None:
             _tell_of_wakeups(recorder, self.on_wakeup, algorithm)
+        if self.write_every_s is not None:
+            recorder.write_every_s = self.write_every_s
+        if self.on_traffic is not None:
+            _tell_of_traffic(recorder, self.on_traffic, algorithm)
         if self.on_evaluation is not None:
             tell = self.on_evaluation
 
@@ -188,3 +221,16 @@ def _tell_of_wakeups(
         tell(WakeupEvent(algorithm, to_s(t_ns), node, round, outcome))
 
     recorder.wake = wake  # type: ignore[method-assign]
+
+
+def _tell_of_traffic(
+    recorder: Recorder, tell: Callable[[TrafficEvent], object], algorithm: str
+) -> None:
+    record = recorder.spent
+
+    def spent(t_ns: int) -> None:
+        record(t_ns)
+        spent = recorder.bits_transmitted, recorder.airtime_s(), recorder.messages_ended
+        tell(TrafficEvent(algorithm, to_s(t_ns), *spent, recorder.local_steps))
+
+    recorder.spent = spent  # type: ignore[method-assign]

@@ -30,6 +30,11 @@ from netsim.recording.schema import (
 from netsim.recording.traffic_stats import Ages
 from netsim.units import to_s
 
+WRITE_EVERY_S = 30.0
+"""Wall time between two parts of a table, where its rows do not fill them sooner."""
+_PARTS_A_STRETCH = 20
+"""Of a table that is written more often: parts in the time that a run has taken, at most."""
+
 
 class Recorder:
     """Records the events and measurements of one run.
@@ -65,6 +70,8 @@ class Recorder:
         Is told what nodes are at; None unless `timeline`.
     message, messages : callable
         Record a message that has ended; see `MessageLog`.
+    write_every_s : float
+        What waits is written so often [s of wall time]; see `checkpoint`.
     traffic : Traffic
         Counts messages, bits and models.
     ages : Ages
@@ -122,7 +129,8 @@ class Recorder:
         self.warnings = RunWarnings()
         self._wakes: Counter[str] = Counter()
         self._metric_parts: list[Rows] = []
-        self._written_at_s = time.monotonic()
+        self._began_at_s = self._written_at_s = time.monotonic()
+        self.write_every_s = WRITE_EVERY_S
         self._totals: dict[str, Any] | None = None
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
@@ -207,7 +215,7 @@ class Recorder:
     def spent(self, t_ns: int) -> None:
         """Record what the whole network has spent by an evaluation: a row of `traffic/`."""
         self._accounted_to_ns = t_ns
-        self._spent.values += (t_ns, self.bits_transmitted, self._airtime_s())
+        self._spent.values += (t_ns, self.bits_transmitted, self.airtime_s())
 
     def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
         """Record the weight that a node gives to a peer.
@@ -236,9 +244,17 @@ class Recorder:
         self._take_metrics()
         return join(self._metric_parts) if self._folder is None else read(self._folder / "metrics")
 
-    def checkpoint(self, every_s: float = 30.0) -> None:
-        """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more."""
-        if time.monotonic() - self._written_at_s >= every_s:
+    def checkpoint(self, every_s: float | None = None) -> None:
+        """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.
+
+        None: `write_every_s`, where that is more often than usual for a while only, so that a long
+        run does not have too many small parts.
+        """
+        now_s = time.monotonic()
+        if every_s is None:
+            every_s = max(self.write_every_s, (now_s - self._began_at_s) / _PARTS_A_STRETCH)
+            every_s = min(every_s, WRITE_EVERY_S)
+        if now_s - self._written_at_s >= every_s:
             self._write_all()
 
     def extents(self) -> dict[str, Extent]:
@@ -314,7 +330,7 @@ class Recorder:
         """Tell those that watch of all messages that have ended."""
         self._log.flush()
 
-    def _airtime_s(self) -> float:
+    def airtime_s(self) -> float:
         """Airtime up to the last evaluation."""
         return to_s(self.airtime_ns - self.airtime_ahead_ns(self._accounted_to_ns))
 
@@ -340,7 +356,7 @@ class Recorder:
             self._metric_parts.append(self._metrics.spelled(rows))
 
     def _count(self) -> dict[str, Any]:
-        totals = self._log.totals(self.bits_transmitted, self._airtime_s())
+        totals = self._log.totals(self.bits_transmitted, self.airtime_s())
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
         fingerprint.update(self._marks.digest())
         return {

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -264,7 +265,7 @@ def _table(found: list[Difference], at_s: float) -> Table:
         if d.measure not in UNITS and "accuracy" not in d.measure:
             unit, scale = "", 1.0
         table.add_row(
-            f"{title} [{unit}]".replace(" []", "").replace("[", r"\["),
+            escape(f"{title} [{unit}]".replace(" []", "")),
             f"{d.original * scale:,.4g}",
             f"{d.fork * scale:,.4g}",
             f"{d.difference * scale:+,.3g} ± {d.std_nodes * scale:,.2g}",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from netsim.recording.main_metric import is_share
-from netsim.results import plot_style
+from netsim.results import plot_axes, plot_style
 from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played
 
 NAME = "network_cost.png"
@@ -69,11 +69,11 @@ def _curves(panel: Any, cost: NetworkCost) -> None:
     metric, all_drawn = cost.runs[0].main.name, np.concatenate(drawn)
     label = f"Test {metric.replace('_', ' ')}"
     if is_share(metric):
-        plot_style.share_axis(panel, f"{label} [%]", all_drawn)
+        plot_axes.share_axis(panel, f"{label} [%]", all_drawn)
     else:
-        plot_style.value_axis(panel, label, all_drawn)
+        plot_axes.value_axis(panel, label, all_drawn)
     end = max(float(run.curve.t_s[-1]) for run in cost.runs)
-    plot_style.number_axis(panel, "Virtual time [s]", end)
+    plot_axes.number_axis(panel, "Virtual time [s]", end)
     panel.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
 
 

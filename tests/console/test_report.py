@@ -5,6 +5,8 @@ import gzip
 import json
 import re
 
+from netsim.console import reporting
+
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
 MOVING = """
 [radio]
@@ -58,11 +60,23 @@ def test_a_run_that_fails_has_a_page_that_says_so(netsim, here):
 def test_a_sweep_has_one_page_and_its_runs_none(netsim, here):
     swept = ("sweep", "s.toml", "--over", "training.batch_size=5,10", "--jobs", "1", "-q")
     assert netsim(*swept, "--out", "out").exit_code == 0
-    assert list((here / "out").rglob("report.html")) == []
+    assert list((here / "out").rglob("report.html")) == [here / "out" / "report.html"]
+    assert netsim(*swept, "--out", "plain", "--no-report").exit_code == 0
+    assert list((here / "plain").rglob("report.html")) == []
     result = netsim("report", "out", "--out", "page.html")
     assert result.exit_code == 0, result.output
     panels = panels_of(here / "page.html")
     assert {"sweep_facts", "differences", "points"} <= set(panels)
+    assert panels_of(here / "out" / "report.html") == panels
+
+
+def test_the_end_of_a_large_sweep_does_not_wait_for_its_page(netsim, here, monkeypatch):
+    monkeypatch.setattr(reporting, "MOST_RUNS", 1)
+    swept = ("sweep", "s.toml", "--seeds", "0,1", "--jobs", "1", "--out", "out")
+    result = netsim(*swept)
+    assert result.exit_code == 0, result.output
+    assert "report.html" not in result.output
+    assert not (here / "out" / "report.html").exists()
 
 
 def test_what_is_no_run_is_refused_in_a_line(netsim, here):

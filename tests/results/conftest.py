@@ -1,5 +1,6 @@
 """Synthetic run folders, written through the Recorder as a run would."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,3 +85,19 @@ def play(
 @pytest.fixture
 def written() -> Callable[..., dict]:
     return play
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium; where there is none the test is skipped, and says so."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip("Playwright is not installed: pip install 'netsim-dfl[browser]'")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -13,6 +13,7 @@ from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COL
 from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
+from netsim.results.starved import starved
 from netsim.traces import bounded_toml
 
 _COLUMNS = {
@@ -24,6 +25,7 @@ _LOADING = """\
 import tomllib
 from pathlib import Path
 import pandas as pd
+from netsim.results.starved import starved  # (messages got, roles) -> which nodes are
 run, T = Path({run!r}), {end_s!r}  # T: virtual seconds played
 scenario = tomllib.loads((run / "scenario.toml").read_text(encoding="utf-8"))
 nodes = pd.read_parquet(run / "nodes.parquet").set_index("node")
@@ -73,6 +75,7 @@ class RunTables:
         scenario = bounded_toml.read_toml(folder / "scenario.toml", str(folder))
         self.names: dict[str, Any] = {
             "pd": pd,
+            "starved": starved,
             "T": end_s,
             "run": folder,
             "scenario": scenario,

@@ -242,11 +242,9 @@ def _draw_band(
     """
     colour = look["color"]
     if place[1] <= _MOST_BANDS:
-        on.fill_between(line.x, *ends, color=colour, alpha=0.12, linewidth=0)
-        for end in ends:  # where bands lie over each other, their edges tell them apart
-            on.plot(
-                line.x, end, color=colour, linestyle=look["linestyle"], linewidth=0.5, alpha=0.6
-            )
+        # where bands lie over each other, their edges tell them apart
+        fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
+        on.fill_between(line.x, *ends, linewidth=0.5, linestyle=look["linestyle"], **fill)
         return
     step = max(1, len(line.x) // _BARS)
     at = np.arange(len(line.x) - 1, -1, -step)

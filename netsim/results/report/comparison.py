@@ -18,7 +18,7 @@ _FEW = 2
 def gather(folders: Sequence[Path]) -> dict[str, Any]:
     """Panels `algorithms`, their main metric over time, and `measures`, their numbers."""
     runs = [RunTables(folder) for folder in folders]
-    names = [str(run.summary.get("algorithm", run.folder.name)) for run in runs]
+    names = [run.algorithm for run in runs]
     found: dict[str, Any] = {}
     lines = [line for run, name in zip(runs, names, strict=True) if (line := _line(run, name))]
     main = next((run.main for run in runs if run.summary), runs[0].main)

@@ -1,41 +1,17 @@
 """What the page of a run, or of several algorithms on one world, shows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import one_line
 from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
-from netsim.results.report.run_tables import Places, RunTables, _nowhere
-from netsim.traces.files import is_file
+from netsim.results.report.run_tables import Places, RunTables, nowhere
 
 NAME = "report.html"
-
-
-def folders_of(path: Path) -> list[Path]:
-    """The run folders at `path`, whether their runs have ended or not: itself, or those below.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none.
-    """
-
-    def is_run(folder: Path) -> bool:
-        return any(is_file(folder / name) for name in ("status.json", "summary.json"))
-
-    if is_run(path):
-        return [path]
-    try:
-        found = sorted(folder for folder in path.iterdir() if is_run(folder))
-    except OSError:
-        found = []
-    if not found:
-        raise ScenarioError(f"{one_line(path)}: no run here or one folder below")
-    return found
 
 
 @dataclass
@@ -48,7 +24,7 @@ class Entry:
     panels: dict[str, Any] = field(default_factory=dict)
 
 
-def gather(folder: Path, places: Places = _nowhere) -> Entry:
+def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Entry:
     """All that the page shows of one run.
 
     Parameters
@@ -56,6 +32,8 @@ def gather(folder: Path, places: Places = _nowhere) -> Entry:
     folder : Path
     places : callable
         Where nodes that move were, see `run_tables.Places`.
+    is_live : bool
+        Whether the page says of itself that the run is still being played.
     """
     run = RunTables(folder, places)
     panels = {}
@@ -68,16 +46,16 @@ def gather(folder: Path, places: Places = _nowhere) -> Entry:
         if found is not None:
             panels[panel] = found
     summary = run.summary
-    label = str(summary.get("algorithm", folder.name))
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
-    return Entry(label, name, _notices(run), panels)
+    return Entry(run.algorithm, name, _notices(run, is_live), panels)
 
 
-def _notices(run: RunTables) -> list[str]:
+def _notices(run: RunTables, is_live: bool) -> list[str]:
     """What a reader has to know before reading: that it is not whole, and why."""
     found = []
     state = str(run.status.get("state", "done" if run.summary else "unknown"))
-    if state != "done" or not run.summary:
+    plays = is_live and state == "running"
+    if not plays and (state != "done" or not run.summary):
         far = f"{run.end_s:,.6g} s"
         if run.horizon_s:
             far += f" of {run.horizon_s:,.6g} s"
@@ -89,7 +67,7 @@ def _notices(run: RunTables) -> list[str]:
         error = run.status.get("error")
         found.append(f"{ended}: {one_line(error)}" if error else f"{ended}.")
         found.append("What follows is what had been written by then.")
-    if not run.messages and run.metrics:
+    if not run.messages and run.metrics and not plays:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
     diverged = run.summary.get("diverged") or []
     if diverged:
@@ -98,7 +76,32 @@ def _notices(run: RunTables) -> list[str]:
     return found + run.faults
 
 
-def report(folders: Sequence[Path], out: Path, places: Places = _nowhere) -> None:
+def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:
+    """What `html.page` takes, of some runs.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        One an algorithm, of one world.
+    gathered : callable
+        What the page shows of each: `gather`.
+    """
+    entries = [gathered(folder) for folder in folders]
+    heading = entries[0].heading
+    several = len(entries) > 1
+    if several:
+        entries.insert(0, Entry("all, compared", heading, panels=comparison.gather(folders)))
+    return {
+        "kind": "runs",
+        "title": heading if several else f"{heading} · {entries[-1].label}",
+        "runs": [
+            {"label": entry.label, "notices": entry.notices, "panels": entry.panels}
+            for entry in entries
+        ],
+    }
+
+
+def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None:
     """Write the page of some runs.
 
     Parameters
@@ -110,17 +113,4 @@ def report(folders: Sequence[Path], out: Path, places: Places = _nowhere) -> Non
     places : callable
         Where nodes that move were, see `run_tables.Places`.
     """
-    entries = [gather(folder, places) for folder in folders]
-    heading = entries[0].heading
-    several = len(entries) > 1
-    if several:
-        entries.insert(0, Entry("all, compared", heading, panels=comparison.gather(folders)))
-    content = {
-        "kind": "runs",
-        "title": heading if several else f"{heading} · {entries[-1].label}",
-        "runs": [
-            {"label": entry.label, "notices": entry.notices, "panels": entry.panels}
-            for entry in entries
-        ],
-    }
-    write(out, content)
+    write(out, content(folders, lambda folder: gather(folder, places)))

@@ -33,8 +33,8 @@ Places = Callable[[Sequence[float]], Floats | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2); None where nobody moves."""
 
 
-def _nowhere(_: Sequence[float]) -> None:
-    return None
+def nowhere(_: Sequence[float]) -> None:
+    """Where nodes were that do not move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class RunTables:
     """
 
     folder: Path
-    places: Places = _nowhere
+    places: Places = nowhere
     faults: list[str] = field(default_factory=list)
 
     @cached_property
@@ -111,6 +111,15 @@ class RunTables:
             return read_toml(self.folder / "scenario.toml", str(self.folder))
         except ScenarioError:
             return {}
+
+    @cached_property
+    def algorithm(self) -> str:
+        """What was played: as the summary says, else the scenario, else the folder's name."""
+        entry = self.scenario.get("algorithm")
+        entry = entry[0] if isinstance(entry, list) and entry else entry
+        named = entry if isinstance(entry, Mapping) else {}
+        told = self.summary.get("algorithm") or named.get("name") or named.get("kind")
+        return str(told or self.folder.name)
 
     @cached_property
     def nodes(self) -> Rows:

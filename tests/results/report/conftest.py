@@ -1,7 +1,6 @@
-"""Small run folders whose numbers can be worked out by hand, and a browser."""
+"""Small run folders whose numbers can be worked out by hand."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -104,19 +103,3 @@ def write_run(
 @pytest.fixture(scope="session", name="write_run")
 def _write_run():
     return write_run
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium; where there is none the test is skipped, and says so."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.skip("Playwright is not installed: pip install 'netsim-dfl[browser]'")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield opened
-        opened.close()

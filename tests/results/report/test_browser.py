@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from netsim.results.played import folders
 from netsim.results.report import sweep_page
-from netsim.results.report.run_page import folders_of, report
+from netsim.results.report.run_page import report
 from netsim.results.sweep_comparison import SweepDesign
 
 NODES = "section#nodes tbody tr"
@@ -32,7 +33,7 @@ def pages(tmp_path_factory, write_run):
     report([write_run(top / "one", messages=messages)], top / "one.html")
     for name in ("dpsgd", "local"):
         write_run(top / "two" / name, algorithm=name, messages=messages)
-    report(folders_of(top / "two"), top / "two.html")
+    report(folders(top / "two"), top / "two.html")
     failed = write_run(
         top / "failed", summary=False, weights=(), wakes=(),
         state={"state": "failed", "virtual_s": 5.0, "error": "disk full"},

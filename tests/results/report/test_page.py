@@ -8,7 +8,8 @@ import re
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.results.report.run_page import folders_of, report
+from netsim.results.played import folders
+from netsim.results.report.run_page import report
 
 
 def panels_of(text: str, k: int = 0) -> dict:
@@ -87,7 +88,7 @@ def test_a_run_that_failed_before_anything_happened_has_a_page(tmp_path, write_r
 def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
     for name in ("dpsgd", "local"):
         write_run(tmp_path / name, algorithm=name)
-    report(folders_of(tmp_path), tmp_path / "report.html")
+    report(folders(tmp_path), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert [run["label"] for run in outline_of(text)["runs"]] == ["all, compared", "dpsgd", "local"]
     lines = panels_of(text)["algorithms"]["points"][0]["lines"]
@@ -100,7 +101,7 @@ def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no run here or one folder below"):
-        folders_of(tmp_path)
+        folders(tmp_path)
 
 
 def test_a_table_of_another_run_is_named_and_left_out(tmp_path, write_run):

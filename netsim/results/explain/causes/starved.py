@@ -1,4 +1,4 @@
-"""Starved nodes: those to which less than half as many messages came as to the median node.
+"""Starved nodes: those to which less than a quarter as many messages came as to the median node.
 
 Measure: their share of all nodes. For each, up to three: how many were sent to it, and what most of
 those that did not come were lost to.
@@ -12,7 +12,7 @@ GOT = (
     ".reindex(nodes.index, fill_value=0)"
 )
 """Messages that came to each node."""
-STARVED = f"(lambda got: got[got < got.median() / 2])({GOT})"
+STARVED = f'(lambda got: got[starved(got, nodes.get("role"))])({GOT})'
 _MOST = 3
 WHY = {
     "outage": "too weak a link",

@@ -3,9 +3,11 @@
 const charts = (() => {
   const { element, number, css } = report;
 
+  const WHOLE = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power)).sort((a, b) => a - b);
+
   function axis(label, options) {
     return {
-      label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", size: 46,
+      label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", size: 32,
       stroke: () => css("text"), grid: { stroke: () => css("grid"), width: 1 },
       ticks: { stroke: () => css("line"), width: 1, size: 5 },
       values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))),
@@ -49,7 +51,7 @@ const charts = (() => {
   }
 
   // Columns stacked on each other: layers [{name, colour, values}], at x in the middle of each column.
-  function stacked(into, label, { x, layers, xLabel, yLabel, height, says, xRange, asSteps }) {
+  function stacked(into, label, { x, layers, xLabel, yLabel, height, says, xRange, xWhole, asSteps }) {
     const sums = [];
     let below = new Float64Array(x.length);
     for (const layer of layers) {
@@ -70,7 +72,7 @@ const charts = (() => {
     return chart(into, label, {
       height: height || 260, series, says,
       scales: { x: { time: false, range: xRange ? () => xRange : undefined }, y: { range: () => [0, top * 1.04] } },
-      axes: [axis(xLabel), axis(yLabel, { size: 62 })],
+      axes: [axis(xLabel, xWhole ? { incrs: WHOLE } : {}), axis(yLabel, { size: 62 })],
     }, data);
   }
 

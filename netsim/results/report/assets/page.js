@@ -111,6 +111,8 @@ const report = (() => {
       watcher.unobserve(section);
       job();
       section.dataset.drawn = "";
+      section.style.minHeight = "";
+      report.drawn(section);
     };
     const watcher = new IntersectionObserver(
       (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
@@ -129,21 +131,29 @@ const report = (() => {
       contents.append(element("li", null, element("a", { href: `#${name}`, onclick: () => draw(section) }, drawer.title)));
     }
     report.drawAll = () => [...waiting.keys()].forEach(draw);
-    addEventListener("beforeprint", report.drawAll);
+    report.draw = draw;
   }
 
-  async function start() {
+  // Which runs there are to choose from; the one that is shown stays so.
+  function offer() {
+    const outline = JSON.parse(document.getElementById("outline").textContent);
+    document.getElementById("run").replaceChildren(...outline.runs.map((run, k) => element("option", { value: k, selected: k === page.run }, run.label)));
+    document.getElementById("run-choice").hidden = outline.runs.length < 2;
+  }
+
+  function prepare() {
     const choice = document.getElementById("theme");
     choice.addEventListener("change", () => theme(choice.value));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme(choice.value));
     theme("auto");
-    const outline = JSON.parse(document.getElementById("outline").textContent);
-    if (outline.runs.length > 1) {
-      const select = document.getElementById("run");
-      outline.runs.forEach((run, k) => select.append(element("option", { value: k }, run.label)));
-      select.addEventListener("change", () => show(Number(select.value)));
-      document.getElementById("run-choice").hidden = false;
-    }
+    const select = document.getElementById("run");
+    select.addEventListener("change", () => show(Number(select.value)));
+    addEventListener("beforeprint", () => report.drawAll());
+  }
+
+  async function start() {
+    prepare();
+    offer();
     await show(0);
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));  // what is in view is drawn by then
     performance.mark("drawn");
@@ -152,6 +162,6 @@ const report = (() => {
 
   return {
     page, panel, start, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
-    setMoment, OUTCOMES, STATES, drawAll: () => {},
+    setMoment, OUTCOMES, STATES, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
   };
 })();

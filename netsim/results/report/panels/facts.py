@@ -16,7 +16,7 @@ def gather(run: RunTables) -> dict[str, Any]:
     """Names with what they are, numbers spelled with their units."""
     summary = run.summary
     found = [
-        ("algorithm", str(summary.get("algorithm", run.folder.name))),
+        ("algorithm", run.algorithm),
         ("seed", str(summary.get("seed", run.scenario.get("seed", "")))),
         ("nodes", f"{run.count:,}"),
         ("virtual time", _time(run)),

@@ -9,10 +9,8 @@ from netsim.recording.main_metric import is_share
 from netsim.recording.schema import RECORDED
 from netsim.results.report.numbers import short
 from netsim.results.report.run_tables import RunTables
+from netsim.results.starved import ARRIVED, SHARE, starved
 from netsim.units import BITS_PER_MEGABYTE
-
-STARVED_SHARE = 0.25
-"""A node is starved that was handed fewer messages than this share of what the median node was."""
 
 
 def gather(run: RunTables) -> dict[str, Any] | None:
@@ -29,30 +27,20 @@ def gather(run: RunTables) -> dict[str, Any] | None:
         words = ["malicious" if bad else "" for bad in run.nodes["malicious"].tolist()]
         columns.append({"key": "malicious", "title": "malicious", "unit": "", "values": words})
     columns += _had(run) + _learned(run) + _messages(run)
-    starved = starved_nodes(run)
     return {
         "columns": columns,
-        "starved": np.flatnonzero(starved).tolist(),
-        "starved_share": STARVED_SHARE,
+        "starved": np.flatnonzero(_starved(run)).tolist(),
+        "starved_share": SHARE,
     }
 
 
-def starved_nodes(run: RunTables) -> NDArray[np.bool_]:
-    """Nodes with fewer than a quarter of the messages that the median node was handed.
-
-    A server is none, and no node is where the median node got nothing.
-    """
-    n = run.count
-    none = np.zeros(n, dtype=np.bool_)
+def _starved(run: RunTables) -> NDArray[np.bool_]:
+    """Which nodes starved."""
     if not run.messages:
-        return none
-    came = run.messages["outcome"].among(("delivered", "partial"))
-    got = np.bincount(run.messages["dst"][came].astype(np.int64), minlength=n)[:n]
-    roles = run.nodes.get("role")
-    judged = ~none if roles is None else np.array([str(r) != "server" for r in roles.tolist()])
-    if not judged.any():
-        return none
-    return np.asarray(judged & (got < STARVED_SHARE * np.median(got[judged])))
+        return np.zeros(run.count, dtype=np.bool_)
+    came = run.messages["outcome"].among(ARRIVED)
+    got = np.bincount(run.messages["dst"][came].astype(np.int64), minlength=run.count)
+    return starved(got[: run.count], run.nodes.get("role"))
 
 
 def _column(

@@ -20,7 +20,7 @@ report.panel("delays", "Delay and age of messages", (body, data) => {
       series: [{}, ...lines.map((_, k) => ({ width: 2.2, stroke: () => colour(k), points: { show: false }, dash: k >= 4 ? [6, 4] : undefined }))],
       scales: { x: { time: false, distr: shown.is_log ? 3 : 1 }, y: { range: () => [0, 100] } },
       axes: [charts.axis(label, shown.is_log ? { space: 60, filter: powers } : {}),
-        charts.axis("Share [%]")],
+        charts.axis("Share [%]", { size: 50 })],
       says: (k) => [`at most ${seconds(shown.at_s[k])}`, ...lines.map((line) => `${line.kind} ${number(100 * line.share[k], 3)} %`)].join(" · "),
     }, [shown.at_s, ...lines.map((line) => line.share.map((share) => 100 * share))]);
   };

@@ -31,7 +31,7 @@ report.panel("time_use", "Where virtual time went", (body, data) => {
     space.append(charts.legend(layers.map(({ name, share, colour }) => ({ name: `${name} ${number(share, 3)} %`, colour }))));
     plot = charts.stacked(space, "Seconds of every node by what it was at", {
       x: order.map((_, k) => k), layers, xLabel: Number(select.value) >= 0 ? "Nodes, in this order" : "Node",
-      yLabel: "Virtual time [s]", xRange: [-0.6, nodes - 0.4],
+      yLabel: "Virtual time [s]", xRange: [-0.6, nodes - 0.4], xWhole: true,
       says: (k) => [`node ${order[k]}`, ...layers.map((layer) => [layer.name, layer.values[k]]).filter(([, value]) => value).map(([name, value]) => `${name} ${number(value)} s`)].join(" · "),
     });
   }

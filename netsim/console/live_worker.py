@@ -1,0 +1,37 @@
+"""The process that makes the numbers of a live page: `python -m netsim.console.live_worker`.
+
+Its arguments are the folders of components that the run was begun with: of nodes that move, where
+they were is worked out from the scenario once more.
+"""
+
+import sys
+from pathlib import Path
+
+from netsim.errors import ScenarioError
+from netsim.results.live.builder import answer
+from netsim.results.report.run_tables import Places, nowhere
+from netsim.traces.bounded_toml import read_toml
+
+
+def main() -> None:
+    """Answer on standard output what is asked on standard input."""
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # what components print goes elsewhere
+    components = [Path(name) for name in sys.argv[1:]]
+
+    def places(folder: Path) -> Places:
+        """Where the nodes of a run were, if they move."""
+        try:
+            moves = "mobility" in read_toml(folder / "scenario.toml", str(folder))
+        except ScenarioError:
+            moves = False
+        if not moves:
+            return nowhere
+        from netsim.console.reporting import places_of  # here: it brings torch, for seconds
+
+        return places_of(folder, components, None)
+
+    answer(sys.stdin.buffer, answers, places)
+
+
+if __name__ == "__main__":
+    main()

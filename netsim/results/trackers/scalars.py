@@ -1,0 +1,62 @@
+"""The numbers that dashboards are told, by name."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from netsim.recording.observers import EvaluationEvent, TrafficEvent
+from netsim.units import BITS_PER_MEGABYTE
+
+MEGABYTES = "traffic/transmitted_megabytes"
+
+
+def of_traffic(event: TrafficEvent) -> dict[str, float]:
+    """What the network has spent."""
+    return {
+        MEGABYTES: event.bits_transmitted / BITS_PER_MEGABYTE,
+        "traffic/airtime_s": event.airtime_s,
+        "traffic/messages_ended": float(event.messages_ended),
+        "traffic/local_steps": float(event.local_steps),
+    }
+
+
+def of_evaluation(event: EvaluationEvent) -> dict[str, float]:
+    """Of every metric the mean over nodes and how it spreads: standard deviation, least, most."""
+    found: dict[str, float] = {}
+    for metric, by_node in event.values.items():
+        values = np.array(list(by_node.values()), dtype=np.float64)
+        found |= {
+            f"{metric}/mean": float(values.mean()),
+            f"{metric}/std": float(values.std()),
+            f"{metric}/min": float(values.min()),
+            f"{metric}/max": float(values.max()),
+        }
+    return found
+
+
+def of_summary(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Means of the metrics at the end, and the totals of messages."""
+    found = {}
+    for name, block in summary.items():
+        if isinstance(block, Mapping) and isinstance(block.get("mean"), int | float):
+            found[f"final/{name}"] = float(block["mean"])
+    for name, value in summary.get("messages", {}).items():
+        if isinstance(value, int | float):
+            found[f"final/messages/{name}"] = float(value)
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def flat(scenario: Mapping[str, Any], above: str = "") -> dict[str, int | float | str | bool]:
+    """A resolved scenario's keys with dots, and their values; lists as words."""
+    found: dict[str, int | float | str | bool] = {}
+    for key, value in scenario.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{name}.")
+        elif isinstance(value, bool | int | float | str):
+            found[name] = value
+        else:
+            found[name] = str(value)
+    return found

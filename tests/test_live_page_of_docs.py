@@ -1,0 +1,40 @@
+"""What docs/live.md says can be typed is taken by the command line, and its numbers are the code's."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from netsim.console import live
+from netsim.console.app import app
+from netsim.results.live import pages
+from netsim.results.trackers import scalars, to_tensorboard, tracker
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "live.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.split("#")[0].strip()
+    for line in re.findall(r"^ {4}(netsim .*)$", PAGE, flags=re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_line_takes_what_the_page_shows(command):
+    _, name, *arguments = shlex.split(command)
+    chosen = typer.main.get_command(app).commands[name]
+    context = chosen.make_context(name, arguments)
+    assert isinstance(context, click.Context)
+    for program in context.params.get("log") or ():
+        assert program in tracker.PROGRAMS
+
+
+def test_the_numbers_of_the_page_are_those_of_the_code():
+    told = " ".join(PAGE.split())
+    assert f"at most every {pages.EVERY_S:g} s" in told
+    assert f"every {live.WRITE_EVERY_S:g} s instead of" in told
+    assert f"after up to {live.LAST_LOOK_S:g} s" in told
+    assert "a fifth of a core" in told
+    assert pages.SHARE == 0.2
+    assert scalars.MEGABYTES in told

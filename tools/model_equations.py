@@ -1,0 +1,391 @@
+r"""Equations of `docs/models.md`: by family and kind, in LaTeX or words, and where each is from.
+
+A source's first word stands in the docstring of the kind's own module or class, too, which has it
+in full (`tests/test_models_page.py`).
+"""
+
+from typing import NamedTuple
+
+
+class Model(NamedTuple):
+    """One kind.
+
+    Attributes
+    ----------
+    text : str
+        Its equation, or a sentence where there is none.
+    source : str
+        Where it is from; nothing where it is a definition.
+    """
+
+    text: str
+    source: str = ""
+
+
+class Chapter(NamedTuple):
+    """One family.
+
+    Attributes
+    ----------
+    title : str
+    preface : str
+        What holds for all of its kinds, and what the symbols are.
+    kinds : dict of str to Model
+    """
+
+    title: str
+    preface: str
+    kinds: dict[str, Model]
+
+
+CHAPTERS = {
+    "channels.path_loss": Chapter(
+        "Path loss",
+        "Loss $L$ in dB over a distance $d$ in m at a carrier $f$. From it follows the mean SNR "
+        "$\\bar\\gamma$ of a link, with transmit power $P$, shadowing $X$ and noise $N = k "
+        "T_0 B$ times "
+        "the noise figure $F$ (Friis, Proc. IRE 1944):\n\n"
+        "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
+        {
+            "free_space": Model(r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$", "Friis, Proc. IRE 1946"),
+            "log_distance": Model(
+                r"$L = L_0 + 10\, n \log_{10}\frac{d}{d_0}$",
+                "Rappaport, Wireless Communications, 2002, 4.9",
+            ),
+            "itu_indoor": Model(
+                r"$L = 20 \log_{10} f_{\mathrm{MHz}} + N \log_{10} d + L_f - 28$",
+                "ITU-R P.1238, eq. (1) up to P.1238-9",
+            ),
+            "umi": Model(
+                r"In sight $L = 32.4 + 21 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ up to the "
+                r"breakpoint, out of sight at least $22.4 + 35.3 \log_{10} d + 21.3 \log_{10} "
+                r"f_{\mathrm{GHz}} - 0.3 (h_{UT} - 1.5)$; in sight with probability "
+                r"$\frac{18}{d} + e^{-d/36} (1 - \frac{18}{d})$ beyond 18 m",
+                "3GPP TR 38.901, UMi - Street Canyon",
+            ),
+            "inh": Model(
+                r"In sight $L = 32.4 + 17.3 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$, out of "
+                r"sight at least $17.3 + 38.3 \log_{10} d + 24.9 \log_{10} f_{\mathrm{GHz}}$; in "
+                r"sight always up to 1.2 m, with probability $e^{-(d - 1.2) / 4.7}$ up to 6.5 m, "
+                r"then $0.32\, e^{-(d - 6.5) / 32.6}$",
+                "3GPP TR 38.901, InH - Office",
+            ),
+            "gains": Model("The gain of each link over time, from a file.", "Colosseum's format"),
+            "sionna_rt": Model("Gains of the paths that Sionna RT traced.", "Sionna RT"),
+            "deepmimo": Model("Gains of a ray-traced scenario.", "DeepMIMO v4"),
+        },
+    ),
+    "channels.shadowing": Chapter(
+        "Shadowing",
+        r"$X$ in dB, normal with standard deviation $\sigma$; $\delta$ is the decorrelation "
+        "distance. A function of pair and place: it never depends on when or how often it "
+        "is asked for.",
+        {
+            "none": Model("$X = 0$"),
+            "log_normal": Model(
+                r"Correlation of a pair's values after its ends moved by $\Delta_a$, $\Delta_b$: "
+                r"$e^{-\Delta_a / \delta}\, e^{-\Delta_b / \delta}$",
+                "Gudmundson, Electronics Letters 1991; Wang, Tameh and Nix 2008",
+            ),
+            "correlated_ends": Model(
+                r"$X_{ab} = \sigma \frac{F(a) + F(b)}{\sqrt{2 (1 + r_{ab})}}$, with a field $F$ "
+                r"whose correlation is $r(x) = e^{-x / \delta}$",
+                "Gudmundson 1991; Wang, Tameh and Nix 2008; TR 36.942, 5.1.1",
+            ),
+            "nesh": Model(
+                r"$X_{ab} \propto \frac{1}{\sqrt{\lVert b - a \rVert}} \int_a^b p(x)\, dx$ through "
+                r"a field $p$ of covariance $\propto e^{-x / \delta}$, scaled to $\sigma$",
+                "Agrawal and Patwari, IEEE Trans. Wireless Commun. 2009",
+            ),
+        },
+    ),
+    "channels.fading": Chapter(
+        "Fading",
+        "Power gain $g$ with mean 1, so that the SNR is $g$ times the mean. With `process = "
+        '"blocks"` it is drawn anew for each block of `coherence_s`, else of $0.423 / f_D$ '
+        '(Rappaport 2002, eq. 5.40.c), $f_D = v f / c$; with `"sum_of_sinusoids"` it follows the '
+        "Clarke spectrum in time (Xiao, Zheng and Beaulieu, IEEE Trans. Wireless Commun. 2006).",
+        {
+            "none": Model("$g = 1$"),
+            "rayleigh": Model(
+                r"$g \sim \mathrm{Exp}(1)$, so that the SNR is below $\theta$ with probability "
+                r"$1 - e^{-\theta / \bar\gamma}$"
+            ),
+            "rician": Model(
+                r"$g = \left\lvert \sqrt{\tfrac{K}{K+1}} + \mathcal{CN}(0, \tfrac{1}{K+1}) "
+                r"\right\rvert^2$"
+            ),
+            "nakagami": Model(r"$g \sim \mathrm{Gamma}(m, 1/m)$"),
+            "frequency_selective": Model(
+                r"$E[H(f)\, H^*(f + \Delta f)] = \sum_l p_l\, e^{2 \pi j \Delta f \tau_l}$ over "
+                "resource blocks; a packet meets one effective SNR",
+                "3GPP TR 38.901, tables 7.7.2-1 to -3",
+            ),
+            "ns3_fad": Model("Fading as recorded in a file of ns-3's LTE module.", "ns-3"),
+        },
+    ),
+    "channels.rate": Chapter(
+        "Rate",
+        "Bit/s at an SNR $\\gamma$ over a bandwidth $B$. With `csi_delay_s` it is chosen on an old "
+        "SNR and decoded on the true one.",
+        {
+            "fixed": Model("$R$ as stated"),
+            "shannon_gap": Model(
+                r"$R = B \log_2 (1 + \gamma / \Gamma)$, $\Gamma = -\ln(5\,\mathrm{BER}) / 1.5$",
+                "Goldsmith and Chua, IEEE Trans. Commun. 1997",
+            ),
+            "ofdm_80211": Model(
+                "6 to 54 Mbit/s in 20 MHz: the fastest whose packet of 1500 bytes is lost with at "
+                "most 10 %",
+                "Pei and Henderson 2010",
+            ),
+            "lte_cqi": Model(
+                "$R = B$ times the efficiency of the highest channel quality indicator that "
+                "$\\gamma$ allows",
+                "3GPP TS 36.213, table 7.2.3-1",
+            ),
+            "minstrel": Model(
+                "The rate with the largest share of acknowledged attempts over their time, shares "
+                "being exponentially weighted over windows of 100 ms",
+                "Linux (mac80211), ns-3's MinstrelWifiManager",
+            ),
+        },
+    ),
+    "channels.packet_error": Chapter(
+        "Packet error",
+        r"Probability that an attempt at a packet of $\ell$ bits is lost at an SNR $\gamma$ (with "
+        "interference: SINR).",
+        {
+            "outage": Model(
+                r"1 for $\gamma \lt \theta$, else 0; $\theta$ is the radio's threshold"
+            ),
+            "rate_outage": Model(
+                r"1 for $\gamma \lt \theta(R)$, else 0; $\theta(R)$ is the SNR that rate $R$ needs"
+            ),
+            "logistic": Model(
+                r"$1 - \prod_{\text{bits}} (1 - p)$, $p = \frac{1}{1 + e^{s (\gamma_{dB} - m)}}$"
+            ),
+            "ofdm_80211": Model(
+                r"$1 - (1 - P_e)^\ell$, $P_e = \frac{1}{2b} \sum_d c_d \left( 4 p (1 - p) "
+                r"\right)^{d/2}$",
+                "Pei and Henderson, 2010; weights: Frenger et al. 1998",
+            ),
+            "oqpsk_802154": Model(
+                r"$1 - (1 - p)^\ell$, $p = \frac{8}{15} \frac{1}{16} \sum_{k=2}^{16} (-1)^k "
+                r"\binom{16}{k}\, e^{20 \gamma (1/k - 1)}$",
+                "IEEE 802.15.4-2006, E.4.1.8",
+            ),
+            "uncoded_bpsk": Model(
+                r"$1 - \left( 1 - Q(\sqrt{2 \gamma}) \right)^\ell$",
+                "Proakis, Digital Communications, 2001, 5.2",
+            ),
+            "uncoded_qam16": Model(
+                r"$1 - (1 - p)^\ell$, $p = \frac{3}{8}\, \mathrm{erfc} \sqrt{\gamma / 10}$",
+                "Proakis, Digital Communications, 2001",
+            ),
+            "exponential_snr": Model(
+                r"$1 - e^{-m / \gamma}$",
+                "Chen et al., IEEE Trans. Wireless Commun. 2021; Xi et al. 2011",
+            ),
+            "fixed": Model("$p$ as stated"),
+            "table": Model(
+                "From a file, by rate, size and SNR; $\\ln p$ is linear in dB between rows"
+            ),
+        },
+    ),
+    "channels.arq": Chapter(
+        "Retransmission",
+        "A message of $M$ packets, each attempt at one of which is lost with probability $p$; $L$ "
+        "is `max_attempts`. Numbers of attempts and losses are drawn at once, with the "
+        "distribution "
+        "that playing every attempt would have.",
+        {
+            "none": Model(r"losses $\sim \mathrm{Binomial}(M, p)$"),
+            "unlimited": Model(r"attempts $\sim M + \mathrm{NegativeBinomial}(M, 1 - p)$"),
+            "abort": Model(r"the message arrives with probability $(1 - p^L)^M$"),
+            "hole": Model(r"a packet is missing with probability $p^L$, the others are kept"),
+            "harq_chase": Model(
+                r"after $k$ attempts a packet is undecoded with probability $p(\gamma_1 + \dots + "
+                r"\gamma_k)$",
+                "D. Chase, IEEE Trans. Commun. 1985",
+            ),
+        },
+    ),
+    "channels.broadcast": Chapter(
+        "Broadcast",
+        "One airtime for several receivers, each of which loses packets by itself.",
+        {
+            "once": Model("every packet is sent once"),
+            "repeated": Model(
+                r"rounds of what somebody lacks; a packet is sent $\sum_{k=0}^{R-1} 1 - (1 - "
+                r"p^k)^n$ times in the mean, to $n$ receivers alike",
+                "Towsley, Kurose and Pingali, IEEE J. Sel. Areas Commun. 1997",
+            ),
+        },
+    ),
+    "channels.mac": Chapter(
+        "Medium access",
+        "Who may send when, and what those who send together do to each other.",
+        {
+            "orthogonal": Model(
+                "a channel of its own for every pair; half-duplex radios are all that is scarce"
+            ),
+            "shared": Model(
+                r"$\mathrm{SINR}(t) = \frac{S(t)}{1 + \sum_k I_k(t)}$, powers over noise, of all "
+                "who send"
+            ),
+            "tdma": Model("a slot a node in every frame; half a frame is waited on average"),
+            "aloha": Model(
+                r"slotted $S = n q (1 - q)^{n-1}$; pure $S = \frac{n q}{1 + q} \left( \frac{e^{-q}}"
+                r"{1 + q} \right)^{n-1}$",
+                "Abramson, AFIPS 1970; Roberts 1975",
+            ),
+            "csma": Model(
+                r"$\tau = \frac{2 (1 - 2p)}{(1 - 2p)(W + 1) + p W (1 - (2p)^m)}$, $p = 1 - (1 - "
+                r"\tau)^{n-1}$; hidden senders solved beside it",
+                "Bianchi, IEEE JSAC 2000; Tinnirello, Bianchi and Xiao 2010",
+            ),
+            "ofdma": Model(
+                r"round robin, or sub-channel $k$ to $\arg\max_f R_{fk} / T_f$ with $T \leftarrow "
+                r"(1 - w) T + w \cdot$ rate served",
+                "Kelly 1997; Viswanath, Tse and Laroia 2002",
+            ),
+        },
+    ),
+    "channels.power": Chapter(
+        "Power control",
+        "Transmit power in dBm over a link of path loss $L$.",
+        {
+            "fixed": Model("$P$ as stated"),
+            "fractional": Model(
+                r"$P = \min(P_{\max},\, P_0 + \alpha L + 10 \log_{10} M)$",
+                "3GPP TS 36.213, 5.1.1.1; TS 38.213, 7.1.1",
+            ),
+            "inversion": Model(
+                r"$P = \min(P_{\max},\, \gamma_{\text{target}} + N + L)$",
+                "ElSawy and Hossain, IEEE Trans. Wireless Commun. 2014",
+            ),
+        },
+    ),
+    "channels.sleep": Chapter(
+        "Sleeping radios",
+        "A radio that sleeps hears nothing; its node computes on.",
+        {
+            "none": Model("always awake"),
+            "duty_cycle": Model("awake for a fixed share at the beginning of each period"),
+        },
+    ),
+    "compute.speed": Chapter(
+        "Time of training",
+        "Virtual time of a job of $n$ local steps on a node of speed $v$; $s$ is `step_s`, $Z$ "
+        "standard normal, $E$ exponential of mean 1.",
+        {
+            "fixed": Model("$n s / v$"),
+            "shifted_exponential": Model(r"$(n s + \text{straggle} \cdot E) / v$, $E$ a job"),
+            "flops": Model(
+                "$n$ times a step's operations over (`flops_per_s` × `utilisation` × $v$)"
+            ),
+            "spread": Model(
+                r"$n s\, e^{\sigma Z} / v$, or $n s (1 + \sigma E) / v$, one draw a node"
+            ),
+            "stragglers": Model("$n s / v$, on a share of the nodes `slowdown` times that"),
+            "devices": Model(
+                "$n s / v$, by the score of a measured device over the median", "AI Benchmark 2020"
+            ),
+        },
+    ),
+    "energy.compute": Chapter(
+        "Energy of training",
+        "Joules a local step.",
+        {
+            "per_step": Model("`joules`"),
+            "cpu": Model(
+                r"$\kappa \cdot c \cdot b \cdot f^2$: capacitance, cycles a sample, batch, clock",
+                "Tran et al., INFOCOM 2019, eq. (3)",
+            ),
+        },
+    ),
+    "energy.radio": Chapter(
+        "Energy of the radio",
+        "Every attempt counts, headers too. A node whose battery is empty is off for good.",
+        {
+            "transmit": Model("transmit power × airtime"),
+            "first_order": Model(
+                r"sender $k (E_{\text{elec}} + \varepsilon d^2)$, receiver $k E_{\text{elec}}$, "
+                "for $k$ bits over $d$ metres",
+                "Heinzelman, Chandrakasan and Balakrishnan, HICSS 2000",
+            ),
+            "radio_state": Model("a power for each of sending, receiving, idle, asleep"),
+        },
+    ),
+    "topology.mobility": Chapter(
+        "Mobility",
+        "Where nodes are, continuous in time.",
+        {
+            "static": Model("they stay"),
+            "random_waypoint": Model(
+                "straight to a uniform point, a pause, and on; started from its stationary law",
+                "Johnson and Maltz 1996; Navidi and Camp 2004; Le Boudec and Vojnovic 2005",
+            ),
+            "gauss_markov": Model(
+                r"$v' = a v + \sqrt{1 - a^2}\, \sigma w$ by axis", "Liang and Haas 2003, eq. (2)"
+            ),
+            "trace": Model("from a CSV file"),
+            "bonnmotion": Model("from a file of BonnMotion"),
+            "ns2": Model("from a movement file of ns-2"),
+            "sumo": Model("from SUMO's floating car data"),
+        },
+    ),
+    "topology.churn": Chapter(
+        "Churn",
+        "When nodes are on. One that is off pauses, and its transfers die.",
+        {
+            "none": Model("always"),
+            "exponential": Model(
+                "exponential times on and off, stationary from time 0: on with probability "
+                r"$\frac{T_{on}}{T_{on} + T_{off}}$, their means"
+            ),
+            "trace": Model("from a file"),
+            "sumo": Model("while the node's vehicle is in SUMO's data"),
+        },
+    ),
+    "exchange": Chapter(
+        "Wake-ups",
+        "When nodes start their next piece of work.",
+        {
+            "rounds": Model("all together; a barrier ends an exchange"),
+            "star": Model(
+                "every $T_{ex}$ slots one node, drawn uniformly",
+                "Jeong and Kountouris 2023, Alg. 1",
+            ),
+            "poisson": Model("exponential gaps, at each node by itself"),
+            "periodic": Model("a period of each node's own, at a random phase"),
+        },
+    ),
+}
+"""By family, as `netsim list` calls it; in the order of the page."""
+
+WIRES = Chapter(
+    "Wires",
+    "`[link]` is one table; its parts:",
+    {
+        "latency, rate, loss": Model(
+            "A FIFO a direction: a message of $b$ bits occupies it for $b / R$, then is on its way "
+            "for the latency (and jitter); lost with the stated probability."
+        ),
+        '`sharing = "max_min"`': Model(
+            "Max-min fair rates of flows that share bottlenecks, by progressive filling.",
+            "Bertsekas and Gallager, Data Networks, 6.5.2",
+        ),
+        "`[link.slow_start]`": Model(
+            r"$RTT + \frac{b}{R} + \sum_{\text{windows}} \max(0,\, RTT + \frac{S}{R} - \frac{W S}"
+            r"{R})$ beyond the latency, over all windows but the last",
+            "Kurose and Ross; RFC 5681, RFC 6928",
+        ),
+        "`[link.bursts]`, `[radio.bursts]`": Model(
+            "A two-state Markov chain makes a step at every attempt; a loss probability a state.",
+            "Gilbert, BSTJ 1960; Elliott, BSTJ 1963",
+        ),
+    },
+)
+"""What has no kinds."""

@@ -1,0 +1,62 @@
+"""Writes docs/models.md, every model with its equation and source: `python tools/models_page.py`.
+
+Equations stand in `tools/model_equations.py`; what each kind is, in its docstring. A kind of a
+family that has no equation there is an error.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from model_equations import CHAPTERS, WIRES, Chapter
+from scenario_reference import PAGES
+
+from netsim.console.listing import EVERY, with_keys
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
+
+PREFACE = """\
+# Models and equations
+
+Every model of the network and its devices, with its equation and where it is from. Written by
+`tools/models_page.py`; full references, ranges of validity and departures are with the keys of each
+kind, to which a link leads, and in the docstrings. Which of them were held against closed forms and
+against ns-3 is in [Fidelity](fidelity.md), what is missing, too.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    lines, groups = [PREFACE], with_keys()
+    for family, chapter in CHAPTERS.items():
+        kinds = {entry.name for entry in groups[family]()} - {EVERY}
+        if missing := sorted(kinds ^ set(chapter.kinds)):
+            raise SystemExit(f"{family}: {', '.join(missing)}: in one of both only")
+        lines += [f"## {chapter.title}\n", chapter.preface + "\n"]
+        lines += [f"Keys: [{family}]({_place(family)}).\n", *_table(chapter), ""]
+    lines += [f"## {WIRES.title}\n", WIRES.preface + "\n", *_table(WIRES, "part")]
+    return "\n".join(lines) + "\n"
+
+
+def _table(chapter: Chapter, of: str = "`kind`") -> Iterator[str]:
+    yield f"| {of} | model | source |"
+    yield "|---|---|---|"
+    for kind, model in chapter.kinds.items():
+        name = kind if " " in kind or "`" in kind else f"`{kind}`"
+        yield f"| {name} | {model.text} | {model.source} |"
+
+
+def _place(family: str) -> str:
+    """Where the keys of a family are."""
+    page = next(p.name for p in PAGES if any(family.startswith(f) for f in p.families))
+    return f"scenario/{page}.md#{family.replace('.', '')}"
+
+
+def main() -> None:
+    """Write the page."""
+    argparse.ArgumentParser(description=main.__doc__).parse_args()
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
