@@ -183,6 +183,8 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
         (("--seeds", "0:2", "--set", "seed=3"), "--set seed=3: seed = 3: changes nothing beside the seeds of [sweep]: 0, 1; change those, as in netsim sweep s.toml --seeds 3"),
         (("--seeds", "0:2", "--show", "enery_j"), '--show enery_j: "enery_j" is not a number that runs are compared by; did you mean "energy_j"?'),
         (("--seeds", "0:2", "--show", "time_to_target"), "command line: [sweep]: show has time_to_target_s: needs target, an accuracy such as 0.8"),
+        (("--seeds", "0:2", "--show", "lead"), "command line: [sweep]: show has lead: needs against, an algorithm's name"),
+        (("--seeds", "0:2", "--against", "nobody"), 'command line: [sweep] against = "nobody": is no algorithm of this scenario; it has '),
         (("--seeds", "0:2", "--show", "accuracy", "--timing-only"), 's.toml: [sweep] show = "accuracy": takes learning, so --timing-only does not tell'),
         (("--trials", "1", "--draw", "training.learning_rate=0.1:1", "--set", "data.validation=0"), 's.toml: [sweep] select = "accuracy_validation": needs samples set aside; set [data] validation, such as 0.2'),
     ],

@@ -192,6 +192,9 @@ def test_options_fill_and_override_the_files_sweep(ok, netsim, here):
     assert "wall" not in result.stdout
     shown = netsim("compare", "swept", "--show", "wall", algorithms=False).stdout
     assert "wall" in shown
+    refused = netsim("compare", "swept", "--against", "nobody", algorithms=False)
+    assert refused.exit_code == 2
+    assert "--against nobody: is no algorithm of this sweep; it has alone" in refused.stderr
 
 
 def test_an_interrupted_sweep_sums_up_what_has_ended_and_names_the_rest(netsim, here):
