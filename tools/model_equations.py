@@ -246,8 +246,8 @@ CHAPTERS = {
                 "Bianchi, IEEE JSAC 2000; Tinnirello, Bianchi and Xiao 2010",
             ),
             "ofdma": Model(
-                r"round robin, or sub-channel $k$ to $\arg\max_f R_{fk} / T_f$ with $T \leftarrow "
-                r"(1 - w) T + w \cdot$ rate served",
+                r"round robin, or sub-channel $k$ to $\mathrm{argmax}_f R_{fk} / T_f$ with "
+                r"$T \leftarrow (1 - w) T + w \cdot$ rate served",
                 "Kelly 1997; Viswanath, Tse and Laroia 2002",
             ),
         },
