@@ -295,11 +295,12 @@ class MessageLevelSampler:
             while at < len(attempts) - 1 and done >= attempts[at]:
                 done -= attempts[at]
                 at += 1
-        sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
-        before = 0
-        for block in reception.blocks[: at + 1]:
-            before = sending.delivered
-            _attempt(sending, rng, block)
+        sending, rng, before = reception.sending, reception.rng, 0
+        if at < len(attempts) - 1 or reception.rates is not None or sending is None or rng is None:
+            sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
+            for block in reception.blocks[: at + 1]:
+                before = sending.delivered
+                _attempt(sending, rng, block)
         if done < attempts[at]:
             sending.rewind(rng, done)
         if reception.rates is not None:
