@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels.mac import ALONE
 from netsim.links.radio.bursts import NONE, Bursts, Curve, lost_to_several, overlap
@@ -216,7 +217,8 @@ class ConstantContention(Contention):
             flight.medium_share = share
         elif share != flight.medium_share:
             self._powers.outdate(flight.hidden)
-            self._powers.shift(flight)
+            # Of short gaps a packet meets the more: at most twice the share, see `overlap`.
+            self._powers.shift(flight, min(1.0, 2.0 * abs(share - flight.medium_share)))
             flight.medium_share = self._powers.share[self._powers.column[flight]] = share
 
     def _told(self, flight: Flight) -> None:
@@ -249,19 +251,22 @@ class ConstantContention(Contention):
         if not stale:
             return
         receptions = [reception for flight in stale for reception in flight.receptions]
-        losses = iter(self._lost_to_several(receptions))
+        rows = np.array([powers.row[reception] for reception in receptions])
+        losses = iter(self._lost_to_several(receptions, rows))
+        powers.settled(rows)
         for flight in stale:
             column = powers.column[flight]
             found = self._burst[flight] = [next(losses) for _ in flight.receptions]
             powers.stale[column], powers.lossy[column] = False, any(found)
 
-    def _lost_to_several(self, receptions: Sequence[Reception]) -> list[float]:
+    def _lost_to_several(
+        self, receptions: Sequence[Reception], rows: NDArray[np.int64]
+    ) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
         powers, columns = self._powers, len(self._powers.flights)
         lost = np.zeros(len(receptions))
         if columns == 1:
             return lost.tolist()
-        rows = np.array([powers.row[reception] for reception in receptions])
         packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
         answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
         which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]

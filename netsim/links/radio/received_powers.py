@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.interference import SLIGHT
 
 ROUNDING = 1e-5
 """A sum that is kept by adding and taking away may be too small by so much, relative to others."""
@@ -27,7 +28,7 @@ _OF_FLIGHTS = (
     | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
 )
 _OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | dict.fromkeys(
-    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum"), np.float64
+    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum", "drift", "sender_drift"), np.float64
 )
 
 
@@ -51,8 +52,8 @@ class ReceivedPowers:
     share, frame_s : (columns,) float64
         Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
-        Whether a flight meets other senders than when its losses were worked out; whether it has
-        begun to since it was told last; whether it has such losses.
+        Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
+        were worked out; whether it has begun to since it was told last; whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
     harmless, quiet, sender_quiet : (rows,) float64
@@ -63,6 +64,9 @@ class ReceivedPowers:
         its packets at the sender; 0 of others.
     sum, sender_sum : (rows,) float64
         Over all columns.
+    drift, sender_drift : (rows,) float64
+        By how much power, for its share of the time, has come and gone since the flight's losses
+        were worked out.
     """
 
     src: NDArray[np.int64]
@@ -80,6 +84,8 @@ class ReceivedPowers:
     sender_quiet: Floats
     sum: Floats
     sender_sum: Floats
+    drift: Floats
+    sender_drift: Floats
 
     def __init__(self) -> None:
         self.flights: list[Flight] = []
@@ -107,6 +113,7 @@ class ReceivedPowers:
             self.row[reception] = row
             self.dst[row], self.of[row] = reception.tx.dst, column
             self.sum[row] = self.sender_sum[row] = 0.0
+            self.drift[row] = self.sender_drift[row] = 0.0
             self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
             self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
         self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
@@ -135,12 +142,21 @@ class ReceivedPowers:
             self.of[self.row[reception]] = column
         return receptions
 
-    def shift(self, flight: Flight) -> None:
-        """Note that a flight is heard more, or less: who has it as an interferer meets that."""
+    def shift(self, flight: Flight, share: float = 1.0) -> None:
+        """Note that a flight is heard for a larger, or smaller, share of the time.
+
+        Those that hear it are stale once what has come and gone amounts to `SLIGHT` of the noise
+        from which on they lose packets: the many far senders add up to that rarely.
+        """
         if len(self.flights) > 1:
-            rows = len(self.receptions)
-            hearing = self.of[:rows][self.at_receiver[:rows, self.column[flight]] > 0.0]
-            self.stale[hearing] = self.touched[hearing] = True
+            rows, column = len(self.receptions), self.column[flight]
+            drift, sender_drift = self.drift[:rows], self.sender_drift[:rows]
+            drift += share * self.at_receiver[:rows, column]
+            sender_drift += share * self.at_sender[:rows, column]
+            far = drift > SLIGHT * self.quiet[:rows]
+            far |= sender_drift > SLIGHT * self.sender_quiet[:rows]
+            moved = self.of[:rows][far]
+            self.stale[moved] = self.touched[moved] = True
 
     def outdate(self, flights: Iterable[Flight]) -> None:
         """Note that flights meet other senders."""
@@ -158,8 +174,14 @@ class ReceivedPowers:
         loud |= 1.0 + self.sender_sum[:rows] > self.sender_quiet[:rows]
         affected = self.lossy[:columns].copy()
         affected[self.of[:rows][loud]] = True
-        self.stale[:columns] &= ~stale | affected
+        unaffected = stale & ~affected
+        self.stale[:columns] &= ~unaffected
+        self.settled(unaffected[self.of[:rows]].nonzero()[0])
         return [self.flights[i] for i in np.flatnonzero(stale & affected).tolist()]
+
+    def settled(self, rows: NDArray[np.int64]) -> None:
+        """Note that the losses of receptions are worked out for what they meet now."""
+        self.drift[rows] = self.sender_drift[rows] = 0.0
 
     def _drop_row(self, row: int) -> None:
         last = len(self.receptions) - 1
