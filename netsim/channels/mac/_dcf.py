@@ -91,6 +91,11 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     """
     if _one_domain.is_one_domain(situation):
         return _one_domain.solve(mac, situation, _CLOSE, _ROUNDS)
+    return solve_any(mac, situation)
+
+
+def solve_any(mac: Timing, situation: Situation) -> tuple[Access, ...]:
+    """As `solve`, by arrays, whoever hears whom."""
     stations = Stations(mac, situation)
     others = Others(mac, situation, stations)
     for _ in range(_ROUNDS):

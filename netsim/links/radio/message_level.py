@@ -168,7 +168,7 @@ class MessageLevelSampler:
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
     def _met_worse(self, flight: Flight) -> bool:
-        """Whether the attempt under way, the last one, met more noise at every receiver than now.
+        """Whether the attempt under way, the last one, met no less noise at any receiver than now.
 
         Both with the gains that hold where it began.
         """
@@ -178,7 +178,7 @@ class MessageLevelSampler:
             met = reception.blocks[-1]
             began_ns = max(0, flight.ends_ns - round(met.attempt_ns))
             others = interferers_at(flight, reception)
-            if self._channel.noise_rise(reception.tx.dst, others, began_ns) >= met.noise_rise:
+            if self._channel.noise_rise(reception.tx.dst, others, began_ns) > met.noise_rise:
                 return False
         return bool(flight.receptions)
 

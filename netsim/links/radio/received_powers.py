@@ -62,6 +62,8 @@ class ReceivedPowers:
     at_receiver, at_sender : (rows, columns) float64
         Power over noise of each interferer at the receiver, and of whoever is on the air beside
         its packets at the sender; 0 of others.
+    spared : (rows, columns) float64
+        Probability that a packet survives an interferer that begins meanwhile.
     sum, sender_sum : (rows,) float64
         Over all columns.
     drift, sender_drift : (rows,) float64
@@ -97,6 +99,7 @@ class ReceivedPowers:
             setattr(self, name, np.zeros(0, kind))
         self.at_receiver: Floats = np.zeros((0, 0))
         self.at_sender: Floats = np.zeros((0, 0))
+        self.spared: Floats = np.ones((0, 0))
 
     def add(self, flight: Flight) -> tuple[int, int]:
         """Add a flight whose powers, at all receptions, are to be set; its column and first row."""
@@ -116,7 +119,9 @@ class ReceivedPowers:
             self.drift[row] = self.sender_drift[row] = 0.0
             self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
             self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
+            self.spared[row, : column + 1] = 1.0
         self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
+        self.spared[:first, column] = 1.0
         return column, first
 
     def remove(self, flight: Flight) -> list[Reception]:
@@ -136,11 +141,18 @@ class ReceivedPowers:
         for name in _OF_FLIGHTS:
             array = getattr(self, name)
             array[column] = array[last]
-        for matrix in (self.at_receiver, self.at_sender):
+        for matrix in (self.at_receiver, self.at_sender, self.spared):
             matrix[:rows, column] = matrix[:rows, last]
         for reception in self._rows_of[moved]:
             self.of[self.row[reception]] = column
         return receptions
+
+    def hide(self, at: Flight, flight: Flight) -> None:
+        """Note what a hidden sender leaves of a flight's packets."""
+        column = self.column[flight]
+        for reception in self._rows_of[at]:
+            if flight in reception.hidden:
+                self.spared[self.row[reception], column] = 1.0 - reception.hidden[flight][1]
 
     def shift(self, flight: Flight, share: float = 1.0) -> None:
         """Note that a flight is heard for a larger, or smaller, share of the time.
@@ -192,7 +204,7 @@ class ReceivedPowers:
         for name in _OF_RECEPTIONS:
             array = getattr(self, name)
             array[row] = array[last]
-        for matrix in (self.at_receiver, self.at_sender):
+        for matrix in (self.at_receiver, self.at_sender, self.spared):
             matrix[row] = matrix[last]
 
     def _make_room(self, columns: int, rows: int) -> None:
@@ -207,3 +219,4 @@ class ReceivedPowers:
         wider = ((0, more_rows), (0, more_columns))
         self.at_receiver = np.pad(self.at_receiver, wider)
         self.at_sender = np.pad(self.at_sender, wider)
+        self.spared = np.pad(self.spared, wider)
