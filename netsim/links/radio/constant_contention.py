@@ -2,8 +2,9 @@
 
 Here it is known from the start what each sender can do to each packet. Senders that spoil none by
 themselves, but may do so together (`bursts`), are kept in a matrix (`received_powers`): a flight
-that begins or ends is looked at only where those on the air are loud enough together, and whoever
-can't be disturbed by it, near or far, costs nothing.
+that begins or ends makes others be looked at only where those on the air are loud enough together,
+and once the powers that have come and gone since they were last amount to `SLIGHT` of the noise
+from which on they lose packets: whoever can't be disturbed by it, near or far, costs nothing.
 """
 
 from __future__ import annotations
