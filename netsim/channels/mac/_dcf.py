@@ -66,6 +66,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from netsim.channels.mac import _one_domain
 from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
@@ -88,6 +89,13 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
+    if _one_domain.is_one_domain(situation):
+        return _one_domain.solve(mac, situation, _CLOSE, _ROUNDS)
+    return solve_any(mac, situation)
+
+
+def solve_any(mac: Timing, situation: Situation) -> tuple[Access, ...]:
+    """As `solve`, by arrays, whoever hears whom."""
     stations = Stations(mac, situation)
     others = Others(mac, situation, stations)
     for _ in range(_ROUNDS):

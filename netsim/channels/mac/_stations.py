@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from netsim.channels.mac._crowd import Crowd, Floats, crowds
 from netsim.channels.mac._situation import Access, Sender, Situation, Timing
 
-_DAMPING = 0.7
+DAMPING = 0.7
 """Weight of a new failure probability."""
 SURE, MOMENT_S = 1.0 - 1e-12, 1e-9
 """A probability this large counts as 1; the shortest mean backoff."""
@@ -41,7 +41,7 @@ class Stations:
         if mac.anomalous_slots:
             self.success_s = (self.success_s + mac.slot_s) * (1.0 + self.follow)
         self.heard_failed_s = self.failed_s + eifs_s
-        tops = [_last_stage(mac, one) for one in senders]
+        tops = [last_stage(mac, one) for one in senders]
         self.stages = np.arange(max(tops) + 1)
         self.exists = self.stages <= np.array(tops)[:, None]
         self.endless = [i for i, one in enumerate(senders) if one.limit is None and tops[i] > 0]
@@ -133,7 +133,7 @@ class Stations:
         fails = 1.0 - (1.0 - losses) * (1.0 - self.error)
         change = np.where(self.repeats, fails - self.fails, 0.0)
         most = float(np.abs(change).max())
-        self.fails = self.fails + (change if most < close else _DAMPING * change)
+        self.fails = self.fails + (change if most < close else DAMPING * change)
         self.spoilt = np.clip(1.0 - (1.0 - fails) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
         self._weigh()
         return most
@@ -159,7 +159,7 @@ class Stations:
         )
 
 
-def _last_stage(mac: Timing, sender: Sender) -> int:
+def last_stage(mac: Timing, sender: Sender) -> int:
     """The last backoff stage of a sender."""
     if sender.ack_s is None:
         return 0

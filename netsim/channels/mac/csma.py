@@ -18,9 +18,9 @@ counts every one of them, as the retry limit of 802.11 does, and saturated hidde
 packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
 
 Payload within 5 % of ns-3's in one domain up to capacity (20 saturated senders; 6 % below with
-50), with four saturated hidden senders and with RTS/CTS; 11 % below with two saturated hidden
-senders, two fifths below with four hidden ones that fill their receiver; delays in networks full of
-hidden senders under heavy load some 5 % too short. `docs/fidelity.md` has the cases.
+50), with four saturated hidden senders and with RTS/CTS; 6 % below with two saturated hidden
+senders, some three tenths below with four hidden ones that just fill their receiver; delays in
+networks full of hidden senders under heavy load some 5 % too short. `docs/fidelity.md` has the cases.
 
 I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
 Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its

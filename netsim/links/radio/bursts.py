@@ -9,6 +9,7 @@ the packet's sender, at one instant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -35,6 +36,7 @@ _TOGETHER = (np.arange(1 << MOST)[:, None] >> np.arange(MOST) & 1).astype(float)
 _MOMENT_S = 1e-300
 LOUDEST = 1e6
 """Noise over noise beyond which nothing is asked for."""
+_FARTHEST = round(math.log(LOUDEST) / math.log(STEP))
 
 
 class Curve(NamedTuple):
@@ -64,7 +66,8 @@ def curve(error: Callable[[float], float], snr: float) -> Curve:
     Parameters
     ----------
     error : callable
-        SNR, linear -> packet error; falls with it.
+        SNR, linear -> packet error; falls with it. Asked for powers of `STEP`, the same ones for
+        all packets, beside `snr` itself.
     snr : float
         Of the packet, linear.
     """
@@ -72,22 +75,24 @@ def curve(error: Callable[[float], float], snr: float) -> Curve:
     if alone >= 1.0 - CERTAIN:
         return NONE
 
-    def lost(noise: float) -> float:
-        return (error(snr / noise) - alone) / (1.0 - alone)
+    def lost(k: int) -> float:
+        return (error(STEP**k) - alone) / (1.0 - alone)
 
-    quiet, loud = 1.0, LOUDEST
+    quiet = math.floor(math.log(snr) / math.log(STEP)) + 1
+    loud = quiet - _FARTHEST
     if lost(loud) <= CERTAIN:
-        return Curve(np.array([loud]), np.zeros(1))
-    while loud > STEP * quiet:
-        middle = (quiet * loud) ** 0.5
+        return Curve(np.array([LOUDEST]), np.zeros(1))
+    while quiet - loud > 1:
+        middle = (quiet + loud) // 2
         if lost(middle) <= CERTAIN:
             quiet = middle
         else:
             loud = middle
-    noises, losses = [quiet], [0.0]
+    noises, losses = [max(1.0, snr / STEP**quiet)], [0.0]
     while losses[-1] < 1.0 - CERTAIN and noises[-1] < LOUDEST:
-        noises.append(noises[-1] * STEP)
-        losses.append(lost(noises[-1]))
+        quiet -= 1
+        noises.append(snr / STEP**quiet)
+        losses.append(lost(quiet))
     return Curve(np.array(noises), np.array(losses))
 
 
@@ -151,9 +156,10 @@ class Bursts:
     def __init__(self, channel: RadioChannel, acknowledged: bool) -> None:
         self._channel, self._acknowledged = channel, acknowledged
         self._curve = lru_cache(maxsize=1 << 14)(self._new_curve)
+        self._error = lru_cache(maxsize=1 << 14)(channel.error)
 
     def _new_curve(self, snr: float, bits: int, rate_bps: float) -> Curve:
-        return curve(lambda sinr: self._channel.error(sinr, bits, rate_bps), snr)
+        return curve(lambda sinr: self._error(sinr, bits, rate_bps), snr)
 
     def of(self, flight: Flight, receiver: int) -> tuple[Curve, Curve]:
         """Losses of a flight's packets, and of what its receiver answers.

@@ -2,8 +2,9 @@
 
 Here it is known from the start what each sender can do to each packet. Senders that spoil none by
 themselves, but may do so together (`bursts`), are kept in a matrix (`received_powers`): a flight
-that begins or ends is looked at only where those on the air are loud enough together, and whoever
-can't be disturbed by it, near or far, costs nothing.
+that begins or ends makes others be looked at only where those on the air are loud enough together,
+and once the powers that have come and gone since they were last amount to `SLIGHT` of the noise
+from which on they lose packets: whoever can't be disturbed by it, near or far, costs nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.channels.mac import ALONE
+from netsim.channels.mac.csma import Sender
 from netsim.links.radio.bursts import NONE, Bursts, Curve, lost_to_several, overlap
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
@@ -22,6 +25,9 @@ from netsim.links.radio.interference import Changed, Interference
 from netsim.links.radio.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S
+
+MOMENT = 1e-300
+"""In place of a share of the time that is 0."""
 
 
 class ConstantContention(Contention):
@@ -53,6 +59,7 @@ class ConstantContention(Contention):
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
         self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
+        self._senders: dict[Flight, tuple[float, Sender]] = {}  # with the losses of `_burst`
         self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
     def goes_on_from(self, before: Interference) -> bool:
@@ -100,8 +107,9 @@ class ConstantContention(Contention):
         ]
         apart = ~heard
         for other in self._in_order(apart & self._may_spoil(flight, to_own, to_receivers)):
-            self._hide(flight, other, now_ns)
-            self._hide(other, flight, now_ns)
+            for one, by in ((flight, other), (other, flight)):
+                self._hide(one, by, now_ns)
+                powers.hide(one, by)
         hidden = np.zeros(begun, np.bool_)
         if flight.hidden:
             hidden[[powers.column[other] for other in flight.hidden]] = True
@@ -186,13 +194,27 @@ class ConstantContention(Contention):
                 return None
         return super()._spoils(at, reception, flight, now_ns)
 
-    def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
+    def _lost(
+        self, flight: Flight, contenders: Sequence[Flight], now_ns: int
+    ) -> tuple[tuple[float, ...], ...]:
         if self._channel.fades:
-            return super()._not_captured(at, reception, other, now_ns)
-        known = self._captures.setdefault(reception, {})
-        if other not in known:
-            known[other] = super()._not_captured(at, reception, other, now_ns)
-        return known[other]
+            return super()._lost(flight, contenders, now_ns)
+        rows = []
+        for reception in flight.receptions:
+            known = self._captures.setdefault(reception, {})
+            for other in contenders:
+                if other not in known:
+                    known[other] = self._not_captured(flight, reception, other, now_ns)
+            rows.append(tuple([known[other] for other in contenders]))
+        return tuple(rows)
+
+    def _sender(self, flight: Flight, now_ns: int) -> Sender:
+        if self._channel.fades or not flight.receptions:
+            return super()._sender(flight, now_ns)
+        lost, known = self._burst[flight][0], self._senders.get(flight)
+        if known is None or known[0] != lost:
+            known = self._senders[flight] = lost, super()._sender(flight, now_ns)
+        return known[1]
 
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
@@ -203,6 +225,7 @@ class ConstantContention(Contention):
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
         self._burst.pop(flight, None)
+        self._senders.pop(flight, None)
         if flight is self._lone:
             self._lone = None
             return
@@ -216,7 +239,8 @@ class ConstantContention(Contention):
             flight.medium_share = share
         elif share != flight.medium_share:
             self._powers.outdate(flight.hidden)
-            self._powers.shift(flight)
+            # Of short gaps a packet meets the more: at most twice the share, see `overlap`.
+            self._powers.shift(flight, min(1.0, 2.0 * abs(share - flight.medium_share)))
             flight.medium_share = self._powers.share[self._powers.column[flight]] = share
 
     def _told(self, flight: Flight) -> None:
@@ -249,19 +273,22 @@ class ConstantContention(Contention):
         if not stale:
             return
         receptions = [reception for flight in stale for reception in flight.receptions]
-        losses = iter(self._lost_to_several(receptions))
+        rows = np.array([powers.row[reception] for reception in receptions])
+        losses = iter(self._lost_to_several(receptions, rows))
+        powers.settled(rows)
         for flight in stale:
             column = powers.column[flight]
             found = self._burst[flight] = [next(losses) for _ in flight.receptions]
             powers.stale[column], powers.lossy[column] = False, any(found)
 
-    def _lost_to_several(self, receptions: Sequence[Reception]) -> list[float]:
+    def _lost_to_several(
+        self, receptions: Sequence[Reception], rows: NDArray[np.int64]
+    ) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
         powers, columns = self._powers, len(self._powers.flights)
         lost = np.zeros(len(receptions))
         if columns == 1:
             return lost.tolist()
-        rows = np.array([powers.row[reception] for reception in receptions])
         packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
         answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
         which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
@@ -275,7 +302,9 @@ class ConstantContention(Contention):
         if len(packets):
             own_s = frame_s[powers.of[of_packets]][:, None]
             there[: len(packets)] = overlap(share, own_s, frame_s)
-        there[len(packets) :] = share
+        # A packet that is answered has survived: who would have spoilt it is silent then.
+        beside = share * powers.spared[of_answers, :columns]
+        there[len(packets) :] = beside / np.maximum(1.0 - share + beside, MOMENT)
         curves = [self._curves[receptions[i]][of] for i, of in which]
         found = lost_to_several(curves, power, there)
         lost[packets] = found[: len(packets)]

@@ -216,10 +216,17 @@ class Contention(Interference):
         self._look_at(together)
         senders = {one: self._sender(one, now_ns) for one in together}
         index = {one: i for i, one in enumerate(senders)}
+        contenders = [tuple(sorted([index[other] for other in one.contenders])) for one in senders]
+        lost: tuple[tuple[tuple[float, ...], ...], ...] = ()
+        if self._csma.capture:
+            lost = tuple(
+                self._lost(one, [together[i] for i in heard], now_ns)
+                for one, heard in zip(together, contenders, strict=True)
+            )
         situation = Situation(
             tuple(senders.values()),
-            tuple(tuple(sorted(index[other] for other in one.contenders)) for one in senders),
-            tuple(self._lost(one, now_ns) for one in senders) if self._csma.capture else (),
+            tuple(contenders),
+            lost,
             tuple(
                 tuple(
                     tuple(Hidden(index[other], *how) for other, how in r.hidden.items())
@@ -261,11 +268,12 @@ class Contention(Interference):
         """By reception: losses to them, and to other senders beside them."""
         return losses
 
-    def _lost(self, flight: Flight, now_ns: int) -> tuple[tuple[float, ...], ...]:
+    def _lost(
+        self, flight: Flight, contenders: Sequence[Flight], now_ns: int
+    ) -> tuple[tuple[float, ...], ...]:
         """With capture: the probabilities of losing a packet to each contender's."""
-        contenders = sorted(flight.contenders, key=lambda one: one.order)
         return tuple(
-            tuple(self._not_captured(flight, reception, other, now_ns) for other in contenders)
+            tuple([self._not_captured(flight, reception, other, now_ns) for other in contenders])
             for reception in flight.receptions
         )
 

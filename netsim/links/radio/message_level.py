@@ -168,7 +168,7 @@ class MessageLevelSampler:
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
     def _met_worse(self, flight: Flight) -> bool:
-        """Whether the attempt under way, the last one, met more noise at every receiver than now.
+        """Whether the attempt under way, the last one, met no less noise at any receiver than now.
 
         Both with the gains that hold where it began.
         """
@@ -178,7 +178,7 @@ class MessageLevelSampler:
             met = reception.blocks[-1]
             began_ns = max(0, flight.ends_ns - round(met.attempt_ns))
             others = interferers_at(flight, reception)
-            if self._channel.noise_rise(reception.tx.dst, others, began_ns) >= met.noise_rise:
+            if self._channel.noise_rise(reception.tx.dst, others, began_ns) > met.noise_rise:
                 return False
         return bool(flight.receptions)
 
@@ -295,11 +295,12 @@ class MessageLevelSampler:
             while at < len(attempts) - 1 and done >= attempts[at]:
                 done -= attempts[at]
                 at += 1
-        sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
-        before = 0
-        for block in reception.blocks[: at + 1]:
-            before = sending.delivered
-            _attempt(sending, rng, block)
+        sending, rng, before = reception.sending, reception.rng, 0
+        if at < len(attempts) - 1 or reception.rates is not None or sending is None or rng is None:
+            sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
+            for block in reception.blocks[: at + 1]:
+                before = sending.delivered
+                _attempt(sending, rng, block)
         if done < attempts[at]:
             sending.rewind(rng, done)
         if reception.rates is not None:

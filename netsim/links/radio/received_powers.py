@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.interference import SLIGHT
 
 ROUNDING = 1e-5
 """A sum that is kept by adding and taking away may be too small by so much, relative to others."""
@@ -27,7 +28,7 @@ _OF_FLIGHTS = (
     | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
 )
 _OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | dict.fromkeys(
-    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum"), np.float64
+    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum", "drift", "sender_drift"), np.float64
 )
 
 
@@ -51,8 +52,8 @@ class ReceivedPowers:
     share, frame_s : (columns,) float64
         Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
-        Whether a flight meets other senders than when its losses were worked out; whether it has
-        begun to since it was told last; whether it has such losses.
+        Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
+        were worked out; whether it has begun to since it was told last; whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
     harmless, quiet, sender_quiet : (rows,) float64
@@ -61,8 +62,13 @@ class ReceivedPowers:
     at_receiver, at_sender : (rows, columns) float64
         Power over noise of each interferer at the receiver, and of whoever is on the air beside
         its packets at the sender; 0 of others.
+    spared : (rows, columns) float64
+        Probability that a packet survives an interferer that begins meanwhile.
     sum, sender_sum : (rows,) float64
         Over all columns.
+    drift, sender_drift : (rows,) float64
+        By how much power, for its share of the time, has come and gone since the flight's losses
+        were worked out.
     """
 
     src: NDArray[np.int64]
@@ -80,6 +86,8 @@ class ReceivedPowers:
     sender_quiet: Floats
     sum: Floats
     sender_sum: Floats
+    drift: Floats
+    sender_drift: Floats
 
     def __init__(self) -> None:
         self.flights: list[Flight] = []
@@ -91,6 +99,7 @@ class ReceivedPowers:
             setattr(self, name, np.zeros(0, kind))
         self.at_receiver: Floats = np.zeros((0, 0))
         self.at_sender: Floats = np.zeros((0, 0))
+        self.spared: Floats = np.ones((0, 0))
 
     def add(self, flight: Flight) -> tuple[int, int]:
         """Add a flight whose powers, at all receptions, are to be set; its column and first row."""
@@ -107,9 +116,12 @@ class ReceivedPowers:
             self.row[reception] = row
             self.dst[row], self.of[row] = reception.tx.dst, column
             self.sum[row] = self.sender_sum[row] = 0.0
+            self.drift[row] = self.sender_drift[row] = 0.0
             self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
             self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
+            self.spared[row, : column + 1] = 1.0
         self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
+        self.spared[:first, column] = 1.0
         return column, first
 
     def remove(self, flight: Flight) -> list[Reception]:
@@ -129,18 +141,34 @@ class ReceivedPowers:
         for name in _OF_FLIGHTS:
             array = getattr(self, name)
             array[column] = array[last]
-        for matrix in (self.at_receiver, self.at_sender):
+        for matrix in (self.at_receiver, self.at_sender, self.spared):
             matrix[:rows, column] = matrix[:rows, last]
         for reception in self._rows_of[moved]:
             self.of[self.row[reception]] = column
         return receptions
 
-    def shift(self, flight: Flight) -> None:
-        """Note that a flight is heard more, or less: who has it as an interferer meets that."""
+    def hide(self, at: Flight, flight: Flight) -> None:
+        """Note what a hidden sender leaves of a flight's packets."""
+        column = self.column[flight]
+        for reception in self._rows_of[at]:
+            if flight in reception.hidden:
+                self.spared[self.row[reception], column] = 1.0 - reception.hidden[flight][1]
+
+    def shift(self, flight: Flight, share: float = 1.0) -> None:
+        """Note that a flight is heard for a larger, or smaller, share of the time.
+
+        Those that hear it are stale once what has come and gone amounts to `SLIGHT` of the noise
+        from which on they lose packets: the many far senders add up to that rarely.
+        """
         if len(self.flights) > 1:
-            rows = len(self.receptions)
-            hearing = self.of[:rows][self.at_receiver[:rows, self.column[flight]] > 0.0]
-            self.stale[hearing] = self.touched[hearing] = True
+            rows, column = len(self.receptions), self.column[flight]
+            drift, sender_drift = self.drift[:rows], self.sender_drift[:rows]
+            drift += share * self.at_receiver[:rows, column]
+            sender_drift += share * self.at_sender[:rows, column]
+            far = drift > SLIGHT * self.quiet[:rows]
+            far |= sender_drift > SLIGHT * self.sender_quiet[:rows]
+            moved = self.of[:rows][far]
+            self.stale[moved] = self.touched[moved] = True
 
     def outdate(self, flights: Iterable[Flight]) -> None:
         """Note that flights meet other senders."""
@@ -158,8 +186,14 @@ class ReceivedPowers:
         loud |= 1.0 + self.sender_sum[:rows] > self.sender_quiet[:rows]
         affected = self.lossy[:columns].copy()
         affected[self.of[:rows][loud]] = True
-        self.stale[:columns] &= ~stale | affected
+        unaffected = stale & ~affected
+        self.stale[:columns] &= ~unaffected
+        self.settled(unaffected[self.of[:rows]].nonzero()[0])
         return [self.flights[i] for i in np.flatnonzero(stale & affected).tolist()]
+
+    def settled(self, rows: NDArray[np.int64]) -> None:
+        """Note that the losses of receptions are worked out for what they meet now."""
+        self.drift[rows] = self.sender_drift[rows] = 0.0
 
     def _drop_row(self, row: int) -> None:
         last = len(self.receptions) - 1
@@ -170,7 +204,7 @@ class ReceivedPowers:
         for name in _OF_RECEPTIONS:
             array = getattr(self, name)
             array[row] = array[last]
-        for matrix in (self.at_receiver, self.at_sender):
+        for matrix in (self.at_receiver, self.at_sender, self.spared):
             matrix[row] = matrix[last]
 
     def _make_room(self, columns: int, rows: int) -> None:
@@ -185,3 +219,4 @@ class ReceivedPowers:
         wider = ((0, more_rows), (0, more_columns))
         self.at_receiver = np.pad(self.at_receiver, wider)
         self.at_sender = np.pad(self.at_sender, wider)
+        self.spared = np.pad(self.spared, wider)

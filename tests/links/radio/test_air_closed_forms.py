@@ -478,6 +478,7 @@ def test_senders_that_do_not_hear_each_other_collide(ether):
     # 0 is heard beside 2 (12.2 dB), as long as its packets do not come second
     snr = np.full((3, 3), 100.0)
     snr[2, 1] = 5.0
+    snr[0, 2] = snr[2, 0] = 1e-3  # acknowledgements arrive
     one_sided = from_two_sides(ether, [0.0, 75.0, 150.0], snr, **retries)
     assert one_sided == {0: "delivered", 2: "collision"}
 
