@@ -19,6 +19,8 @@ class Timing(Protocol):
     stages: int
     anomalous_slots: bool
 
+    def __hash__(self) -> int: ...
+
 
 class Sender(NamedTuple):
     """A sender that always has a packet.
