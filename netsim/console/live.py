@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netsim.console.progress import Watcher
     from netsim.engine.progress import Progress
 
-WRITE_EVERY_S = 2.0
+WRITE_EVERY_S = 3.0
 """So often a run that is watched writes what it has, in its first minute."""
 LAST_LOOK_S = 6.0
 """So long a run that has ended waits for a page that is open to fetch its end."""
