@@ -46,6 +46,11 @@ def test_a_change_has_a_direction_only_where_its_interval_leaves_out_zero():
     assert "not clear from three seeds" in unclear
 
 
+def test_what_changes_nothing_is_said_to_leave_it():
+    told = swept([[0.5, 0.6, 0.7], [0.5, 0.6, 0.7]])
+    assert told.change("This", "a", "b") == "This leaves accuracy as it is (60.0 to 60.0 %)."
+
+
 def test_a_lead_is_sorted_by_what_its_interval_says():
     even = [0.5, 0.5, 0.5]
     told = swept([even] * 3, [[0.1, 0.11, 0.12], [-0.1, -0.11, -0.12], [0.0, 0.04, 0.02]])

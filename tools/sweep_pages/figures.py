@@ -21,6 +21,8 @@ WIDTH_IN, HEIGHT_IN, DPI, COLOURS = 7.0, 4.7, 110, 48
 ALONE = "local"
 _APART_PT = 3.0
 """Between lines over one point, so that all bars are seen."""
+_NEAR_PX = 20.0
+"""Points nearer than this share a name."""
 DECADE = 10.0
 """Ratio of the largest to the smallest value from which a horizontal axis is logarithmic."""
 
@@ -233,11 +235,16 @@ def _name_points(panel: Axes, line: Line, cost: str, above: bool, every: bool) -
     """
     scale = MEASURES["accuracy"].scale
     last = len(line.points) - 1
+    named: list[tuple[float, float]] = []
     for i, (point, name) in enumerate(zip(line.points, line.names, strict=True)):
         if not (every or i in (0, last)):
             continue
         place = (point.estimates[cost].mean, scale * point.estimates["accuracy"].mean)
-        right = panel.transAxes.inverted().transform(panel.transData.transform(place))[0] > 0.6
+        x, y = panel.transData.transform(place)
+        if any(abs(x - there) < _NEAR_PX and abs(y - at) < _NEAR_PX / 2 for there, at in named):
+            continue
+        named.append((x, y))
+        right = panel.transAxes.inverted().transform((x, y))[0] > 0.6
         panel.annotate(
             name,
             place,

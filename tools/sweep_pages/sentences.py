@@ -69,6 +69,8 @@ class Told:
             "holds": f"{what} gains {gain} points of accuracy ({means}).",
             "behind": f"{what} costs {cost} points of accuracy ({means}).",
         }
+        if spelled(found).strip("+-") in ("0.0", "0.0 ± 0.0"):
+            return f"{what} leaves accuracy as it is ({means})."
         unclear = (
             f"{what} changes accuracy by {spelled(found)} points ({means}): {doubt(found.pairs)}."
         )
