@@ -128,6 +128,8 @@ PROGRAMS = {
     "python3": check_python,
     "pytest": check_nothing,
     "mkdocs": check_nothing,
+    "tensorboard": check_nothing,
+    "wandb": check_nothing,
     "bash": lambda words, own: check_python(words, own),
 }
 

@@ -25,9 +25,10 @@ def test_it_fits_on_one_screen():
 
 
 def test_its_picture_is_small_and_drawn_by_a_script():
-    (name,) = re.findall(r"!\[[^\]]+\]\(docs/images/(\w+\.png)\)", README)
-    assert (ROOT / f"docs/images/{name}").stat().st_size < 150_000
-    assert f'"{name}"' in (ROOT / "tools/site_pictures.py").read_text(encoding="utf-8")
+    (name,) = re.findall(r"!\[[^\]]+\]\(docs/(\w+)\.svg\)", README)
+    assert (ROOT / f"docs/{name}.svg").stat().st_size < 150_000
+    assert f"({name}.svg)" in (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+    assert name in (ROOT / "tools/worked_pages.py").read_text(encoding="utf-8")
 
 
 def test_the_version_to_cite_is_that_of_the_project():
