@@ -4,11 +4,13 @@ import re
 import runpy
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import netsim
 from netsim.console.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,6 +84,15 @@ def test_every_command_of_the_quickstart_works_and_its_messages_are_those_of_the
         said = rf"Of {name}'s [\d,]+ messages [\d.]+ % arrived, after [\d.]+ s"
         [told, page] = (re.findall(said, " ".join(text.split())) for text in (ran, shown))
         assert told == page != []
+
+
+def test_the_quickstarts_worlds_can_be_added_to_it():
+    [text] = blocks("quickstart", "toml")
+    entries = tomllib.loads(text)["algorithm"]
+    changed = netsim.load("quickstart", algorithm=entries).tables
+    _, ideal, narrow = map(changed.of, changed.algorithm)
+    assert ideal.radio is None
+    assert narrow.radio.bandwidth_hz == 1e6
 
 
 @pytest.mark.parametrize(("page", "runs"), [("study", 210), ("quickstart", 36)])

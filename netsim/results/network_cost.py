@@ -186,7 +186,7 @@ def table(cost: NetworkCost) -> WrappedTable:
         unit = "%" if is_share(main.name) else ""
         columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", spelled))
         columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in gaps]))
-    columns.append(Column("sent\n", [f"{run.sent:,}" for run in runs], cost=True))
+    columns.append(Column("messages\n", [f"{run.sent:,}" for run in runs], cost=True))
     shares = {"arrived": ARRIVED} | {TITLES.get(c, c): (c,) for c in cost.causes}
     for title, outcomes in shares.items():
         cells = [f"{100 * run.share(*outcomes):.1f}" if run.sent else "-" for run in runs]
@@ -196,7 +196,7 @@ def table(cost: NetworkCost) -> WrappedTable:
     columns.append(Column("delay\ns", cells, cost=True))
     note = (
         "Δ: to the row above, node by node, ± half its 95 % interval over the nodes of this seed\n"
-        "sent: messages, once a receiver; arrived, outage, ...: of these; delay: mean of arrived"
+        "messages: once a receiver; arrived, outage, ...: of these; delay: mean of those arrived"
     )
     return WrappedTable({"run": [run.name for run in runs]}, columns, note)
 
