@@ -81,7 +81,7 @@ def test_progress_is_one_output_that_is_written_over(tmp_path):
         tmp_path,
     )
     (shown,) = outputs(notebook)
-    assert shown.data["text/plain"].startswith("local: 1,000 s in ")
+    assert shown.data["text/plain"].startswith("local: 100 s in ")
 
 
 @pytest.mark.slow

@@ -87,9 +87,12 @@ def written() -> Callable[..., dict]:
     return play
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """A headless Chromium; where there is none the test is skipped, and says so."""
+    """A headless Chromium; where there is none the test is skipped, and says so.
+
+    One a module: as long as it is open, nothing else in this process can open another.
+    """
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
