@@ -142,7 +142,7 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert "on the moon (no files)" in page
     assert "[1]" in page
     assert little("play", "little")[0] == 0
-    assert capsys.readouterr().out.count(": is there\n") == 4
+    assert capsys.readouterr().out.count(": is kept\n") == 4
     code, page = little("page", "little")
     assert "10 runs are played of 10 planned" in page
     assert "| Local | 50.0 ± 1.0 |" in page
@@ -160,6 +160,42 @@ def test_a_run_of_other_settings_is_named_and_left_out(little, tmp_path, capsys)
     scenario.write_text(SCENARIO.replace("learning_rate = 0.1", "learning_rate = 0.2"))
     _, page = little("page", "little")
     assert "other training.learning_rate: not counted" in capsys.readouterr().err
+    assert "0 runs are played" in page
+
+
+def test_what_is_kept_outlives_its_folders(little, tmp_path, capsys):
+    """Seed 1 is played on another machine; a second play of seed 0 is compared with the first."""
+    little("play", "little", "--seeds", "0", "--groups", "table")
+    little("page", "little")
+    (tmp_path / "runs").rename(tmp_path / "gone")
+    little("play", "little", "--groups", "table")
+    told = capsys.readouterr().out
+    assert told.count("seed-0: is kept\n") == 4
+    _, page = little("page", "little")
+    assert "8 runs are played of 10 planned" in page
+    assert len(numbers.kept_curves(tables.load("little"))) == 4
+    little("play", "little", "--again", "--seeds", "0", "--groups", "table")
+    assert ": is kept" not in capsys.readouterr().out
+    little("page", "little")
+    assert capsys.readouterr().err == ""
+    path = tmp_path / "results/numbers/little.csv"
+    first, line, *rest = path.read_text().splitlines()
+    cells = line.split(",")
+    cells[5] = "0.5"
+    path.write_text("\n".join([first, ",".join(cells), *rest]))
+    little("page", "little")
+    assert capsys.readouterr().err.endswith(", was 0.5\n")
+
+
+def test_a_kept_line_of_other_settings_is_named_and_left_out(little, tmp_path, capsys):
+    little("play", "little", "--seeds", "0", "--groups", "table", "--rows", "Local")
+    little("page", "little")
+    (tmp_path / "runs/little").rename(tmp_path / "gone")
+    (tmp_path / "runs/little").mkdir()
+    scenario = tmp_path / "little.toml"
+    scenario.write_text(SCENARIO.replace("learning_rate = 0.1", "learning_rate = 0.2"))
+    _, page = little("page", "little")
+    assert capsys.readouterr().err.count("as kept: other settings: not counted") == 2
     assert "0 runs are played" in page
 
 

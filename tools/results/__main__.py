@@ -5,8 +5,8 @@
     python -m tools.results play TABLE --runs FOLDER
     python -m tools.results page TABLE --runs FOLDER
 
-FOLDER lies outside the repository. `play` goes on with what is missing, `page` collects what is
-there.
+FOLDER lies outside the repository. `play` goes on with what is missing both there and in
+docs/results/numbers, `page` adds what is there to these.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from netsim.engine.runner import DATA_VARIABLE
 from tools.results import numbers as kept_numbers
 from tools.results import page as pages
 from tools.results import playing, tables
+from tools.results.collecting import collect
 from tools.results.tables import RESULTS, PaperTable
 from tools.results.tuned import blocks
 
@@ -67,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--groups", nargs="+", default=(), help='"table", or of readings')
         if name == "play":
             command.add_argument("--threads", type=int, default=1, help="of the native kernel")
+            again = "what docs/results/numbers has, too"
+            command.add_argument("--again", action="store_true", help=again)
     return parser
 
 
@@ -74,13 +77,15 @@ def _list(given: argparse.Namespace) -> int:
     for name in tables.names():
         table = tables.load(name)
         planned = [(cell, seed) for cell in tables.cells(table) for seed in cell.seeds]
-        told = f"{len(planned)} runs"
+        kept = kept_numbers.kept(table)
+        have = sum(seed in kept.get(kept_numbers.where(cell), {}) for cell, seed in planned)
+        told = f"{len(planned)} runs, {have} kept"
         if given.runs:
             done = sum(
                 playing.run_of(table, cell, seed, None, given.runs).is_done
                 for cell, seed in planned
             )
-            told += f", {done} done"
+            told += f", {done} done there"
         print(f"{name}: {table.paper}, {table.title}: {told}")
     return 0
 
@@ -115,9 +120,13 @@ def _play(given: argparse.Namespace) -> int:
         return 0
     table, some = _cells(given)
     runs = playing.to_play(table, some, given.runs, given.rounds, given.seeds)
+    kept = {} if given.again else kept_numbers.kept(table)
     failed = 0
     for number, run in enumerate(runs, 1):
-        told = playing.play(table, run, given.runs, given.threads)
+        if kept_numbers.has(table, kept, run):
+            told = "is kept"
+        else:
+            told = playing.play(table, run, given.runs, given.threads)
         failed += not (told.endswith(" s") or told.startswith("is "))
         print(f"{number}/{len(runs)} {run.folder.relative_to(given.runs)}: {told}", flush=True)
     return 1 if failed else 0
@@ -133,9 +142,7 @@ def _page(given: argparse.Namespace) -> int:
         return 0
     table = tables.load(given.table)
     if given.runs and (given.runs / table.name).is_dir():
-        found, left_out = kept_numbers.collect(table, given.runs)
-        kept_numbers.write(table, found, kept_numbers.curves(table, given.runs))
-        for line in left_out:
+        for line in collect(table, given.runs):
             print(line, file=sys.stderr)
     write_page(table.page)
     return 0
@@ -157,7 +164,11 @@ def write_page(name: str) -> None:
 def page_text(name: str) -> str:
     """A page from the numbers that are kept."""
     own = [table for table in _all_tables() if table.page == name]
-    return pages.page([(t, kept_numbers.kept(t), kept_numbers.kept_curves(t)) for t in own])
+    return pages.page([(t, kept_numbers.kept(t), _points(t)) for t in own])
+
+
+def _points(table: PaperTable) -> list[kept_numbers.CurvePoint]:
+    return kept_numbers.curve_points(kept_numbers.kept_curves(table))
 
 
 def with_verdicts(text: str) -> str:

@@ -6,6 +6,7 @@ table's rounds are cut. Several processes may play one table: what another plays
 """
 
 import datetime
+import hashlib
 import json
 import platform
 import subprocess
@@ -27,6 +28,8 @@ LEDGER, ESTIMATES = "played.jsonl", "estimates.json"
 
 FREE = ("run", "sweep", "paper", "name")
 """Tables of a scenario on which no result depends."""
+
+_DIGEST = 12
 
 MODULES = algorithm_files.algorithms()
 
@@ -117,6 +120,18 @@ def other_settings(table: PaperTable, run: Run) -> list[str]:
     path = str(run.own / "scenario.toml")
     then = _flat(check(draft_of(path, (), MODULES), MODULES))
     return sorted(key for key in now | then if now.get(key) != then.get(key))
+
+
+def settings(table: PaperTable, run: Run) -> str:
+    """A digest of what a run's scenario says, seed apart.
+
+    Keys that are left to their defaults are not in it, so a new one changes no digest.
+    """
+    raw = {k: v for k, v in job_of(table, run).draft.raw.items() if k not in (*FREE, "seed")}
+    entry = run.cell.row.entry
+    raw["algorithm"] = [one for one in raw["algorithm"] if one.get("name", one["kind"]) == entry]
+    text = json.dumps(raw, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
 
 
 def _flat(scenario: Scenario) -> dict[str, Any]:
