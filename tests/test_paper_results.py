@@ -332,6 +332,18 @@ def test_the_sentence_names_where_a_lead_holds(little):
     )
 
 
+def test_every_accuracy_has_a_verdict_of_its_own(little, tmp_path):
+    path = tmp_path / "results/tables/little.toml"
+    other = '[[measures]]\nname = "on validation samples"\npath = "accuracy_validation.mean"\n'
+    path.write_text(path.read_text().replace("[[columns]]", f"{other}\n[[columns]]", 1))
+    little("play", "little", "--groups", "table")
+    _, page = little("page", "little")
+    assert page.count("**Verdict.**") == 1
+    assert page.count("*By on validation samples:*") == 1
+    assert page.count("**Lead over the best baseline** by") == 2
+    assert page.count("**Every row against it**") == 1
+
+
 def test_variants_of_a_method_compete_on_validation_samples(tmp_path):
     text = TABLE.format(scenario="quickstart").replace(
         'name = "FedAvg"',

@@ -88,10 +88,11 @@ def write(table: PaperTable, numbers: Numbers, curves: Curves) -> None:
             rows.append([*cell, rounds, seed, *values, *last, result.commit, result.settings])
     write_csv(NUMBERS / f"{table.name}.csv", (*_FIRST, *measured, *_LAST), rows)
     if curves:
+        rows_order = [row.name for row in table.rows]
         lines = [
-            (*key, t_s, _short(value))
-            for key, values in sorted(curves.items())
-            for t_s, value in values.items()
+            (*key, t_s, _short(curves[key][t_s]))
+            for key in sorted(curves, key=lambda k: (k[0], rows_order.index(k[1]), k[2]))
+            for t_s in curves[key]
         ]
         path = NUMBERS / f"{table.name}.curves.csv"
         write_csv(path, ("curve", "row", "seed", "t_s", "value"), lines)

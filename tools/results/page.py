@@ -42,6 +42,7 @@ def _section(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) 
         cut = f" ({rounds} of {table.rounds} rounds)" if rounds else ""
         if told:
             yield from (f"**Verdict{cut}.** {told}", "")
+            yield from _by_other_measures(table, numbers, rounds)
     for heading in ("about", "spread", "tuned", "cut"):
         text = getattr(table, heading).strip()
         if text:
@@ -52,11 +53,24 @@ def _section(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) 
         if rounds:
             yield from (f"### {rounds} of {table.rounds} rounds", "")
         yield from _tables(verdict)
-        yield from _leads(verdict)
+        for measure in table.measures:
+            if measure.unit == "%":
+                yield from _leads(Verdict(table, numbers, rounds, measure))
+        yield from _against_every_row(verdict)
         yield from _readings(verdict)
     yield from _curves(table, points)
     if table.remarks.strip():
         yield from ("### Remarks", "", table.remarks.strip(), "")
+
+
+def _by_other_measures(table: PaperTable, numbers: Numbers, rounds: int | None) -> Iterable[str]:
+    """The verdict as it would be by the other accuracies."""
+    if not numbers or not any(row.printed for row in table.rows):
+        return
+    for measure in table.measures[1:]:
+        if measure.unit == "%":
+            told = Verdict(table, numbers, rounds, measure).sentence()
+            yield from (f"*By {measure.name}:* {told}", "")
 
 
 def verdict_line(table: PaperTable, numbers: Numbers) -> str:
@@ -184,12 +198,11 @@ def spelled(difference: Difference | None, measure: Measure) -> str:
 
 
 def _leads(verdict: Verdict) -> Iterable[str]:
-    """Each method against its best baseline, then against every row."""
-    table = verdict.table
+    """Each method against its best baseline."""
+    measure = verdict.measure
     leads = [lead for lead in verdict.leads() if lead.difference is not None]
     if not leads:
         return
-    measure = table.measures[0]
     yield from (f"**Lead over the best baseline** by {measure.name} [points], paired by seed", "")
     heads = ("column", "method", "best baseline here", "lead here", "seeds", "the lead")
     yield _line([*heads, "best baseline in the paper", "lead there"])
@@ -197,6 +210,14 @@ def _leads(verdict: Verdict) -> Iterable[str]:
     for lead in leads:
         yield _line(_lead_cells(lead, measure))
     yield ""
+
+
+def _against_every_row(verdict: Verdict) -> Iterable[str]:
+    """Each method against every row."""
+    table, measure = verdict.table, verdict.measure
+    leads = [lead for lead in verdict.leads() if lead.difference is not None]
+    if not leads:
+        return
     yield from (f"**Every row against it**: method - row by {measure.name} [points]", "")
     yield _line(["", *(f"{lead.method}, {lead.column.name}" for lead in leads)])
     yield _line(["---"] * (1 + len(leads)))

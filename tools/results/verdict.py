@@ -20,7 +20,7 @@ from typing import Literal
 
 from netsim.results.sweep_comparison import mean_and_half_width
 from tools.results.numbers import Numbers, Result
-from tools.results.tables import Cell, Column, PaperTable, Row, slug
+from tools.results.tables import Cell, Column, Measure, PaperTable, Row, slug
 
 Word = Literal["holds", "behind", "none that the seeds show", "one seed", "not played"]
 
@@ -88,12 +88,21 @@ class Verdict:
     numbers : Numbers
     rounds : int or None
         Fewer than the table's; None: all.
+    measure : Measure, optional
+        By which it goes; the table's first unless told.
     """
 
-    def __init__(self, table: PaperTable, numbers: Numbers, rounds: int | None) -> None:
+    def __init__(
+        self,
+        table: PaperTable,
+        numbers: Numbers,
+        rounds: int | None,
+        measure: Measure | None = None,
+    ) -> None:
         self.table, self.rounds = table, rounds
+        self.measure = measure or table.measures[0]
         self._numbers = numbers
-        self._measure = table.measures[0].name
+        self._name = self.measure.name
 
     def seeds(self, column: Column, row: Row, reading: str = "table") -> Seeds:
         """The results of a cell by seed."""
@@ -105,8 +114,8 @@ class Verdict:
         return self._numbers.get((*cell.id, self.rounds), {})
 
     def mean(self, column: Column, row: Row) -> float | None:
-        """The mean over seeds of the first measure."""
-        values = values_of(self.seeds(column, row), self._measure)
+        """The mean over seeds of the measure."""
+        values = values_of(self.seeds(column, row), self._name)
         return fmean(values.values()) if values else None
 
     def leads(self) -> Iterator[Lead]:
@@ -125,7 +134,7 @@ class Verdict:
         best = max(standing, key=lambda r: self.mean(column, r) or 0.0, default=None)
         difference = None
         if row is not None and best is not None:
-            difference = paired(self.seeds(column, row), self.seeds(column, best), self._measure)
+            difference = paired(self.seeds(column, row), self.seeds(column, best), self._name)
         printed = [
             (value, r)
             for r in self.table.rows
@@ -140,7 +149,7 @@ class Verdict:
     def _standing(self, column: Column, method: str) -> Row | None:
         """The row that stands for a method: the best on validation samples of those played."""
         rows = [r for r in self.table.rows if r.competes_as == method and r.role != "other"]
-        played = [r for r in rows if values_of(self.seeds(column, r), self._measure)]
+        played = [r for r in rows if values_of(self.seeds(column, r), self._name)]
 
         def validated(row: Row) -> float:
             found = [r.choose for r in self.seeds(column, row).values() if r.choose is not None]
@@ -188,7 +197,7 @@ class Verdict:
                 here, there = self.mean(column, row), self.table.printed(row, column)
                 if here is not None and there is not None and self._stands(column, row):
                     far.append((abs(here - there), f"{row.name}, {column.name}"))
-        if not far or self.table.measures[0].unit != "%":
+        if not far or self.measure.unit != "%":
             return ""
         most, which = max(far)
         mean = fmean(distance for distance, _ in far)
