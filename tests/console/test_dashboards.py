@@ -87,6 +87,30 @@ def test_a_run_without_learning_has_traffic_alone(netsim, here):
     assert [tag for tag in told.Tags()["scalars"] if tag.startswith("accuracy")] == []
 
 
+def test_a_run_that_was_not_logged_is_exported_as_if_it_had_been(netsim, here):
+    pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    assert netsim(*RUN, "--out", "out", "--log", "tensorboard").exit_code == 0
+    result = netsim("export", "out", "--as", "tensorboard")
+    assert result.exit_code == 0, result.output
+    live, exported = (
+        EventAccumulator(str(here / folder / "tensorboard"), size_guidance={"scalars": 0})
+        for folder in ("out", "out.tensorboard")
+    )
+    live.Reload()
+    exported.Reload()
+    counts = {"traffic/messages_ended", "traffic/local_steps"}
+    tags = set(exported.Tags()["scalars"])
+    assert tags == set(live.Tags()["scalars"]) - counts
+    for tag in tags:
+        assert exported.Scalars(tag) == live.Scalars(tag)
+    assert "_hparams_/session_start_info" in exported.summary_metadata
+    again = netsim("export", "out", "--as", "tensorboard")
+    assert again.exit_code == 2
+    assert "is there already" in again.output
+
+
 def test_wandb_keeps_offline_what_the_tables_hold(netsim, here, monkeypatch):
     pytest.importorskip("wandb", reason="pip install 'netsim-dfl[wandb]'")
     from wandb.proto import wandb_internal_pb2 as records
@@ -119,6 +143,17 @@ def test_wandb_keeps_offline_what_the_tables_hold(netsim, here, monkeypatch):
         "output_raw",
     }  # neither the machine's load nor a terminal
     assert netsim("verify", "out", "--no-rerun").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb"])
+def test_nothing_is_exported_without_its_library(netsim, here, written, monkeypatch, name):
+    assert netsim(*RUN, "--timing-only", "--out", "out").exit_code == 0
+    monkeypatch.setitem(sys.modules, name, None)
+    before = written()
+    result = netsim("export", "out", "--as", name)
+    assert result.exit_code == 2
+    assert f"--as {name}: needs {name}: pip install 'netsim-dfl[{name}]'" in result.output
+    assert written() == before
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "wandb"])

@@ -31,13 +31,17 @@ class Point(NamedTuple):
 
 
 def of_traffic(event: TrafficEvent) -> dict[str, float]:
-    """What the network has spent."""
+    """What the network has spent, and what it had for it."""
     return {
-        MEGABYTES: event.bits_transmitted / BITS_PER_MEGABYTE,
-        "traffic/airtime_s": event.airtime_s,
+        **of_spending(event.bits_transmitted, event.airtime_s),
         "traffic/messages_ended": float(event.messages_ended),
         "traffic/local_steps": float(event.local_steps),
     }
+
+
+def of_spending(bits_transmitted: int, airtime_s: float) -> dict[str, float]:
+    """What the network has spent."""
+    return {MEGABYTES: bits_transmitted / BITS_PER_MEGABYTE, "traffic/airtime_s": airtime_s}
 
 
 def of_evaluation(event: EvaluationEvent) -> dict[str, float]:

@@ -38,20 +38,26 @@ Open = Callable[[Path, str, Mapping[str, Any]], Writer]
 """(folder of the run, its name, resolved scenario) -> what writes."""
 
 
-def writers_of(names: Sequence[str]) -> list[Open]:
+def writers_of(names: Sequence[str], option: str = "--log") -> list[Open]:
     """What opens the writers of some programs.
+
+    Parameters
+    ----------
+    names : sequence of str
+    option : str
+        By which they were named, for what is told of a program that there is not.
 
     Raises
     ------
     ScenarioError
         If there is no such program, or its package is not installed.
     """
-    return [_writer_of(name) for name in dict.fromkeys(names)]
+    return [_writer_of(name, option) for name in dict.fromkeys(names)]
 
 
-def _writer_of(name: str) -> Open:
+def _writer_of(name: str, option: str) -> Open:
     if name not in PROGRAMS:
-        raise ScenarioError(f"--log {one_line(name)}: must be one of {', '.join(PROGRAMS)}")
+        raise ScenarioError(f"{option} {one_line(name)}: must be one of {', '.join(PROGRAMS)}")
     package, options = PROGRAMS[name]
     try:
         module = importlib.import_module(f"{__package__}.to_{package}")
@@ -59,7 +65,7 @@ def _writer_of(name: str) -> Open:
             importlib.import_module(library)
     except ImportError as problem:
         raise ScenarioError(
-            f"--log {name}: needs {package}: pip install 'netsim-dfl[{package}]' "
+            f"{option} {name}: needs {package}: pip install 'netsim-dfl[{package}]' "
             f"({one_line(problem)})"
         ) from problem
 
@@ -68,6 +74,11 @@ def _writer_of(name: str) -> Open:
         return writer
 
     return opened
+
+
+def title_of(scenario: Mapping[str, Any], algorithm: str) -> str:
+    """What a run is called in a dashboard."""
+    return f"{scenario.get('name', '')} {algorithm}".strip()
 
 
 class Tracker:
@@ -131,7 +142,7 @@ class Tracker:
         self.close()
         folder = self._own(algorithm)
         scenario = read_toml(folder / "scenario.toml", str(folder))
-        title = f"{scenario.get('name', '')} {algorithm}".strip()
+        title = title_of(scenario, algorithm)
         self._algorithm, self._bits = algorithm, 0
         self._writers = [made(folder, title, scenario) for made in self._opens]
 
