@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -77,25 +76,40 @@ def play(
             f"[algorithm] {entry.name}: its set makes a world of its own; build scenario.of(entry) "
             "and play the entry of this name in its scenario"
         )
+    with process_settings.of_runs(world.scenario.run.tf32):
+        found, left_behind = _played_alone(
+            world, entry, folder, timing_only, on_progress, past, check, observers
+        )
+    for checked in left_behind:
+        checked()
+    return found
+
+
+def _played_alone(
+    world: World,
+    entry: AlgorithmEntry,
+    folder: Path | None,
+    timing_only: bool,
+    on_progress: Watcher | None,
+    past: Past | None,
+    check: bool,
+    observers: Observers | None,
+) -> tuple[dict[str, Any], Sequence[Callable[[], None]]]:
+    """The summary, and what is to be checked once the run is freed.
+
+    A function of its own: when it has returned, nothing holds the run any more, and `of_runs` frees
+    it before the memory of the next one is asked for.
+    """
     with (
         _asked(folder) as interruption,
         _owned(folder),
-        process_settings.of_runs(world.scenario.run.tf32),
         endless_step.watched(),
         _same_course(folder, past),
     ):
         run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past, check)
         if observers is not None:
             observers.watch(run.recorder, run.evaluator.values_told, entry.name)
-        left_behind = run.checks.left_behind()
-        found = _played(run, folder)
-        del run
-    if left_behind:
-        del interruption  # which knows the run's clock
-        gc.collect()
-    for checked in left_behind:
-        checked()
-    return found
+        return _played(run, folder), run.checks.left_behind()
 
 
 def _asked(folder: Path | None) -> AbstractContextManager[Interruption | None]:

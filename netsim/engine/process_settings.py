@@ -33,6 +33,8 @@ _under_way: list[bool] = []
 """Of each run that is being played, whether a GPU may round its factors (`[run] tf32`)."""
 _before: list[_Before] = []
 """One entry while runs are played."""
+_failed: list[bool] = []
+"""Not empty: a run has failed since, and what its traceback held is not freed yet."""
 
 
 @contextmanager
@@ -66,6 +68,9 @@ def of_runs(tf32: bool) -> Iterator[None]:
     torch.set_num_threads(1)
     try:
         yield
+    except BaseException:
+        _failed.append(True)
+        raise
     finally:
         gc.collect()
         with _guard:
@@ -80,6 +85,9 @@ def _set(tf32: bool) -> _Before:
         torch.get_num_threads(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold()
     )
     cuda.allow_tf32 = cudnn.allow_tf32 = tf32
+    if _failed:  # else it would be frozen, run after run
+        _failed.clear()
+        gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED_EVERY)
     return before

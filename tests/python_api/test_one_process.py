@@ -13,6 +13,7 @@ import netsim
 from netsim.backends.native.trace import trace
 from netsim.engine import process_settings
 from netsim.errors import ScenarioError
+from netsim.node.node import Node
 
 FINGERPRINTS = ("event_log_sha256", "parameters_sha256")
 
@@ -61,6 +62,32 @@ def test_a_run_that_fails_does_so_too(small, tmp_path):
     with pytest.raises(RuntimeError, match="no"):
         netsim.run(small, out=tmp_path / "run", on_evaluation=refuse)
     assert settings() == before
+
+
+@pytest.fixture
+def nodes_alive():
+    """Counts the nodes that were not freed, while Python does not look for garbage by itself."""
+    gc.collect()
+    before = {id(o) for o in gc.get_objects() if type(o) is Node}
+    gc.disable()
+    yield lambda: sum(type(o) is Node and id(o) not in before for o in gc.get_objects())
+    gc.enable()
+
+
+def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
+    """What was left of one would be frozen by the next, and stay."""
+    netsim.run(small, out=tmp_path / "run")
+    assert nodes_alive() == 0
+
+
+def test_a_run_that_has_failed_is_freed_before_the_next(small, tmp_path, nodes_alive):
+    def refuse(event):
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        netsim.run(small, out=tmp_path / "fails", on_evaluation=refuse)
+    netsim.run(small, out=tmp_path / "run")
+    assert nodes_alive() == 0
 
 
 @pytest.mark.usefixtures("two_threads")
