@@ -8,6 +8,12 @@ from netsim.channels.mac import _dcf, _few
 from netsim.channels.mac.csma import Csma, Hidden, Sender, Situation
 
 
+def spoiler(draw, j):
+    """A hidden sender."""
+    earlier, later = (draw.randint(0, 16) / 16 for _ in range(2))
+    return Hidden(j, earlier, later, draw.random() < 0.5)
+
+
 def situation(draw, n, capture, hearing):
     """Senders of any kind: unicasts with and without RTS, broadcasts to none or several.
 
@@ -16,9 +22,7 @@ def situation(draw, n, capture, hearing):
     limit, alike = draw.choice([None, 1, 7]), draw.random() < 0.5
     pairs = [(i, j) for i in range(n) for j in range(i)]
     near = {pair for pair in pairs if draw.random() < hearing}
-    heard = tuple(
-        tuple(j for j in range(n) if (i, j) in near or (j, i) in near) for i in range(n)
-    )
+    heard = tuple(tuple(j for j in range(n) if (i, j) in near or (j, i) in near) for i in range(n))
     senders, hidden, lost = [], [], []
     for i in range(n):
         broadcast = draw.random() < 0.2
@@ -33,16 +37,8 @@ def situation(draw, n, capture, hearing):
             )
         )
         apart = [j for j in range(n) if j != i and j not in heard[i]]
-        hidden.append(
-            tuple(
-                tuple(
-                    Hidden(j, draw.randint(0, 16) / 16, draw.randint(0, 16) / 16, draw.random() < 0.5)
-                    for j in apart
-                    if draw.random() < 0.7
-                )
-                for _ in range(receptions)
-            )
-        )
+        found = [[j for j in apart if draw.random() < 0.7] for _ in range(receptions)]
+        hidden.append(tuple(tuple(spoiler(draw, j) for j in at) for at in found))
         rows = range(receptions)
         lost.append(tuple(tuple(draw.randint(0, 16) / 16 for _ in heard[i]) for _ in rows))
     return Situation(tuple(senders), heard, tuple(lost) if capture else (), tuple(hidden))

@@ -296,9 +296,7 @@ class _Few:
 
 def _receptions(situation: Situation) -> list[_Reception]:
     n, found = len(situation.senders), []
-    for i, (heard, hidden) in enumerate(
-        zip(situation.contenders, situation.hidden, strict=True)
-    ):
+    for i, (heard, hidden) in enumerate(zip(situation.contenders, situation.hidden, strict=True)):
         rows = situation.lost[i] if situation.lost else ()
         for k in range(len(hidden) or 1):
             lost = [0.0] * n

@@ -86,7 +86,9 @@ class Others:
         return np.asarray(1.0 - alone * np.exp(np.bincount(self.of_group, logs, len(alone))))
 
 
-def by_hearing(contenders: tuple[tuple[int, ...], ...], senders: tuple[int, ...]) -> list[list[int]]:
+def by_hearing(
+    contenders: tuple[tuple[int, ...], ...], senders: tuple[int, ...]
+) -> list[list[int]]:
     """Senders in groups of which all hear each other."""
     groups: list[list[int]] = []
     for one in senders:
