@@ -54,6 +54,9 @@ class _NoEntropy(ISeedSequence):
         return np.zeros(n_words, dtype)
 
 
+_NO_ENTROPY: Any = _NoEntropy()
+
+
 @lru_cache(maxsize=1)
 def _unused() -> dict[str, Any]:
     """The state of a generator from which nothing was drawn, but for its key."""
@@ -183,8 +186,8 @@ class Streams:
 
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
-        key = np.array([self.key(purpose, *ids), self.seed & _MASK], dtype=np.uint64)
-        bits: Any = np.random.Philox(cast(Any, _NoEntropy()))
+        key = self.key(purpose, *ids), self.seed & _MASK
+        bits: Any = np.random.Philox(_NO_ENTROPY)
         unused = _unused()
         bits.state = unused | {"state": unused["state"] | {"key": key}}
         return np.random.Generator(bits)

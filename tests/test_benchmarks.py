@@ -261,6 +261,14 @@ def test_csma_message_by_message_is_set_beside_frames(run, monkeypatch):
     assert 0.5 < cell["ratio"] < 1.5
 
 
+@pytest.mark.slow
+def test_networks_in_which_nodes_hear_as_many_cost_something_at_every_size(run):
+    found = run("csma_growth", "--nodes", 10, 20, "--messages", 60, "--seeds", 1)
+    assert [cell["nodes"] for cell in found["cells"]] == [10, 20]
+    assert all(cell["delivered"] > 10 for cell in found["cells"])
+    assert found["ratio"] > 0.0
+
+
 def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     methods = importlib.import_module("_methods")

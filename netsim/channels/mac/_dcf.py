@@ -66,12 +66,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from netsim.channels.mac import _one_domain
+from netsim.channels.mac import _few
 from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
 
-_CLOSE, _ROUNDS = 1e-4, 200
+CLOSE, ROUNDS = 1e-4, 200
 """Change of a failure probability that ends the iteration; most steps."""
 
 
@@ -89,19 +89,19 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
-    if _one_domain.is_one_domain(situation):
-        return _one_domain.solve(mac, situation, _CLOSE, _ROUNDS)
-    return solve_any(mac, situation)
+    if _few.are_few(situation):
+        return _few.solve(mac, situation, CLOSE, ROUNDS)
+    return solve_many(mac, situation)
 
 
-def solve_any(mac: Timing, situation: Situation) -> tuple[Access, ...]:
-    """As `solve`, by arrays, whoever hears whom."""
+def solve_many(mac: Timing, situation: Situation) -> tuple[Access, ...]:
+    """As `solve`, by arrays."""
     stations = Stations(mac, situation)
     others = Others(mac, situation, stations)
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         stations.wait()
         losses = others.losses()
-        if stations.learn(losses[others.first], others.collided[others.first], _CLOSE) < _CLOSE:
+        if stations.learn(losses[others.first], others.collided[others.first], CLOSE) < CLOSE:
             break
     stations.wait()
     return stations.access(losses, others.senders)

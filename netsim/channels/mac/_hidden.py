@@ -30,7 +30,7 @@ class Others:
             self.lost[r, contenders] = lost[k] if lost else 1.0
             found = situation.hidden[i]
             of_sender = {one.sender: one for one in found[k]} if found else {}
-            for group in _groups(situation.contenders, tuple(of_sender)):
+            for group in by_hearing(situation.contenders, tuple(of_sender)):
                 hidden += [(i, of_sender[j], len(of_group)) for j in group]
                 of_group.append(r)
         self.of_group = np.array(of_group, dtype=np.int64)
@@ -86,7 +86,9 @@ class Others:
         return np.asarray(1.0 - alone * np.exp(np.bincount(self.of_group, logs, len(alone))))
 
 
-def _groups(contenders: tuple[tuple[int, ...], ...], senders: tuple[int, ...]) -> list[list[int]]:
+def by_hearing(
+    contenders: tuple[tuple[int, ...], ...], senders: tuple[int, ...]
+) -> list[list[int]]:
     """Senders in groups of which all hear each other."""
     groups: list[list[int]] = []
     for one in senders:

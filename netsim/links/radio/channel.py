@@ -6,6 +6,7 @@ are functions of time, the same however often and in whatever order they are ask
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
@@ -64,6 +65,8 @@ class RadioChannel:
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
         self.fades = radio.fading.kind != "none"
+        # Where links don't change, the same few SNRs come again and again.
+        self._error = lru_cache(maxsize=1 << 14)(self.error) if self.constant else self.error
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         self.power = PowerControl(radio, budget)
@@ -249,7 +252,7 @@ class RadioChannel:
                 rate = self.rate_bps(known)
             snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
-            per = self.error(snr, packet_bits, rate) if rate > 0 else 1.0
+            per = self._error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
                 per = 1.0
             per += medium.collision * (1.0 - per)

@@ -98,6 +98,7 @@ class ConstantContention(Contention):
             flight.contenders[other] = other.contenders[flight] = None
         if heard.all():
             return
+        powers.apart = True
         self._know()
         there, from_senders = there * flight.power_now, from_senders * powers.power[:begun]
         to_senders, to_receivers = there[:begun], there[begun:]

@@ -188,6 +188,7 @@ class PlacedMeanSnr(MeanSnr):
     ) -> None:
         self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
         self._dbm = np.array(powers_dbm)
+        self._same_power = len(set(powers_dbm)) == 1
         self._positions_m = positions_m
         self._heights_m = np.array(heights_m) if len(heights_m) else None
         self._range_m = range_m
@@ -231,8 +232,11 @@ class PlacedMeanSnr(MeanSnr):
 
     def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
         # Links are alike both ways but for the transmit power.
+        found = self.snr(dst, senders, time_ns)
+        if self._same_power:
+            return found
         over_db = self._dbm[list(senders)] - self._powers_dbm[dst]
-        return self.snr(dst, senders, time_ns) * 10.0 ** (over_db / 10.0)
+        return found * 10.0 ** (over_db / 10.0)
 
     def pair(self, src: int, dst: int, time_ns: int) -> float:
         if self._track is None and not self._many:

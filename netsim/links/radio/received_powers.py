@@ -66,6 +66,8 @@ class ReceivedPowers:
         Probability that a packet survives an interferer that begins meanwhile.
     sum, sender_sum : (rows,) float64
         Over all columns.
+    apart : bool
+        Whether there are powers other than 0, or have been since there was no flight.
     drift, sender_drift : (rows,) float64
         By how much power, for its share of the time, has come and gone since the flight's losses
         were worked out.
@@ -97,6 +99,7 @@ class ReceivedPowers:
         self._rows_of: dict[Flight, list[Reception]] = {}
         for name, kind in (*_OF_FLIGHTS.items(), *_OF_RECEPTIONS.items()):
             setattr(self, name, np.zeros(0, kind))
+        self.apart = False
         self.at_receiver: Floats = np.zeros((0, 0))
         self.at_sender: Floats = np.zeros((0, 0))
         self.spared: Floats = np.ones((0, 0))
@@ -135,6 +138,7 @@ class ReceivedPowers:
             self._drop_row(self.row.pop(reception))
         last, rows = len(self.flights) - 1, len(self.receptions)
         moved = self.flights.pop()
+        self.apart = self.apart and last > 0
         if column == last:
             return receptions
         self.flights[column], self.column[moved] = moved, column
@@ -160,7 +164,7 @@ class ReceivedPowers:
         Those that hear it are stale once what has come and gone amounts to `SLIGHT` of the noise
         from which on they lose packets: the many far senders add up to that rarely.
         """
-        if len(self.flights) > 1:
+        if self.apart and len(self.flights) > 1:
             rows, column = len(self.receptions), self.column[flight]
             drift, sender_drift = self.drift[:rows], self.sender_drift[:rows]
             drift += share * self.at_receiver[:rows, column]

@@ -1,0 +1,330 @@
+"""The fixed point of `_dcf` among few senders, in plain numbers.
+
+Few senders are together mostly, and arrays of their number cost several times what plain numbers
+do. The steps are those of `_stations` and `_hidden`, in the same order; where all hear each other,
+with none hidden from them, nothing in the iteration but the failure probabilities matters.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from netsim.channels.mac._crowd import Crowd, crowds
+from netsim.channels.mac._hidden import by_hearing
+from netsim.channels.mac._situation import Access, Hidden, Sender, Situation, Timing
+from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE, last_stage
+
+MOST, MOST_HIDDEN = 30, 16
+"""Of more senders than this, or with more hidden ones at all receptions, arrays are faster."""
+_NEVER = 1e-300
+
+
+class _Constants:
+    """What stays the same of a sender in the iteration."""
+
+    def __init__(self, mac: Timing, sender: Sender) -> None:
+        self.repeats, self.rts, self.error = sender.ack_s is not None, sender.rts, sender.error
+        top = last_stage(mac, sender)
+        self.endless = sender.limit is None and top > 0
+        self.means = [0.5 * (mac.cw_min * 2.0 ** min(q, mac.stages) - 1.0) for q in range(top + 1)]
+        before_s = mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s if sender.rts else 0.0
+        hops = 1.0 + self.repeats + 2.0 * sender.rts
+        ends_s = (mac.sifs_s + (sender.ack_s or 0.0) if self.repeats else 0.0) + mac.difs_s
+        self.gaps_s = [ends_s] + [mac.difs_s] * top
+        widths_s = [2.0 * mac.slot_s * mean for mean in self.means]
+        self.silences = [(g, w, g + w) for g, w in zip(self.gaps_s, widths_s, strict=True)]
+        self.body_s = before_s + sender.frame_s
+        self.failed_s = mac.rts_s if sender.rts else sender.frame_s
+        self.sent_s = (mac.rts_s if sender.rts else 0.0) + sender.frame_s
+        self.success_s = before_s + sender.frame_s + ends_s + hops * mac.propagation_s
+        self.answer_s = self.success_s - (0.0 if sender.rts else sender.frame_s)
+        if mac.anomalous_slots:
+            self.success_s = (self.success_s + mac.slot_s) * (1.0 + _follow(mac))
+        self.heard_failed_s = self.failed_s + (mac.difs_s if mac.eifs_s is None else mac.eifs_s)
+
+    def backoff(self, fails: float) -> float:
+        """Mean backoff, in slots, of a sender whose attempts fail with a probability."""
+        means = self.means
+        if fails == 0.0 or len(means) == 1:
+            return means[0]
+        weight = 1.0
+        weights = backoff = 0.0
+        for mean in means:
+            weights += weight
+            backoff += weight * mean
+            weight *= fails
+        if self.endless:  # all later stages are like the last one
+            weight /= 1.0 - min(fails, SURE)
+            weights += weight
+            backoff += weight * means[-1]
+        return backoff / weights
+
+    def stages(self, fails: float) -> list[float]:
+        """Probability that an attempt is made at each stage."""
+        weights = [1.0]
+        for _ in self.means[1:]:
+            weights.append(weights[-1] * fails)
+        if self.endless:
+            weights[-1] /= 1.0 - min(fails, SURE)
+        total = sum(weights)
+        return [weight / total for weight in weights]
+
+    def rest_s(self, weights: list[float], time_s: float) -> float:
+        """Mean of max(0, g + B - t): see `_dcf`; `weights`: those of `stages`."""
+        found_s = 0.0
+        for weight, (gap_s, width_s, longest_s) in zip(weights, self.silences, strict=True):
+            if time_s <= gap_s:
+                found_s += weight * (0.5 * width_s + gap_s - time_s)
+            elif time_s < longest_s:
+                found_s += weight * (longest_s - time_s) ** 2 / (2.0 * width_s)
+        return found_s
+
+
+_constants = lru_cache(maxsize=4096)(_Constants)
+
+
+def _follow(mac: Timing) -> float:
+    """Packets that follow in the slot after a success, to each that does not."""
+    return 1.0 / (mac.cw_min - 1.0) if mac.anomalous_slots else 0.0
+
+
+def are_few(situation: Situation) -> bool:
+    """Whether plain numbers are the faster way."""
+    if len(situation.senders) > MOST:
+        return False
+    return sum([len(found) for of in situation.hidden for found in of]) <= MOST_HIDDEN
+
+
+class _Reception(NamedTuple):
+    """Of a sender: by sender, the probability of losing a packet to its one; groups of hidden."""
+
+    sender: int
+    lost: tuple[float, ...]
+    groups: list[list[Hidden]]
+
+
+class _Few:
+    """The senders in the iteration; lists have one entry a sender."""
+
+    def __init__(self, mac: Timing, situation: Situation) -> None:
+        of = self.of = [_constants(mac, one) for one in situation.senders]
+        self.mac, n = mac, len(of)
+        self.receptions = _receptions(situation)
+        self.hiding = any(reception.groups for reception in self.receptions)
+        longest = sorted(range(n), key=lambda i: -of[i].heard_failed_s)
+        self.longest = [[j for j in longest if j in heard] for heard in situation.contenders]
+        self.warned = [
+            sorted({one.sender for found in found_at for one in found if one.warned})
+            for found_at in situation.hidden
+        ]
+        self.crowds: list[Crowd] = []
+        self.crowd = [-1] * n
+        apart = crowds(situation.contenders)
+        if apart:
+            hears = np.zeros((n, n))
+            for i, heard in enumerate(situation.contenders):
+                hears[i, list(heard)] = 1.0
+            found = [Crowd(who, hears) for who in apart]
+            self.crowds = [crowd for crowd in found if crowd.tractable]
+        for number, crowd in enumerate(self.crowds):
+            for i in crowd.who.tolist():
+                self.crowd[i] = number
+        # As in `Stations`, by two senders; of those in a crowd alone.
+        self.counts, self.beside, self.paces = (
+            [[value] * n for _ in of] if self.crowds else [] for value in (1.0, 0.0, 1.0)
+        )
+        self.fails = [0.5 if one.repeats else 0.0 for one in of]
+        self.spoilt = [0.0] * n
+        self.cycle_s = self.own_s = [one.success_s for one in of]
+        self._begin()
+
+    def _begin(self) -> None:
+        """Mean backoff [slots], and the probability of beginning in a slot."""
+        self.backoff = [one.backoff(f) for one, f in zip(self.of, self.fails, strict=True)]
+        self.tau = [min(1.0 / (1.0 + backoff), SURE) for backoff in self.backoff]
+        if self.hiding:
+            slot_s = self.mac.slot_s
+            self.weights = [one.stages(f) for one, f in zip(self.of, self.fails, strict=True)]
+            self.silent_s = [
+                weights[0] * one.gaps_s[0] + (1.0 - weights[0]) * one.gaps_s[-1] + slot_s * backoff
+                for one, weights, backoff in zip(self.of, self.weights, self.backoff, strict=True)
+            ]
+            self.on_air_s = [
+                one.body_s + f * (one.failed_s - one.body_s)
+                for one, f in zip(self.of, self.fails, strict=True)
+            ]
+
+    def solve(self, close: float, rounds: int) -> list[float]:
+        """Iterate; the probabilities of losing an attempt to others, by reception."""
+        follows = self.hiding or bool(self.crowds)
+        losses: list[float] = []
+        for _ in range(rounds):
+            if follows:
+                self._wait()
+            collided = self._collided()
+            losses = self._lost(collided) if self.hiding else collided
+            if self._learn(losses, collided, close) < close:
+                break
+        self._wait()
+        return losses
+
+    def _learn(self, losses: list[float], collided: list[float], close: float) -> float:
+        """Take over new failure probabilities; by how much one differs at most."""
+        last, fails = -1, []
+        for reception, loss, met in zip(self.receptions, losses, collided, strict=True):
+            i = reception.sender
+            if i != last:  # its first reception
+                last, error = i, self.of[i].error
+                fails.append(1.0 - (1.0 - loss) * (1.0 - error))
+                spoilt = 1.0 - (1.0 - loss) * (1.0 - error) / max(1.0 - met, 1e-12)
+                self.spoilt[i] = min(1.0, max(0.0, spoilt))
+        new = [f if one.repeats else 0.0 for f, one in zip(fails, self.of, strict=True)]
+        most = max([abs(n - f) for n, f in zip(new, self.fails, strict=True)])
+        step = 1.0 if most < close else DAMPING
+        self.fails = [f + step * (n - f) for n, f in zip(new, self.fails, strict=True)]
+        self._begin()
+        return most
+
+    def _wait(self) -> None:
+        """Set the mean time of an attempt, from the states of those that it waits for."""
+        of, tau, fails, slot_s = self.of, self.tau, self.fails, self.mac.slot_s
+        more_s = [
+            t / (1.0 - t) * (1.0 - s) * (one.success_s - one.heard_failed_s)
+            for one, t, s in zip(of, tau, self.spoilt, strict=True)
+        ]
+        before_s, self.cycle_s, self.own_s = self.cycle_s, [], []
+        for i, one in enumerate(of):
+            idle, busy_s, succeed_s = 1.0, 0.0, 0.0
+            for j in self.longest[i]:  # of those that begin in a slot the longest packet counts
+                busy_s += idle * tau[j] * of[j].heard_failed_s
+                idle *= 1.0 - tau[j]
+                succeed_s += more_s[j]
+            slots_s = idle * (slot_s + succeed_s) + busy_s
+            for j in self.warned[i]:  # for what the receiver of a hidden sender answers
+                begins = tau[j] if of[j].rts else slot_s / before_s[j]
+                slots_s += begins * (1.0 - fails[j]) * of[j].answer_s
+            own_s = one.success_s + fails[i] * (one.failed_s + self.mac.difs_s - one.success_s)
+            self.own_s.append(own_s)
+            self.cycle_s.append(self.backoff[i] * slots_s + own_s)
+        for crowd in self.crowds:
+            who = crowd.who.tolist()
+            ratios = [self.own_s[i] / max(slot_s * self.backoff[i], MOMENT_S) for i in who]
+            shares, *by_two = (found.tolist() for found in crowd.law(np.array(ratios)))
+            for a, i in enumerate(who):
+                self.cycle_s[i] = self.own_s[i] / shares[a]
+                for rows, found in zip((self.counts, self.beside, self.paces), by_two, strict=True):
+                    for b, j in enumerate(who):
+                        rows[i][j] = found[a][b]
+
+    def _collided(self) -> list[float]:
+        """By reception: probability of losing an attempt to one of the same slot."""
+        tau = self.tau
+        if not self.crowds:
+            return [
+                1.0 - prod([1.0 - c * t for c, t in zip(one.lost, tau, strict=True)])
+                for one in self.receptions
+            ]
+        begins = [[t * c for t, c in zip(tau, row, strict=True)] for row in self.counts]
+        return [
+            1.0 - prod([1.0 - c * t for c, t in zip(one.lost, begins[one.sender], strict=True)])
+            for one in self.receptions
+        ]
+
+    def _lost(self, collided: list[float]) -> list[float]:
+        """By reception: probability of losing an attempt to others."""
+        found = []
+        for reception, loss in zip(self.receptions, collided, strict=True):
+            alone = 1.0 - loss
+            for group in reception.groups:
+                alone *= max(self._left_alone(reception.sender, group), _NEVER)
+            found.append(1.0 - alone)
+        return found
+
+    def _left_alone(self, i: int, group: list[Hidden]) -> float:
+        """Probability that hidden senders which hear each other spoil no attempt of another's."""
+        of, me, mac = self.of, self.of[i], self.mac
+        warning_s = mac.rts_s + mac.sifs_s
+        busy = sum([self.own_s[one.sender] / self.cycle_s[one.sender] for one in group])
+        on_air, spared, quiet = 0.0, 0.0, 1.0
+        for j, earlier, later, warned in group:
+            other, cycle_s, silent_s = of[j], self.cycle_s[j], self.silent_s[j]
+            brief = warned and me.rts
+            together = self.crowd[i] >= 0 and self.crowd[i] == self.crowd[j]
+            if brief:
+                early_s = warning_s if other.rts else self.on_air_s[j]
+                share, stretch = early_s / (early_s + silent_s), 1.0
+            elif together:
+                share = self.beside[i][j] * self.on_air_s[j] / self.own_s[j]
+                stretch = 1.0 / self.paces[i][j]
+            else:
+                share = self.on_air_s[j] / cycle_s
+                # While others than the group's hold it up, it does not count down.
+                counted_s = max(mac.slot_s * self.backoff[j], MOMENT_S)
+                stretch = max(cycle_s * (1.0 - busy) / counted_s, 1.0)
+            on_air += share
+            spared += share * (1.0 - later)
+            if earlier != later:
+                # The receiver has locked to one that began since the sender's own last packet.
+                began_s = self.silent_s[i] - me.rest_s(self.weights[i], other.body_s)
+                spared += min(share, began_s / cycle_s) * (later - earlier)
+            if later:
+                whole_s = warning_s if brief else me.body_s
+                silent = other.rest_s(self.weights[j], whole_s / stretch) / silent_s
+                quiet *= max(1.0 - later * (1.0 - silent), _NEVER)
+        return spared / max(on_air, 1.0) + max(1.0 - on_air, 0.0) * quiet
+
+    def access(self, losses: list[float]) -> tuple[Access, ...]:
+        """What comes of it: means over all attempts, also those that follow a success at once."""
+        again = _follow(self.mac)
+        attempts = [1.0 + (1.0 - f) * again for f in self.fails]
+        by_sender: list[list[float]] = [[] for _ in self.of]
+        for reception, loss in zip(self.receptions, losses, strict=True):
+            by_sender[reception.sender].append(loss / attempts[reception.sender])
+        return tuple(
+            Access(
+                self.cycle_s[i] / attempts[i],
+                tuple(by_sender[i]),
+                one.sent_s + self.fails[i] * (one.failed_s - one.sent_s),
+            )
+            for i, one in enumerate(self.of)
+        )
+
+
+def _receptions(situation: Situation) -> list[_Reception]:
+    n, found = len(situation.senders), []
+    for i, (heard, hidden) in enumerate(zip(situation.contenders, situation.hidden, strict=True)):
+        rows = situation.lost[i] if situation.lost else ()
+        for k in range(len(hidden) or 1):
+            lost = [0.0] * n
+            for j, c in zip(heard, rows[k] if rows else (1.0,) * len(heard), strict=True):
+                lost[j] = c
+            of_sender = {one.sender: one for one in hidden[k]} if hidden else {}
+            apart = by_hearing(situation.contenders, tuple(of_sender)) if of_sender else []
+            at = [[of_sender[j] for j in group] for group in apart]
+            found.append(_Reception(i, tuple(lost), at))
+    return found
+
+
+def solve(mac: Timing, situation: Situation, close: float, rounds: int) -> tuple[Access, ...]:
+    """The fixed point of a situation.
+
+    Parameters
+    ----------
+    mac : Csma
+    situation : Situation
+    close : float
+        Change of a failure probability that ends the iteration.
+    rounds : int
+        Most steps.
+
+    Returns
+    -------
+    tuple of Access
+        One a sender.
+    """
+    few = _Few(mac, situation)
+    return few.access(few.solve(close, rounds))
