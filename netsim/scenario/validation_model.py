@@ -38,13 +38,13 @@ def _entry_keys(kind: str) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _flat(kind: str, module: ModuleType) -> type[Table]:
     """The table of one algorithm; kept, as most of those of one folder are in the next one, too."""
-    table: type[Table] = create_model(
+    base: type[Table] = module.Params
+    return create_model(
         f"{kind}_algorithm",
-        __base__=module.Params,
+        __base__=base,
         __doc__=(module.__doc__ or "").strip().partition("\n")[0],
         **_entry_keys(kind),
     )
-    return table
 
 
 def validation_model(
