@@ -335,7 +335,7 @@ def array_of(value):
     return np.round(value.tensor().double().numpy(), 9).tobytes()
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda case: str(case))
 def test_another_value_changes_a_run_or_is_refused(play, tmp_path, kind, field):
     change, where, base = change_of(kind, field)

@@ -688,6 +688,7 @@ def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
     assert not any(row.equal(given.initial) for row in shown(run, "mixed"))
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", ["dpsgd", "l2c", "meta_l2c"])
 def test_running_statistics_are_those_of_the_own_training(play, kind):
     """Variances plus weighted changes of variances, as parameters are mixed, would fall below 0."""

@@ -34,12 +34,11 @@ def numbers(folder):
 
 
 def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
-    result = netsim("run", "w.toml", "--out", "out", algorithms=False)
+    result = netsim(*RUN[:2], "--no-figures", "--out", "out", algorithms=False)
     assert result.exit_code == 0, result.output
     found = {name: numbers(here / "out" / name) for name in ("dpsgd", "ideal", "local")}
     assert found["ideal"]["messages"]["lost"] == 0 < found["dpsgd"]["messages"]["lost"]
     assert found["ideal"]["delay"]["max_s"] == 0.0
-    assert (here / "out/figures/network_cost.png").is_file()
     rows = [line.split()[0] for line in result.stdout.splitlines() if re.match(r" \w.*\d", line)]
     assert rows[:3] == ["ideal", "dpsgd", "local"]
     sent, lost = (found["dpsgd"]["messages"][key] for key in ("sent", "lost"))
@@ -50,6 +49,12 @@ def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
         rf"dpsgd \d+\.\d % \({re.escape(f'{gap:+.1f}')} ± .* without ideal_network\)", words
     )
     assert "Against local, which sends nothing: dpsgd" in words
+
+
+@pytest.mark.slow
+def test_the_cost_of_the_network_is_drawn(netsim, here, worlds):
+    assert netsim("run", "w.toml", "-q", "--out", "out", algorithms=False).exit_code == 0
+    assert (here / "out/figures/network_cost.png").is_file()
 
 
 def test_each_folder_plays_again_by_itself(netsim, here, worlds):
@@ -84,7 +89,16 @@ def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, world
 
 
 def test_only_the_network_is_told_of_where_nothing_is_learned(netsim, here, worlds):
-    result = netsim("run", "w.toml", "--no-figures", "--no-report", "--timing-only", "--out", "out", algorithms=False)
+    result = netsim(
+        "run",
+        "w.toml",
+        "--no-figures",
+        "--no-report",
+        "--timing-only",
+        "--out",
+        "out",
+        algorithms=False,
+    )
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert "messages" in words

@@ -188,6 +188,7 @@ def test_an_interrupt_alone_writes_a_checkpoint_and_nothing_has_to_be_set_aside(
     assert not (folder / "cut/journal").exists()
 
 
+@pytest.mark.slow
 def test_a_run_may_be_broken_off_again_and_again(play, resume, folder, often, monkeypatch):
     play("whole")
     with pytest.raises(Interrupted):

@@ -37,7 +37,7 @@ def play(name, inputs):
     each()
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", KINDS)
 def test_a_malformed_input_is_read_or_refused(name):
     play(name, 15)

@@ -63,6 +63,7 @@ def test_a_run_that_fails_does_so_too(small, tmp_path):
     assert settings() == before
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("backend", [pytest.param("sequential", marks=pytest.mark.slow), "stacked"])
 def test_threads_give_what_one_run_after_the_other_gives(small, tmp_path, backend):
