@@ -64,7 +64,7 @@ def test_malformed_inputs_through_the_command_line():
         sys.executable,
         "benchmarks/malformed_inputs.py",
         "--inputs",
-        "40",
+        "20",
         "--processes",
         "6",
     ]
