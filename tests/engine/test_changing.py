@@ -248,7 +248,7 @@ def undisturbed(base: str) -> dict[str, Any]:
     return outcome(played(tables(BASES[base])))
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(10)
 @pytest.mark.parametrize(("base", "key", "value"), CASES, ids=[f"{b}-{k}" for b, k, _ in CASES])
 def test_a_change_at_time_0_gives_the_run_of_the_changed_scenario(files, base, key, value):
     described = tables(BASES[base])
@@ -278,7 +278,7 @@ NOTHING = {
 }
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("at_s", [0.0, 2.75, 7.0])
 @pytest.mark.parametrize("base", [name for name in BASES if name != "cells"])
 def test_a_change_that_changes_nothing_leaves_no_trace(base, at_s):

@@ -84,7 +84,7 @@ def test_a_model_is_timed():
     assert 0 <= times.sample_s < 1
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("kind", sorted(estimate.OWN_STEPS))
 def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     one = scenario(kind=kind)
