@@ -50,6 +50,7 @@ def heads(rows):
     return [row[-10 * (HIDDEN + 1) :] for row in rows]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("weights", ["sizes", "equal"])
 def test_fedavg(play, world, weights):
@@ -617,6 +618,7 @@ def test_without_rounds_a_server_answers_by_its_own_clock(play):
     assert run.nodes[NODES].round >= 3
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
 @pytest.mark.parametrize("pace", ["slots", "rounds"])
 def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pace):

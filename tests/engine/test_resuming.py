@@ -163,6 +163,7 @@ def require_same(one, other):
         assert all(np.array_equal(kept[name], others[name]) for name in kept)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("at", "kind"), [("0 1", "SIGINT"), ("3 3", "SIGTERM"), ("1 4", "error")])
 def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
     play, resume, folder, often, at, kind

@@ -248,7 +248,7 @@ def delivered(ether, at_m, sent, seed):
     return len(delays_s) / len(ended), np.mean(delays_s)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "share", "share_se", "mean_s", "mean_se"),
     [
