@@ -14,7 +14,7 @@ from netsim.channels.sleep import Rhythm
 
 MS = 1_000_000
 REPLICAS = 400
-"""Of the quick tests; the slow ones have 20,000."""
+"""Of the quick tests; the slow ones have thousands."""
 NAMES = ("attempts", "lost", "duration", "delivered", "first hole", "early holes")
 ARQS = {
     "none": {"arq": {"kind": "none"}},
