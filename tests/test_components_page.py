@@ -63,7 +63,7 @@ def test_the_commands_at_the_beginning_run(tmp_path: Path, monkeypatch: pytest.M
     commands = [shlex.split(line) for line in PAGE.splitlines() if line.startswith("    netsim ")]
     made, played = (command[1:] for command in commands[:2])
     assert CliRunner().invoke(app, made).exit_code == 0
-    short = ["--set", "horizon_s=50", "-q", "--no-figures"]
+    short = ["--set", "horizon_s=5", "-q", "--no-figures"]
     result = CliRunner().invoke(app, [*played, *short])
     assert result.exit_code == 0, result.output
     testing.check("mine/two_ray.py")

@@ -31,7 +31,9 @@ def require_printed(found: str, told: str) -> None:
     assert re.fullmatch(pattern, found), f"printed\n{found}\nbut the page has\n{told}"
 
 
-@pytest.mark.parametrize("page", ["explain.md", "timeline.md", "plot.md"])
+@pytest.mark.parametrize(
+    "page", ["explain.md", "timeline.md", pytest.param("plot.md", marks=pytest.mark.slow)]
+)
 def test_every_block_of_a_page_works(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

@@ -184,7 +184,7 @@ def test_a_wheel_for_another_platform_has_its_library(source: Path, tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_quickstart_runs_from_an_empty_folder_without_the_checkout(site: Path, here: Path):
-    command = ("-m", "netsim", "run", "quickstart", "--set", "horizon_s=60", "--out", "here")
+    command = ("-m", "netsim", "run", "quickstart", "--set", "horizon_s=20", "--out", "here")
     said = python(*command, cwd=here, path=[site])
     for name in ("kd_pdfl", "fedavg", "local"):
         assert name in said
@@ -216,7 +216,7 @@ def test_a_folder_of_ones_own_imports_the_api_and_its_siblings(
     (own / "_shared.py").write_text(SIBLING)
     (own / "halfway.py").write_text(OWN)
     command = ("-m", "netsim", "run", "quickstart", "--algorithms", "algorithms", "--out", "out")
-    changes = ("--set", "algorithm=[{kind='halfway'}]", "--set", "horizon_s=20")
+    changes = ("--set", "algorithm=[{kind='halfway'}]", "--set", "horizon_s=5", "--no-figures")
     python(*command, *changes, cwd=here, path=[site if installed else ROOT])
     assert list((here / "out").rglob("summary.json"))
 

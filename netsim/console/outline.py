@@ -5,6 +5,7 @@ A component is called as its file, so a list of names needs no component; one th
 
 import ast
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import netsim
@@ -29,6 +30,7 @@ def files(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.py")) if path.name[0] != "_"}
 
 
+@cache
 def families() -> dict[str, str]:
     """The packages of all component families, by the name that they are listed under."""
     found = {}

@@ -46,8 +46,10 @@ def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
     package = module.__name__.rpartition(".")[0] + "."
     helpers = [
         other
-        for name, other in sorted(sys.modules.items())
-        if name.startswith(f"{package}_") and other is not module
+        for name, other in sorted(
+            item for item in sys.modules.items() if item[0].startswith(f"{package}_")
+        )
+        if other is not module
     ]
     files = [getattr(found, "__file__", None) for found in (module, *helpers)]
     return tuple(InputFile.of(Path(file)) for file in files if file)
@@ -77,6 +79,7 @@ def components_in(value: Any) -> Iterator[Component]:
             yield from components_in(entry)
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return importlib.metadata.version(name)

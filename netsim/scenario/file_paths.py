@@ -5,6 +5,7 @@ elsewhere, such as the one in a run folder, still names the same files.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -110,6 +111,7 @@ def _marked(metadata: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPa
             yield path, found
 
 
+@cache
 def first_key(package: str) -> KeyPath:
     """The first key of a scenario that takes one of a family, else that of a list of them."""
     paths = [path for path, mark in marked_keys(Scenario, Choice) if mark.package == package]

@@ -7,6 +7,7 @@ Validation turns each entry into an `AlgorithmEntry`, whose `params` are the alg
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import ModuleType
 from typing import Annotated, Any, Literal, Union
 
@@ -34,6 +35,18 @@ def _entry_keys(kind: str) -> dict[str, Any]:
     return {"kind": (Literal[kind], Field()), **described}
 
 
+@lru_cache(maxsize=256)
+def _flat(kind: str, module: ModuleType) -> type[Table]:
+    """The table of one algorithm; kept, as most of those of one folder are in the next one, too."""
+    base: type[Table] = module.Params
+    return create_model(
+        f"{kind}_algorithm",
+        __base__=base,
+        __doc__=(module.__doc__ or "").strip().partition("\n")[0],
+        **_entry_keys(kind),
+    )
+
+
 def validation_model(
     modules: Mapping[str, ModuleType], tables: type[Scenario] = Scenario
 ) -> type[Scenario]:
@@ -46,7 +59,7 @@ def validation_model(
     tables : type of Scenario
         With the kinds of components that it may name.
     """
-    params: dict[type, type[Table]] = {}
+    params = {_flat(kind, module): module.Params for kind, module in modules.items()}
 
     def entry(flat: Any) -> AlgorithmEntry:
         own = params[type(flat)]
@@ -60,14 +73,6 @@ def validation_model(
             set=flat.set,
         )
 
-    for kind, module in modules.items():
-        flat = create_model(
-            f"{kind}_algorithm",
-            __base__=module.Params,
-            __doc__=(module.__doc__ or "").strip().partition("\n")[0],
-            **_entry_keys(kind),
-        )
-        params[flat] = module.Params
     members = tuple(params)
     one: Any = members[0]
     if len(members) > 1:

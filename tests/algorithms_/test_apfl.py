@@ -20,6 +20,7 @@ from .transcription import (
 ALGORITHM = {"kind": "apfl", "local_steps": 3}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_algorithm_1(play, world, adaptive):
@@ -60,6 +61,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_every_parameter_counts(play, change):
     plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))

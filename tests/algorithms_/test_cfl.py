@@ -97,7 +97,7 @@ def test_an_absent_member_goes_with_the_larger_part():
     assert two.equal(torch.ones(4, 4))
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "change",
     [

@@ -79,6 +79,7 @@ def transcription(run, epochs, margin, momentum, by_tensor, nesterov):
     return x, projections
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
 @pytest.mark.parametrize(
     ("epochs", "margin", "by_tensor", "nesterov"),
@@ -112,7 +113,7 @@ def test_dependent_gradients_are_no_trouble(row):
     torch.testing.assert_close(left, torch.tensor([0.0, 1.0]).double())
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "change",
     [

@@ -32,6 +32,7 @@ def steps(row, batches, part, decay):
     return row
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_algorithm_1(play, world, decay):
@@ -64,6 +65,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_every_parameter_counts(play, change):
     plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))

@@ -68,6 +68,7 @@ def transcribed(given, shared):
     return trained, theta, personal
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize(("share", "shared"), [("parameters", slice(None)), ("backbone", BASE)])
 def test_both_heads(play, world, share, shared):
@@ -85,6 +86,7 @@ def test_both_heads(play, world, share, shared):
 CHANGES = [{"share": "backbone"}, {"weights": "equal"}, {"augment": True}, {"local_steps": 2}]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_every_parameter_counts(play, change):
     plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))

@@ -114,7 +114,7 @@ def test_more_iterations_bring_centres_nearer_to_their_samples():
     assert misfit(20) < misfit(2) < misfit(1)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "change",
     [

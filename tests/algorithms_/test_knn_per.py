@@ -44,6 +44,7 @@ def expected(w, x, known, classes, softmax=False):
     return torch.stack(rows)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("votes", ["normalised", "softmax"])
 def test_predictions(play, world, votes):
@@ -96,6 +97,7 @@ CHANGES = [{"neighbours": 9}, {"knn_weight": 0.6}, {"votes": "softmax"}, {"memor
 TRAINING = [{"weights": "equal"}, {"augment": True}, {"local_steps": 2}]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES + TRAINING, ids=lambda change: next(iter(change)))
 def test_every_parameter_counts(play, change):
     plain, changed = (play(ALGORITHM | c, **WORLD) for c in ({}, change))

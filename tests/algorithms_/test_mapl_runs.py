@@ -253,7 +253,7 @@ NEUTRAL = {
 }  # fmt: skip
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("tables", "params", "reading"),
     [

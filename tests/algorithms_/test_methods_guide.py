@@ -205,7 +205,7 @@ def test_a_star_gets_a_model_of_each_peer_and_sends_one_back(play, tmp_path, kin
     assert log[log.kind == "Model"].bits.sum() == expected > 0
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", METHODS)
 def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
     world = world_of(kind, WORLD | {"data": DATA})
@@ -216,7 +216,7 @@ def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
         play(algorithm_of(kind), **world)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", METHODS)
 def test_models_may_differ_where_the_guide_says_so(play, kind):
     world = world_of(kind, UNEQUAL)

@@ -58,6 +58,7 @@ def exact(theta, batch):
 META = {"first_order": first_order, "hessian_free": hessian_free, "exact": exact}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("variant", META)
 def test_algorithm_1(play, world, variant):
@@ -119,6 +120,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: "-".join(map(str, *change.items())))
 def test_every_parameter_counts(play, change):
     plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))

@@ -78,6 +78,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
 def test_every_parameter_counts(play, change):
     plain, changed = (shown(play(ALGORITHM | c, **WORLD), "trained") for c in ({}, change))

@@ -62,7 +62,7 @@ def test_pfedsim(play, world, general, sizes):
             assert last[i].tensor().tolist() == pytest.approx(a[i], abs=1e-12)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "change",
     [

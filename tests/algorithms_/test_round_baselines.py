@@ -50,6 +50,7 @@ def heads(rows):
     return [row[-10 * (HIDDEN + 1) :] for row in rows]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("weights", ["sizes", "equal"])
 def test_fedavg(play, world, weights):
@@ -617,6 +618,7 @@ def test_without_rounds_a_server_answers_by_its_own_clock(play):
     assert run.nodes[NODES].round >= 3
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
 @pytest.mark.parametrize("pace", ["slots", "rounds"])
 def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pace):
@@ -688,6 +690,7 @@ def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
     assert not any(row.equal(given.initial) for row in shown(run, "mixed"))
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", ["dpsgd", "l2c", "meta_l2c"])
 def test_running_statistics_are_those_of_the_own_training(play, kind):
     """Variances plus weighted changes of variances, as parameters are mixed, would fall below 0."""

@@ -171,6 +171,7 @@ def test_every_parameter_counts(play, base, change):
     assert not all(torch.equal(*pair) for pair in pairs)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("change", [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({"kind": "sfl", **more}, **LOSSY) for more in ({}, change))

@@ -3,6 +3,8 @@
 In float64, so that what differs is a mistake and not the order of a sum.
 """
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -17,7 +19,7 @@ RUNS = {
     "small_l2c": ["horizon_s=60"],
     "small_mapl": ["horizon_s=5", 'training.optimizer="sgd"', "training.learning_rate=0.05"],
     "kd_pdfl_iot": [
-        "horizon_s=45",
+        "horizon_s=20",
         "exchange.slots_per_exchange=5",
         'data={kind="digits", validation=0.2, partition={kind="dirichlet", beta=0.5}}',
     ],
@@ -27,9 +29,10 @@ RUNS = {
 SLOW = {*RUNS} - {"kd_pdfl_iot"}
 
 
-def play(name, sets, backend):
+@cache
+def play(name, backend):
     """Each algorithm of a scenario: its summary, and every model published at its end."""
-    scenario = load(name, [*sets, 'training.dtype="float64"', f'run.backend="{backend}"'])
+    scenario = load(name, [*RUNS[name], 'training.dtype="float64"', f'run.backend="{backend}"'])
     built = world.build(scenario)
     found = {}
     for entry in scenario.algorithm:
@@ -52,7 +55,7 @@ NEEDS_KERNEL = pytest.mark.skipif(why_missing() is not None, reason=str(why_miss
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in RUNS]
 )
 def test_a_shipped_scenario_logs_and_learns_as_one_by_one(name, backend):
-    alone, grouped = (play(name, RUNS[name], each) for each in ("sequential", backend))
+    alone, grouped = (play(name, each) for each in ("sequential", backend))
     for algorithm, (summary, models) in alone.items():
         other, others = grouped[algorithm]
         assert other["engine"]["backend"] == backend

@@ -12,7 +12,7 @@ from netsim.scenario import from_dict
 
 pytestmark = pytest.mark.closed_forms
 
-NODES, ROUNDS = 10, 3000
+NODES, ROUNDS = 10, 1000
 
 
 @pytest.mark.slow

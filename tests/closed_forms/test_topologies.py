@@ -50,7 +50,7 @@ def test_ring_of_16_as_tabulated():
 @pytest.mark.parametrize(("c", "connected"), [(2.0, 0.83)])
 def test_a_random_geometric_graph_on_the_torus_is_connected(c, connected):
     """pi r^2 n = ln n + c: exp(-exp(-c)) = .8734 in the limit, .83 simulated at n = 1000."""
-    nodes, draws = 1000, 300
+    nodes, draws = 1000, 100
     radius = math.sqrt((math.log(nodes) + c) / (math.pi * nodes))
     rng = np.random.default_rng(0)
     found = 0

@@ -22,7 +22,7 @@ from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 
 LOAD, SERVICE_S, BPS = 0.4375, 1.6, 1e6
-MESSAGES = 40_000
+MESSAGES = 20_000
 LETTER = Message()
 
 
@@ -73,8 +73,8 @@ def same_sizes():
     return np.full(MESSAGES, SERVICE_S)
 
 
-def exponential_sizes():
-    return np.random.default_rng(7).exponential(SERVICE_S, MESSAGES)
+def exponential_sizes(messages=MESSAGES):
+    return np.random.default_rng(7).exponential(SERVICE_S, messages)
 
 
 def two_sizes():

@@ -101,6 +101,7 @@ CONTROLLED = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("kind", "toy", "moving"),
     [("correlated_ends", "toy_flood", False), ("nesh", "toy_hello", True)],

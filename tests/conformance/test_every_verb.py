@@ -66,7 +66,7 @@ def test_a_toy_has_under_forty_lines(name):
     assert sum(bool(line.strip()) for line in lines) < 40
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NAMES)

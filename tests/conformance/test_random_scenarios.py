@@ -26,9 +26,9 @@ def played(first: int, wanted: int) -> int:
 
 
 def test_a_few_random_scenarios_break_no_invariant():
-    assert played(0, 3) > 10
+    assert played(4, 2) > 10
 
 
 @pytest.mark.slow
 def test_random_scenarios_break_no_invariant():
-    assert played(100, 48) > 1000
+    assert played(100, 24) > 500

@@ -76,6 +76,7 @@ def test_a_loop_in_which_no_time_passes_is_named(play_source, monkeypatch):
         play_source(START.format(body="while True: yield node.sleep(0)"))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("source", "where"),
     [
@@ -175,6 +176,7 @@ def test_a_loss_that_draws_from_the_global_generator_is_refused(play_source):
         play_source(source)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("call", "whose"),
     [("np.random.rand()", "NumPy"), ("random.random()", "Python"), ("torch.rand(1)", "torch")],

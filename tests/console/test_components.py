@@ -117,6 +117,7 @@ def test_an_interrupted_run_goes_on_without_being_told_where_its_components_are(
     assert 'fading] kind = "even"' not in result.output
 
 
+@pytest.mark.slow
 def test_workers_of_a_sweep_load_it(netsim, here, mine):
     over = ("--over", "radio.fading.kind=even,none", "--jobs", "2", "--out", "out", "-q")
     sets = ("--set", "radio.ttl_s=1", "--set", "algorithm.kind=dpsgd")
@@ -235,6 +236,7 @@ def site(tmp_path_factory):
     return target
 
 
+@pytest.mark.slow
 def test_an_installed_package_needs_no_option(site, here):
     def call(*arguments):
         path = os.pathsep.join([str(site), str(ROOT)])

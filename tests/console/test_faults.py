@@ -77,12 +77,13 @@ def require_clear_end(folder, result, reason, whole, told=True):
             pd.testing.assert_frame_equal(found.astype(same.dtypes), same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "lasting"),
     [
         pytest.param(errno.ENOSPC, True, id="full for good"),
-        pytest.param(errno.ENOSPC, False, id="full for a moment", marks=pytest.mark.slow),
-        pytest.param(errno.EDQUOT, True, id="quota", marks=pytest.mark.slow),
+        pytest.param(errno.ENOSPC, False, id="full for a moment"),
+        pytest.param(errno.EDQUOT, True, id="quota"),
     ],
 )
 def test_a_disk_full_at_any_write(netsim, here, whole, monkeypatch, lasting, code):
@@ -330,9 +331,10 @@ def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch)
     assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
 
 
-@pytest.mark.parametrize("pairs", [4, pytest.param(20, marks=pytest.mark.slow)])
-def test_of_two_runs_into_one_folder_one_plays(here, pairs):
+@pytest.mark.slow
+def test_of_two_runs_into_one_folder_one_plays(here):
     """Pairs of processes, those of a pair started together."""
+    pairs = 20
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     two = [
         subprocess.Popen(

@@ -96,6 +96,7 @@ def test_bad_input_leaves_the_folder_where_it_is(netsim, here, files):
     assert not (here / "out.1").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_moves_the_one_before_aside(netsim, here, files):
     assert netsim(*SWEEP, "--out", "out").exit_code == 0
     first = files("out")
@@ -108,6 +109,7 @@ def test_a_sweep_moves_the_one_before_aside(netsim, here, files):
     assert (here / "out.2" / "sweep.json").is_file()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_moves_too(netsim, here):
     process = subprocess.Popen(
         [sys.executable, "-c", MOVE],
@@ -169,9 +171,10 @@ def test_a_sweep_of_which_a_run_is_being_played_stays(tmp_path):
     assert not list((tmp_path / "sweep.1").rglob(".lock-*"))
 
 
-@pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])
-def test_of_two_that_come_at_once_nothing_is_lost(tmp_path, rounds):
+@pytest.mark.slow
+def test_of_two_that_come_at_once_nothing_is_lost(tmp_path):
     """Whoever begins has the folder; what was there before is whole under another name."""
+    rounds = 60
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     env = {**os.environ, "PYTHONPATH": ROOT}
     two = [subprocess.Popen([sys.executable, "-c", MOVE], env=env, **pipes) for _ in range(2)]
@@ -191,6 +194,7 @@ def test_of_two_that_come_at_once_nothing_is_lost(tmp_path, rounds):
         process.communicate()
 
 
+@pytest.mark.slow
 def test_two_runs_at_once(here):
     """Both may play, one after the other; all that was ever played is there and whole."""
     options = ["--no-figures", "--timing-only", "-q", "--algorithms", "algorithms"]

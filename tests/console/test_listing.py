@@ -44,6 +44,7 @@ def test_list_finds_tables_by_their_names(ok, what, tables):
     assert [table for table in tables if table not in text] == []
 
 
+@pytest.mark.slow
 def test_list_prints_every_key_of_the_schema(ok):
     lines = ok("list", "all", "--keys").stdout.splitlines()
     printed = {

@@ -19,6 +19,8 @@ kind = "dpsgd"
 name = "ideal"
 set = { ideal_network = true }
 """
+QUIET = ("-q", "--no-figures", "--no-report")
+RUN = ("run", "w.toml", *QUIET)
 
 
 @pytest.fixture
@@ -32,12 +34,11 @@ def numbers(folder):
 
 
 def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
-    result = netsim("run", "w.toml", "--out", "out", algorithms=False)
+    result = netsim(*RUN[:2], "--no-figures", "--out", "out", algorithms=False)
     assert result.exit_code == 0, result.output
     found = {name: numbers(here / "out" / name) for name in ("dpsgd", "ideal", "local")}
     assert found["ideal"]["messages"]["lost"] == 0 < found["dpsgd"]["messages"]["lost"]
     assert found["ideal"]["delay"]["max_s"] == 0.0
-    assert (here / "out/figures/network_cost.png").is_file()
     rows = [line.split()[0] for line in result.stdout.splitlines() if re.match(r" \w.*\d", line)]
     assert rows[:3] == ["ideal", "dpsgd", "local"]
     sent, lost = (found["dpsgd"]["messages"][key] for key in ("sent", "lost"))
@@ -50,10 +51,16 @@ def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
     assert "Against local, which sends nothing: dpsgd" in words
 
 
-def test_each_folder_plays_again_by_itself(netsim, here, worlds):
+@pytest.mark.slow
+def test_the_cost_of_the_network_is_drawn(netsim, here, worlds):
     assert netsim("run", "w.toml", "-q", "--out", "out", algorithms=False).exit_code == 0
+    assert (here / "out/figures/network_cost.png").is_file()
+
+
+def test_each_folder_plays_again_by_itself(netsim, here, worlds):
+    assert netsim(*RUN, "--out", "out", algorithms=False).exit_code == 0
     resolved = "out/ideal/scenario.toml"
-    assert netsim("run", resolved, "-q", "--out", "again", algorithms=False).exit_code == 0
+    assert netsim("run", resolved, *QUIET, "--out", "again", algorithms=False).exit_code == 0
     for name in ("event_log_sha256", "parameters_sha256"):
         assert numbers(here / "again")[name] == numbers(here / "out/ideal")[name]
     assert netsim("verify", "out/dpsgd", algorithms=False).exit_code == 0
@@ -62,7 +69,7 @@ def test_each_folder_plays_again_by_itself(netsim, here, worlds):
 def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, worlds, monkeypatch):
     from netsim import engine
 
-    assert netsim("run", "w.toml", "-q", "--out", "whole", algorithms=False).exit_code == 0
+    assert netsim(*RUN, "--out", "whole", algorithms=False).exit_code == 0
     play = engine.play
 
     def until_ideal(world, entry, *more, **named):
@@ -71,10 +78,10 @@ def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, world
         return play(world, entry, *more, **named)
 
     monkeypatch.setattr(engine, "play", until_ideal, raising=False)
-    assert netsim("run", "w.toml", "-q", "--out", "cut", algorithms=False).exit_code == 130
+    assert netsim(*RUN, "--out", "cut", algorithms=False).exit_code == 130
     monkeypatch.undo()
     monkeypatch.chdir(here)
-    result = netsim("resume", "cut", algorithms=False)
+    result = netsim("resume", "cut", "--no-figures", "--no-report", algorithms=False)
     assert result.exit_code == 0, result.output
     assert "without ideal_network" in " ".join(result.stdout.split())
     for name in ("event_log_sha256", "parameters_sha256"):
@@ -82,7 +89,16 @@ def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, world
 
 
 def test_only_the_network_is_told_of_where_nothing_is_learned(netsim, here, worlds):
-    result = netsim("run", "w.toml", "--timing-only", "--out", "out", algorithms=False)
+    result = netsim(
+        "run",
+        "w.toml",
+        "--no-figures",
+        "--no-report",
+        "--timing-only",
+        "--out",
+        "out",
+        algorithms=False,
+    )
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert "messages" in words

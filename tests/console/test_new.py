@@ -8,14 +8,18 @@ from netsim.registry import Choice
 from netsim.scenario import Scenario
 from netsim.scenario.file_paths import marked_keys
 
+FAST = {"fading", "schedule"}
+
 
 def test_there_is_a_first_file_for_every_family():
     families = {mark.package for _, mark in marked_keys(Scenario, Choice)}
     assert {starting._package(sort) for sort in starting.sorts()} == {*families, None}
 
 
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize("sort", starting.sorts())
+@pytest.mark.parametrize(
+    "sort",
+    [pytest.param(s, marks=[] if s in FAST else [pytest.mark.slow]) for s in starting.sorts()],
+)
 def test_what_is_written_passes_its_test(netsim, here, sort):
     result = netsim("new", sort, "my_own", "--dir", "mine", algorithms=False)
     assert result.exit_code == 0, result.output
@@ -28,7 +32,7 @@ def test_what_is_written_passes_its_test(netsim, here, sort):
 def test_the_command_that_is_printed_runs(netsim, here):
     result = netsim("new", "fading", "shallow", "--dir", "mine", algorithms=False)
     command = next(x for x in result.output.splitlines() if x.startswith("netsim run")).split()
-    more = ("--set", "horizon_s=50", "--out", "out", "-q", "--no-figures")
+    more = ("--set", "horizon_s=5", "--out", "out", "-q", "--no-figures", "--no-report")
     assert netsim(*command[1:], *more, algorithms=False).exit_code == 0
     assert 'kind = "shallow"' in (here / "out/kd_pdfl/scenario.toml").read_text()
 

@@ -63,6 +63,7 @@ def rows(path):
         return list(csv.DictReader(text))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("view", ["accuracy", "bytes", "cdf"])
 def test_each_view_of_runs_is_a_figure_with_its_numbers(netsim, here, runs, view):
     result = netsim("plot", "out", "--as", view, algorithms=False)
@@ -148,6 +149,7 @@ def test_no_file_is_replaced_unasked(netsim, here, runs):
     assert rows(here / "mine.csv")
 
 
+@pytest.mark.slow
 def test_runs_are_drawn_without_torch(here, runs):
     code = (
         "import sys; from typer.testing import CliRunner; from netsim.console.app import app\n"

@@ -51,6 +51,7 @@ def call(netsim, stopping):
     return called
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("by", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_says_how_to_go_on_and_resume_does(call, here, stopping, by, code):
     assert call("run", "s.toml", "--out", "whole").exit_code == 0

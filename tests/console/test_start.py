@@ -48,6 +48,7 @@ def run(code, *arguments, **variables):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize(
     "command",
     [
@@ -83,6 +84,7 @@ def test_what_only_playing_needs_is_not_loaded(command, netsim):
     assert said == here.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_all_that_ships_is_read_with_stand_ins():
     found = run(ALL)
     assert found.returncode == 0, found.stderr
@@ -94,6 +96,7 @@ def test_all_that_ships_is_read_with_stand_ins():
         assert told[start : start + len(choices)] == choices
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told_as_always(netsim, here):
     (here / "s.toml").write_text((here / "s.toml").read_text().replace('"alone"', '"dpsgd"'))
     wrong = ("validate", "quickstart", "s.toml", "--no-world", "--set", "nodes.count=-1")
@@ -103,6 +106,7 @@ def test_what_is_wrong_is_told_as_always(netsim, here):
     assert "torch" in json.loads(found.stderr.splitlines()[-1]), "began again"
 
 
+@pytest.mark.slow
 def test_own_components_are_read_for_what_they_are(netsim, here):
     found = run(COMMAND, "validate", "s.toml", "--no-world", "--components", "algorithms")
     assert found.returncode == 0, found.stderr

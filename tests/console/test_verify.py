@@ -93,6 +93,7 @@ def test_missing_and_foreign_files_are_named(run, verify):
     ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("table", "column", "change"),
     [

@@ -60,6 +60,7 @@ def softmax_step(weight, bias, x, y, rate):
     return weight - rate * error.T @ x / len(y), bias - rate * error.mean(0)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("backend", ["sequential", "stacked", "native"])
 def test_training_asked_for_before_a_drift_is_on_the_old_labels_that_after_it_on_the_new(backend):
     """Nothing needs a number until the end, so all of it is computed after the drift."""

@@ -84,7 +84,7 @@ def test_a_model_is_timed():
     assert 0 <= times.sample_s < 1
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("kind", sorted(estimate.OWN_STEPS))
 def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     one = scenario(kind=kind)
@@ -114,6 +114,7 @@ def test_steps_are_timed_by_what_is_special_about_them():
     assert played("kd_pdfl", star, mu1=2.0)["mu1"] == 2.0
 
 
+@pytest.mark.slow
 def test_a_slot_of_a_star_exchange_is_timed():
     star = {"exchange": {"schedule": "star", "slot_s": 2.0, "slots_per_exchange": 5}}
     one = from_dict({**TABLES, **star, "algorithm": {"kind": "kd_pdfl"}})

@@ -47,6 +47,7 @@ def played(folder=None, algorithm=None, check=True, **tables):
     return engine.play(world.build(scenario), scenario.algorithm[0], check=check)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("tables", [WIRES, RADIO])
 def test_a_run_as_it_should_be_breaks_none(tables):
     energy = {"radio": STATES} if tables is RADIO else {}
@@ -156,6 +157,7 @@ def on_start(node):
 """
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("name", "body", "text"),
     [

@@ -163,6 +163,7 @@ def require_same(one, other):
         assert all(np.array_equal(kept[name], others[name]) for name in kept)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("at", "kind"), [("0 1", "SIGINT"), ("3 3", "SIGTERM"), ("1 4", "error")])
 def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
     play, resume, folder, often, at, kind
@@ -188,6 +189,7 @@ def test_an_interrupt_alone_writes_a_checkpoint_and_nothing_has_to_be_set_aside(
     assert not (folder / "cut/journal").exists()
 
 
+@pytest.mark.slow
 def test_a_run_may_be_broken_off_again_and_again(play, resume, folder, often, monkeypatch):
     play("whole")
     with pytest.raises(Interrupted):

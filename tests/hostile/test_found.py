@@ -120,6 +120,7 @@ def test_a_billion_seeds_are_not_listed(netsim):
     )
 
 
+@pytest.mark.slow
 def test_a_nanosecond_is_played(netsim, tmp_path):
     assert netsim("run", "quickstart", "-q", "--timing-only", "--set", "horizon_s=1e-9")[0] == 0
 
@@ -264,6 +265,7 @@ def test_a_parquet_of_a_megabyte_and_200_million_rows(tmp_path):
         read_table([tmp_path / "a.parquet"])
 
 
+@pytest.mark.slow
 def test_a_parquet_of_one_long_text_in_every_row(tmp_path, monkeypatch):
     monkeypatch.setattr(bounded_tables, "MOST_TABLE_BYTES", 1 << 26)
     table = pa.table({"a": pa.array(["x" * (1 << 16)] * 4000).dictionary_encode()})
@@ -443,6 +445,7 @@ def test_long_lists_of_numbers_are_no_long_keys():
     assert toml_of("a = [" + "1.5, " * 1000 + "]", "s")["a"] == [1.5] * 1000
 
 
+@pytest.mark.slow
 def test_a_million_wrong_numbers_are_not_all_told():
     with pytest.raises(ScenarioError) as caught:
         scenario.from_dict({**seeds.BASE, "model": {"kind": "mlp", "hidden": ["x"] * 100}})

@@ -1,6 +1,6 @@
 """Whatever is in a file or an option, netsim reads it or refuses it in words, and soon.
 
-The fast suite draws a few inputs of each kind, the slow one more; 20,000 are played by
+The fast suite draws a few inputs of some kinds, the slow one more of each; 20,000 are played by
 `python benchmarks/malformed_inputs.py`, which also watches the memory.
 """
 
@@ -37,7 +37,7 @@ def play(name, inputs):
     each()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", list(KINDS)[::4])
 def test_a_malformed_input_is_read_or_refused(name):
     play(name, 15)
 
@@ -54,7 +54,7 @@ def memory_kib(field):
 def test_many_malformed_inputs_are_read_or_refused(name):
     before_kib = memory_kib("VmRSS")  # other tests of this process hold it
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here on
-    play(name, 300)
+    play(name, 150)
     assert memory_kib("VmHWM") - before_kib < 2 << 20
 
 
@@ -64,7 +64,7 @@ def test_malformed_inputs_through_the_command_line():
         sys.executable,
         "benchmarks/malformed_inputs.py",
         "--inputs",
-        "40",
+        "20",
         "--processes",
         "6",
     ]

@@ -72,6 +72,7 @@ def test_every_block_of_the_page_runs_in_a_kernel(tmp_path):
     assert (tmp_path / "accuracy.pdf").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_progress_is_one_output_that_is_written_over(tmp_path):
     notebook = played(
         notebook_of(

@@ -135,6 +135,7 @@ def test_a_torch_dataset_is_read_item_by_item(small):
     assert own.data.validation == 0.2  # keys of [data] outlive a change of kind
 
 
+@pytest.mark.slow
 def test_whole_numbers_stay_whole_and_other_targets_are_numbers(small):
     x, tokens = np.arange(60.0).reshape(20, 3), np.arange(60).reshape(20, 3) % 7
     own = small.replace(data=(x, x[:, 0]), data__partition=None, task={"kind": "regression"})

@@ -90,6 +90,7 @@ def test_a_run_that_has_failed_is_freed_before_the_next(small, tmp_path, nodes_a
     assert nodes_alive() == 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("backend", [pytest.param("sequential", marks=pytest.mark.slow), "stacked"])
 def test_threads_give_what_one_run_after_the_other_gives(small, tmp_path, backend):

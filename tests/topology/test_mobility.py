@@ -46,6 +46,7 @@ def test_the_order_of_questions_changes_no_answer(law):
     assert (track(law, seed=1).at(range(6), times[0]) != one[times[0]]).any()
 
 
+@pytest.mark.thinned(3)
 @law
 def test_nodes_stay_in_the_disc_and_below_the_fastest_speed(law):
     found = track(law, nodes=20)

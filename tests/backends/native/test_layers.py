@@ -153,7 +153,7 @@ def assert_trains_alike(case, variant):
     assert_close(torch.from_numpy(sums), parameters.sum(1), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(14)
 @pytest.mark.parametrize("batch", [7, 19])
 @pytest.mark.parametrize("name", IMAGES)
 def test_layers_of_images(case, variant, name, batch):

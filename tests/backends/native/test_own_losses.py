@@ -134,7 +134,7 @@ class Dropping(nn.Module):
 PROGRAMS = [plain, terms, features, learning]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("module", [None, Normalised])
@@ -185,7 +185,7 @@ ALONE = {"pfedgraph", "pfedgraph at first", "pfedgraph augmented", "dpfl augment
 """Cross-entropies of changed samples plus terms of the parameters."""
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", shipped.LOSSES)
 def test_shipped_losses(name, build, play, assert_equal_values, monkeypatch):
     model, how = shipped.LOSSES[name]

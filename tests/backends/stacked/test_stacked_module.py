@@ -124,17 +124,11 @@ def assert_lanes_are_models(form, x, training, counts=None, most=1e-11):
     agree(again.view_as(y)[0, :1], y[0, :1], 1.0)  # it runs; in training, statistics moved on
 
 
-def by_size():
-    """The models of the family; those of millions of parameters, small or not, are slow."""
-    for name, kind in family("netsim.models").items():
-        with torch.device("meta"):
-            module = small(kind)[0]
-        large = sum(p.numel() for p in module.parameters()) > 1_000_000
-        yield pytest.param(kind, id=name, marks=[pytest.mark.slow] if large else [])
+MODELS = family("netsim.models")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(by_size()))
+@pytest.mark.parametrize("kind", MODELS.values(), ids=MODELS)
 def test_every_model_of_the_family_has_a_form_that_is_the_model(kind):
     module, shape = small(kind)
     x = inputs(shape)

@@ -14,7 +14,7 @@ from netsim.channels.sleep import Rhythm
 
 MS = 1_000_000
 REPLICAS = 400
-"""Of the quick tests; the slow ones have 20,000."""
+"""Of the quick tests; the slow ones have thousands."""
 NAMES = ("attempts", "lost", "duration", "delivered", "first hole", "early holes")
 ARQS = {
     "none": {"arq": {"kind": "none"}},
@@ -126,5 +126,7 @@ def test_so_are_messages_whose_receiver_wakes_meanwhile(ether, arq):
 @pytest.mark.parametrize("arq", ARQS)
 @pytest.mark.parametrize("blocks", [{}, BLOCKS], ids=["still", "fading"])
 @pytest.mark.parametrize("rhythm", [None, NAPS], ids=["awake", "naps"])
-def test_20000_messages_are_as_if_every_attempt_were_played(ether, arq, blocks, rhythm):
-    assert_alike(ether, 20_000, ARQS[arq] | blocks, 8, [(2.35, 4)], rhythm=rhythm)
+def test_thousands_of_messages_are_as_if_every_attempt_were_played(ether, arq, blocks, rhythm):
+    """Distributions are told apart that differ by 0.033; by 0.023 where all comes together."""
+    messages = 10_000 if blocks and rhythm else 5_000
+    assert_alike(ether, messages, ARQS[arq] | blocks, 8, [(2.35, 4)], rhythm=rhythm)

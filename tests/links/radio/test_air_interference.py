@@ -56,6 +56,7 @@ def lost_to_who_drives_past(ether, fidelity, begins_ns, lasts_s):
     return ended.lost
 
 
+@pytest.mark.thinned(2)
 @FIDELITIES
 @pytest.mark.parametrize("lasts_s", [104.0, 1.3])
 def test_a_sender_that_drives_past_costs_the_packets_that_it_is_near_for(ether, fidelity, lasts_s):
@@ -141,6 +142,7 @@ def test_it_fades_at_each_receiver_of_a_broadcast(ether, fidelity):
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / math.sqrt(MESSAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(2)
 @FIDELITIES
 def test_seven_tries_get_a_message_past_a_fading_interferer(ether, fidelity):

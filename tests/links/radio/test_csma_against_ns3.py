@@ -81,6 +81,7 @@ def test_saturated_hidden_senders(ether, n, weaker_db, want, error, within):
     assert abs(got - want) < within * want + 2 * error
 
 
+@pytest.mark.slow
 def test_rts_and_cts_let_hidden_senders_wait(ether):
     """4.947 Mb/s of two saturated ones; none of 40 frames/s from each of four is lost."""
     got = saturated_mbps(ether, 2, rts_threshold_bits=0)
@@ -90,7 +91,7 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
     assert got == pytest.approx(offered, rel=0.06)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "want", "error"),
     [(2, 20, 0.490, 0.010), (2, 80, 1.179, 0.027), (2, 150, 1.175, 0.021), (4, 40, 0.177, 0.026),
@@ -102,6 +103,7 @@ def test_hidden_senders_of_poisson_frames(ether, n, rate_hz, want, error):
     assert abs(np.mean(got) - want) < 0.10 * want + 2 * math.hypot(own, error)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("mbps", "n", "want", "within"),
     [(6, 1, 5.357, 0.005), (6, 2, 5.116, 0.01), (6, 5, 4.686, 0.01), (6, 10, 4.362, 0.03),

@@ -159,6 +159,7 @@ def test_hidden_senders_deliver_ns_3_s_share(ether, n, rate_hz, reference, se):
     assert_agrees([share(seed) for seed in (1, 2, 3)], reference, se, 0.05)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("n", "rate_hz"), [(2, None), (2, 80.0), (4, 40.0)])
 def test_with_rts_and_cts_hidden_senders_deliver_as_in_ns_3(ether, n, rate_hz):
     """Saturated 4.947 +- .006 Mb/s; else 4,819 of 4,819 and 4,780 of 4,781 frames."""
@@ -193,6 +194,7 @@ def bianchi(n, frame, payload_s, w=16, m=6):
     return one * payload_s / (idle * 9e-6 + one * success_s + (1.0 - idle - one) * collision_s)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
 def test_saturated_senders_have_bianchi_s_throughput(ether, n):
     """His model has no retry limit, no time-outs and no anomalous slots: some 1 % each."""
@@ -246,7 +248,7 @@ def delivered(ether, at_m, sent, seed):
     return len(delays_s) / len(ended), np.mean(delays_s)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "share", "share_se", "mean_s", "mean_se"),
     [

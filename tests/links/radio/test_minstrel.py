@@ -56,6 +56,7 @@ def delivered_bps(ended, bits: int, from_s: float, to_s: float) -> float:
     return (len(inside) - 1) * bits / (inside[-1] - inside[0])
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize("snr_db", [5.0, 11.0, 18.0, 30.0])
 def test_a_still_link_settles_at_the_best_rate(ether, snr_db, fidelity):

@@ -31,6 +31,7 @@ def lost(ether, fading, fidelity="message", n=4_000):
     return sum(x.lost for x in e.run()) / n
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_one_block_has_the_outage_of_rayleigh(ether, fidelity):
     """1 - exp(-10^.5 / 10) = .271107."""
@@ -38,6 +39,7 @@ def test_one_block_has_the_outage_of_rayleigh(ether, fidelity):
     assert got == pytest.approx(0.271107, abs=4 * math.sqrt(0.2711 * 0.7289 / 4_000))
 
 
+@pytest.mark.slow
 def test_many_independent_blocks_have_no_outage_or_nothing_else(ether):
     """beta ln(1 + 10 / beta) is 1.8 dB at beta = .5 and 9.4 dB at 34.28; the threshold is 5 dB."""
     many = {**SELECTIVE, "profile": "independent", "resource_blocks": 275}

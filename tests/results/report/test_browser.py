@@ -231,6 +231,7 @@ def test_measures_of_a_sweep_can_be_chosen(opened):
     assert page.locator("section#multiples .chart").count() == 6
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 def test_axe_finds_nothing(opened, name, theme):
