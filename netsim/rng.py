@@ -54,7 +54,9 @@ class _NoEntropy(ISeedSequence):
         return np.zeros(n_words, dtype)
 
 
-_NO_ENTROPY: Any = _NoEntropy()
+@lru_cache(maxsize=1)
+def _no_entropy() -> Any:
+    return _NoEntropy()
 
 
 @lru_cache(maxsize=1)
@@ -187,7 +189,7 @@ class Streams:
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
         key = self.key(purpose, *ids), self.seed & _MASK
-        bits: Any = np.random.Philox(_NO_ENTROPY)
+        bits: Any = np.random.Philox(_no_entropy())
         unused = _unused()
         bits.state = unused | {"state": unused["state"] | {"key": key}}
         return np.random.Generator(bits)

@@ -8,6 +8,7 @@ from netsim.engine.sweep_definition import ARGUMENTS
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import is_lock
+from netsim.recording.lock_holder import Holder
 
 RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/status.json")
 """What a folder of a run or a sweep holds: other folders stay where they are."""
@@ -31,9 +32,16 @@ def must_move(out: Path, locked: bool = False) -> bool:
     if out.is_symlink():
         raise ScenarioError(f"{said}: --force-new moves no link; name the folder that it leads to")
     try:
-        if not out.is_dir() or all(is_lock(path) for path in out.iterdir()):
+        if not out.is_dir():
             return False
+        seen = out.stat().st_ino
+        if all(is_lock(path) for path in out.iterdir()):
+            return False
+        if not locked and (begun := folder_lock.holder(out)) is not None:
+            raise ScenarioError(_in_use(said, begun))
         if not any(path.is_file() for pattern in RESULTS for path in out.glob(pattern)):
+            if out.stat().st_ino != seen:  # another process has begun in a new one
+                return must_move(out, locked)
             raise ScenarioError(
                 f"{said}: holds neither a run nor a sweep; --force-new moves no other folder"
             )
@@ -44,12 +52,14 @@ def must_move(out: Path, locked: bool = False) -> bool:
         for lock in out.rglob(".lock-*"):
             holder = folder_lock.holder(lock.parent)
             if holder is not None and not (locked and lock.parent == out):
-                raise ScenarioError(
-                    f"{said}: {holder} writes into it; --force-new moves no folder in use"
-                )
+                raise ScenarioError(_in_use(said, holder))
     except FileNotFoundError:  # another process has just moved it
         return False
     return True
+
+
+def _in_use(said: str, holder: Holder) -> str:
+    return f"{said}: {holder} writes into it; --force-new moves no folder in use"
 
 
 def move(out: Path) -> Path | None:
@@ -67,8 +77,8 @@ def move(out: Path) -> Path | None:
     try:
         folder_lock.acquire(out, take_over=True)
     except FolderBusyError as error:
-        if not out.exists():  # another process has just moved it
-            return None
+        if isinstance(error.__cause__, FileNotFoundError):
+            return move(out)  # another process has just moved it, and may have begun in a new one
         raise ScenarioError(f"--out {error}") from error
     try:
         # Another process may have moved it, and begun in a new one.
