@@ -66,7 +66,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from netsim.channels.mac import _few
+from netsim.channels.mac import _few, _pair
 from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
@@ -89,6 +89,8 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
+    if _pair.applies(mac, situation):
+        return _pair.solve(mac, situation)
     if _few.are_few(situation):
         return _few.solve(mac, situation, CLOSE, ROUNDS)
     return solve_many(mac, situation)
