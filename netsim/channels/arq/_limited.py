@@ -66,9 +66,10 @@ class LimitedSending(Sending):
     settled = 0
     tried = 0
     _lost = 0
-    # Of the last block: (settled, lost, tried) before it, and its error probability.
+    # Of the last block: (settled, lost, tried) before it, and its error probabilities.
     _before = (0, 0, 0)
     _per = 0.0
+    _by_attempt: tuple[float, ...] | None = None
     # What was drawn in it: (attempts at the packet in turn, whether it was lost); how many of the
     # packets behind it took how many attempts (see `_draw_counts`); the same in sending order.
     _head: tuple[int, bool] | None = None
@@ -100,8 +101,10 @@ class LimitedSending(Sending):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         self._before, self._per = (self.settled, self._lost, self.tried), per
+        self._by_attempt = by_attempt
         self._head = self._counts = self._order = None
         if room is None:
             room = self.packets * self.limit
@@ -160,8 +163,16 @@ class LimitedSending(Sending):
         return self._use_head(room)
 
     def _needed(self, rng: np.random.Generator, per: float) -> int:
-        """Attempts that would get the packet in turn through."""
-        return int(rng.geometric(1.0 - per))
+        """Attempts that would get the packet in turn through, or one more than are allowed."""
+        if self._by_attempt is None:
+            return int(rng.geometric(1.0 - per))
+        drawn, all_fail = rng.random(), 1.0
+        allowed = self._by_attempt[self.tried :]
+        for needed, fails in enumerate(allowed, start=1):
+            all_fail *= fails
+            if drawn >= all_fail:
+                return needed
+        return len(allowed) + 1
 
     def _use_head(self, room: int) -> int:
         """Attempts used on the packet in turn, whose fate (`_head`) has been drawn."""
@@ -215,7 +226,7 @@ class LimitedSending(Sending):
             The lost are last. If it gives up, the packets after the first lost one are not
             counted.
         """
-        every, through, all_fail = _chances(per, self.limit)
+        every, through, all_fail = _chances(self._by_attempt or per, self.limit)
         if not self.gives_up:
             return rng.multinomial(n, every)
         before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
@@ -250,12 +261,18 @@ def _costs(limit: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1024)
-def _chances(per: float, limit: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _chances(
+    per: float | tuple[float, ...], limit: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost.
 
     Returns these probabilities; those of attempts 1, ..., limit given that the packet is through;
-    the probability that it is lost.
+    the probability that it is lost. `per`: of an attempt, or of each.
     """
+    if isinstance(per, tuple):
+        failed = np.cumprod(per)
+        through = np.append(1.0, failed[:-1]) - failed
+        return np.append(through, failed[-1]), through / through.sum(), float(failed[-1])
     weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
     all_fail = per**limit
     return np.append((1.0 - per) * weights, all_fail), weights / weights.sum(), all_fail

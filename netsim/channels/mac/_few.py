@@ -115,8 +115,9 @@ class _Few:
         self.mac, n = mac, len(of)
         self.receptions = _receptions(situation)
         self.hiding = any(reception.groups for reception in self.receptions)
-        found = [one for of in situation.hidden for found_at in of for one in found_at]
-        self.partial = any(one.later < 1.0 for one in found)
+        self.partial = any(
+            one.later < 1.0 for of in situation.hidden for found_at in of for one in found_at
+        )
         longest = sorted(range(n), key=lambda i: -of[i].heard_failed_s)
         self.longest = [[j for j in longest if j in heard] for heard in situation.contenders]
         self.warned = [

@@ -101,8 +101,11 @@ class Others:
         begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left
         for within_s in (self.whole_s, np.maximum(self.whole_s - on_air_s, 0.0)):
             rest_s = stations.rest_s(other, within_s / stretch)
-            begun_s.append(within_s / stretch - silent_s + (stations.weights[other] * rest_s).sum(1))
-        return np.clip((begun_s[0] - begun_s[1]) * stretch / on_air_s, 0.0, 1.0)
+            begun_s.append(
+                within_s / stretch - silent_s + (stations.weights[other] * rest_s).sum(1)
+            )
+        again = (begun_s[0] - begun_s[1]) * stretch / on_air_s
+        return np.asarray(np.clip(again, 0.0, 1.0))
 
 
 def by_hearing(

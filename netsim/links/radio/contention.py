@@ -300,10 +300,21 @@ class Contention(Interference):
         if not differs:
             return False
         sent = access.sent_s / sender.frame_s if frame_ns else 1.0
-        flight.medium = Medium(wait_ns=wait_ns, collision=max(losses), transmissions=sent)
+        flight.medium = Medium(
+            wait_ns=wait_ns, collision=max(losses), transmissions=sent,
+            by_attempt=_each(access, losses[0]),
+        )  # fmt: skip
         for reception, loss in zip(flight.receptions, losses, strict=False):
             reception.medium = flight.medium._replace(collision=loss)
         return True
+
+
+def _each(access: Access, loss: float) -> tuple[float, ...] | None:
+    """Losses of first, second, ... attempts at a packet; `loss`: their mean, to all others."""
+    if access.by_attempt is None or access.losses[0] >= 1.0:
+        return None
+    spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the situation's
+    return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])
 
 
 def _overlap_now(flight: Flight) -> list[Flight]:
