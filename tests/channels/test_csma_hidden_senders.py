@@ -151,6 +151,8 @@ def test_the_chain_is_for_two_unicasts_that_spoil_each_other():
     assert not _pair.applies(MAC, apart(frames_s, one, (1.0, 0.25)))
     assert not _pair.applies(MAC, apart(frames_s, one, one, error=0.6))
     assert not _pair.applies(MAC, two._replace(contenders=((1,), (0,))))
+    assert not _pair.applies(MAC, apart((1e-3, 0.15e-3), one, one))
+    assert not _pair.applies(MAC, apart((10e-3, 10e-3), one, one))
     for change in ({"rts": True}, {"ack_s": None}, {"limit": 40}):
         senders = tuple(sender._replace(**change) for sender in two.senders)
         assert not _pair.applies(MAC, two._replace(senders=senders))
@@ -168,6 +170,29 @@ def test_two_that_are_alike_have_the_same():
     first, second = _pair.solve(MAC, apart((1e-3, 1e-3), (1.0, 1.0), (0.75, 0.75)))
     assert first.attempt_s == pytest.approx(second.attempt_s, rel=1e-9)
     assert first.losses == pytest.approx(second.losses, rel=1e-9)
+
+
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("seed", range(40))
+def test_what_it_says_can_be_whatever_the_senders(seed):
+    draw = random.Random(seed)
+    mac = Csma(cw_min=draw.choice([16, 32, 64]), stages=draw.choice([4, 6]))
+    later = [draw.randint(5, 16) / 16 for _ in range(2)]
+    longest_s = 10 ** draw.uniform(-4, -2.7)
+    situation = apart(
+        [longest_s, longest_s * draw.uniform(0.2, 1.0)],
+        [max(z, draw.random()) for z in later], later, draw.choice([0.0, 0.1, 0.5]),
+    )  # fmt: skip
+    limits = [draw.choice([5, 7, None]) for _ in range(2)]
+    senders = zip(situation.senders, limits, strict=True)
+    situation = situation._replace(senders=tuple(one._replace(limit=k) for one, k in senders))
+    assert _pair.applies(mac, situation)
+    for sender, access in zip(situation.senders, _pair.solve(mac, situation), strict=True):
+        assert access.attempt_s >= 0.99 * (sender.frame_s + mac.difs_s)
+        assert 0 <= access.losses[0] <= 1
+        if sender.limit is not None:
+            assert len(access.by_attempt) == sender.limit
+            assert all(0 <= one <= 1 for one in access.by_attempt)
 
 
 def test_without_a_limit_there_is_no_last_attempt():

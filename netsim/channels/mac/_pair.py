@@ -31,11 +31,13 @@ less well described: 10 % too many attempts at .1 ms.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from netsim.channels.mac._crowd import Floats
 from netsim.channels.mac._situation import Access, Sender, Situation, Timing
@@ -44,17 +46,21 @@ from netsim.channels.mac._stations import last_stage
 Integers = NDArray[np.int64]
 
 SPOILS = 0.25
-"""Where one of the two spoils a packet of the other with less than this, they are independent."""
+"""Where one of the two spoils no more than this of the other's packets, they are independent."""
 MOST_ERROR = 0.5
-"""With more errors beside, too."""
+"""Where more than this is lost anyway, too."""
+MOST_UNLIKE = 5.0
+"""Longer packet over shorter one up to which the chain's law of U is good enough."""
 MOST_STATES = 150
 """Stages of the one times stages of the other up to which the chain is solved."""
 ROUNDS = 3
 """How often the chain is solved, with what it says of the packet under way."""
 NODES_U, NODES_A = 4, 6
 """Values of U and A over which means are taken."""
-SIDES = np.sqrt(12.0)
+SIDES = math.sqrt(12.0)
 """Width of a uniform law, in standard deviations."""
+CLOSE, MOST_STEPS = 1e-6, 1000
+"""Change of the shares of visits that ends a round, and most steps of it."""
 RARE = 1e-9
 """A probability this small does not count."""
 MOMENT_S = 1e-9
@@ -63,6 +69,9 @@ MOMENT_S = 1e-9
 
 def applies(mac: Timing, situation: Situation) -> bool:
     """Whether a situation is of two senders that spoil each other's packets.
+
+    And of such that the chain describes: where packets are longer than all backoffs the two are
+    always on the air, and their packets lost.
 
     Parameters
     ----------
@@ -76,14 +85,18 @@ def applies(mac: Timing, situation: Situation) -> bool:
     senders = situation.senders
     if len(senders) != 2 or any(situation.contenders):
         return False
-    if not all(one.ack_s is not None and not one.rts for one in senders):
+    if not all(one.ack_s is not None and not one.rts and one.frame_s > 0.0 for one in senders):
         return False
     if max(one.error for one in senders) > MOST_ERROR:
         return False
     if not all(len(of) == 1 and of[0] and of[0][0].later > SPOILS for of in situation.hidden):
         return False
-    stages = [last_stage(mac, one) + 1 for one in senders]
-    return stages[0] * stages[1] <= MOST_STATES
+    shorter_s, longer_s = sorted(one.frame_s for one in senders)
+    tops = [last_stage(mac, one) for one in senders]
+    widest_s = mac.slot_s * (mac.cw_min * 2.0 ** min(*tops, mac.stages) - 1.0)
+    if longer_s > min(MOST_UNLIKE * shorter_s, widest_s):
+        return False
+    return (tops[0] + 1) * (tops[1] + 1) <= MOST_STATES
 
 
 def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
@@ -157,6 +170,7 @@ class _Chain:
         air_s = np.repeat((other.air_s, one.air_s), self.half)  # Y's
         self.mean_s, self.spread_s = 0.5 * air_s, air_s / SIDES
         self.locked = np.zeros(2 * self.half)
+        self.shares = np.full(2 * self.half, 0.5 / self.half)
         for k in range(ROUNDS):
             if k:
                 self._learn()
@@ -184,11 +198,12 @@ class _Chain:
 
     def _settle(self) -> None:
         """The share of visits to each state."""
-        balance = self.moves[0].T - np.eye(2 * self.half)
-        balance[-1] = 1.0
-        unit = np.zeros(2 * self.half)
-        unit[-1] = 1.0
-        self.shares = np.maximum(np.linalg.solve(balance, unit), 0.0)
+        onward = sparse.csr_array(self.moves[0].T)
+        for _ in range(MOST_STEPS):
+            change = onward @ self.shares - self.shares
+            self.shares = self.shares + 0.5 * change  # not all of it: visits may alternate
+            if np.abs(change).sum() < CLOSE:
+                break
 
     def _learn(self) -> None:
         """The law of U and the share of locked receivers, from the last round's moves."""
