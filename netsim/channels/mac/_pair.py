@@ -40,7 +40,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from netsim.channels.mac._crowd import Floats
-from netsim.channels.mac._situation import Access, Sender, Situation, Timing
+from netsim.channels.mac._pair_side import Side, silence_moments
+from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import last_stage
 
 Integers = NDArray[np.int64]
@@ -63,8 +64,6 @@ CLOSE, MOST_STEPS = 1e-6, 1000
 """Change of the shares of visits that ends a round, and most steps of it."""
 RARE = 1e-9
 """A probability this small does not count."""
-MOMENT_S = 1e-9
-"""The shortest window."""
 
 
 def applies(mac: Timing, situation: Situation) -> bool:
@@ -114,37 +113,11 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
         One a sender.
     """
     sides = [
-        _Side(mac, one, hidden[0][0].earlier, hidden[0][0].later)
+        Side(mac, one, hidden[0][0].earlier, hidden[0][0].later)
         for one, hidden in zip(situation.senders, situation.hidden, strict=True)
     ]
     chain = _Chain(*sides)
     return tuple(chain.access(k) for k in range(2))
-
-
-class _Side:
-    """One of the two; arrays have one entry a stage."""
-
-    def __init__(self, mac: Timing, sender: Sender, earlier: float, later: float) -> None:
-        top = last_stage(mac, sender)
-        stages = np.arange(top + 1)
-        after_s = mac.sifs_s + (sender.ack_s or 0.0) + 2.0 * mac.propagation_s
-        self.limit, self.stages, self.error = sender.limit, top + 1, sender.error
-        self.gap_s = np.where(stages == 0, after_s, 0.0) + mac.difs_s
-        windows = mac.cw_min * 2.0 ** np.minimum(stages, mac.stages) - 1.0
-        self.width_s = np.maximum(mac.slot_s * windows, MOMENT_S)
-        self.next = np.append(stages[1:], top if sender.limit is None else 0)  # after a failure
-        self.air_s, self.earlier, self.later = sender.frame_s, earlier, later
-        weights = sender.error ** stages.astype(np.float64)
-        if sender.limit is None:
-            weights[-1] /= 1.0 - sender.error
-        self.alone = weights / weights.sum()  # stages of attempts while the other one is silent
-        self.silent_s = float(self.alone @ (self.gap_s + 0.5 * self.width_s))
-        self.cycle_s = self.silent_s + self.air_s
-        self.same = (sender, earlier, later)
-
-    def lost(self, spoilt: Any) -> Any:
-        """Probability of losing a packet that the other one spoils with a probability."""
-        return 1.0 - (1.0 - self.error) * (1.0 - spoilt)
 
 
 class _Visit(NamedTuple):
@@ -162,7 +135,7 @@ class _Visit(NamedTuple):
 class _Chain:
     """The chain, solved; arrays have one entry a state, in order of X, i, j, m."""
 
-    def __init__(self, one: _Side, other: _Side) -> None:
+    def __init__(self, one: Side, other: Side) -> None:
         self.sides = (one, other)
         surely = one.later == other.later == 1.0  # then m is 1 always
         self.flags = 1 if surely else 2
@@ -280,7 +253,7 @@ class _Chain:
             (False, False, r_s - y.air_s, r_s - longer_y_s),
             (False, True, r_s - longer_y_s, r_s),
         ):
-            p, b_s, squares = _moments(y, j, start_s, stop_s)
+            p, b_s, squares = silence_moments(y, j, start_s, stop_s)
             lost_x = x.lost(x.later if x_begins else x.earlier)
             lost_y = y.lost(y.earlier if x_begins else y.later)
             more_s = y.air_s - x.air_s - r_s  # Y's end is this and B after X's
@@ -304,13 +277,13 @@ class _Chain:
         x, y = self.sides[who], self.sides[1 - who]
         r_s = a_s - u_s
         end_s = r_s + x.air_s
-        p, b_s, _ = _moments(y, j, end_s, np.inf)
-        later, later_s, _ = _moments(y, j, end_s + x.cycle_s, np.inf)
+        p, b_s, _ = silence_moments(y, j, end_s, np.inf)
+        later, later_s, _ = silence_moments(y, j, end_s + x.cycle_s, np.inf)
         more = (later_s - end_s * later) / x.cycle_s - 0.5 * later
         self._until(src, who, (i, j), *((weight * of).sum(1) for of in (p, more, b_s + u_s * p)))
         end_s = r_s - y.air_s
-        p, _, _ = _moments(y, j, -np.inf, end_s)
-        later, later_s, _ = _moments(y, j, -np.inf, end_s - y.cycle_s)
+        p, _, _ = silence_moments(y, j, -np.inf, end_s)
+        later, later_s, _ = silence_moments(y, j, -np.inf, end_s - y.cycle_s)
         more = (end_s * later - later_s) / y.cycle_s - 0.5 * later
         self._until(src, 1 - who, (j, i), *((weight * of).sum(1) for of in (p, more, a_s * p)))
 
@@ -383,14 +356,6 @@ class _Chain:
             dst += doomed * (self.flags - 1)
             for k, of in enumerate((*found, p * locked)):
                 self.moves[k, src, dst] += of * chance
-
-
-def _moments(side: _Side, stage: Integers, start_s: Any, stop_s: Any) -> tuple[Floats, ...]:
-    """Probability of a silence between two times, and with it the silence and its square."""
-    low_s, width_s = side.gap_s[stage, None], side.width_s[stage, None]
-    a = np.clip(start_s, low_s, low_s + width_s)
-    b = np.maximum(np.clip(stop_s, low_s, low_s + width_s), a)
-    return (b - a) / width_s, (b**2 - a**2) / (2.0 * width_s), (b**3 - a**3) / (3.0 * width_s)
 
 
 def _by_attempt(by_stage: Floats, limit: int) -> Floats:
