@@ -58,9 +58,9 @@ next packet, which begins within V_i with probability
     a_j = (h(V_i) - h(V_i - A_j)) / A_j,  h(t) = E max(0, t - g_j - B_j),
 
 as what is left of the packet is uniform on (0, A_j): the first sum is multiplied by the product
-over G of (1 - z_ij a_j). And of the V_i / C_j packets that j begins within V_i on average several may
-fall into one attempt: 1 - (1 - z_ij)^n takes the place of z_ij, n = max(1, V_i / (C_j p)), where
-p = x_j a_j + (1 - x_j) (1 - r_j(V_i)) is the probability of any.
+over G of (1 - z_ij a_j). And of the V_i / C_j packets that j begins within V_i on average several
+may fall into one attempt: 1 - (1 - z_ij)^n takes the place of z_ij, n = max(1, V_i / (C_j p)),
+where p = x_j a_j + (1 - x_j) (1 - r_j(V_i)) is the probability of any.
 
 Groups are independent of each other: the decoupling assumption of Bianchi, extended to hidden
 senders as in A. Tsertou, D. Laurenson, "Revisiting the Hidden Terminal Problem in a CSMA/CA
