@@ -318,6 +318,15 @@ class RadioChannel:
                 until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
         return until_ns
 
+    def changes_at_ns(self, time_ns: int) -> int:
+        """When links may next change, after an instant; where they are not `constant` [ns]."""
+        ends_ns = self._mean_snr.step_ends_ns(time_ns)
+        if not self._fading.in_time:
+            assert ends_ns is not None
+            return ends_ns
+        block_ns = self._fading.holds_until_ns(time_ns)
+        return block_ns if ends_ns is None else min(block_ns, ends_ns)
+
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
         """SNR of a link without fading, linear; 0 for a pair that is left out.
 

@@ -27,6 +27,8 @@ HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
 STEPS = 16
 """Such probabilities are rounded to one in so many: situations that are alike have one solution."""
+ATTEMPTS = 8
+"""Where links change faster than so many packets are sent, not every change is looked at."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
 
@@ -127,6 +129,44 @@ class Contention(Interference):
         self._unsolved |= flight.contenders | flight.hidden
         if _lost_its_last(flight):
             self._keeping |= flight.hidden
+
+    def next_look_ns(self, now_ns: int) -> int:
+        """When to look again at those on the air, as links change [ns]."""
+        frame_s = min(sender.frame_s for sender, _ in self._found.values())
+        return self._channel.changes_at_ns(now_ns + int(ATTEMPTS * frame_s * NS_PER_S))
+
+    def look_again(self, now_ns: int) -> None:
+        """Find anew who hears whom and who spoils whose packets."""
+        flights = list(self._on_air)
+        for k, flight in enumerate(flights):
+            for other in flights[:k]:
+                self._meet_again(flight, other, now_ns)
+
+    def _meet_again(self, flight: Flight, other: Flight, now_ns: int) -> None:
+        heard, hidden = other in flight.contenders, other in flight.hidden
+        hears = self.hear_each_other(flight.src, other.src, now_ns)
+        if heard and hears:
+            return
+        if heard:
+            del flight.contenders[other], other.contenders[flight]
+        if hidden:
+            del flight.hidden[other], other.hidden[flight]
+            for at, by in ((flight, other), (other, flight)):
+                for reception in at.receptions:
+                    reception.hidden.pop(by, None)
+        if hears:
+            flight.contenders[other] = other.contenders[flight] = None
+        else:
+            self._hide(flight, other, now_ns)
+            self._hide(other, flight, now_ns)
+        apart, was_apart = not hears and other not in flight.hidden, not (heard or hidden)
+        if was_apart and not apart:
+            self.remove(flight, [other])
+            self.remove(other, [flight])
+        elif apart and not was_apart:
+            self.add(flight, [other], now_ns)
+        if not (apart and was_apart):
+            self._unsolved[flight] = self._unsolved[other] = None
 
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:

@@ -38,6 +38,7 @@ from netsim.links.link import (
 )
 from netsim.links.radio.admission import QueuedMessage
 from netsim.links.radio.cells import Cells
+from netsim.links.radio.contention import Contention
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
@@ -180,6 +181,22 @@ class RadioLink(RadioSetup):
                 flight.sampler.change(flight, worse)
                 if planned:
                     self._accounting.airtime(flight, flight.ends_ns)
+        if isinstance(interference, Contention) and not self._look_planned:
+            self._plan_look(interference)
+
+    def _plan_look(self, contention: Contention) -> None:
+        """See to it that those on the air are looked at again when links have changed."""
+        if len(self._flights) > 1 and not self._channel.constant:
+            self._look_planned = True
+            now = self.env.now
+            self.env.after(contention.next_look_ns(now) - now, self._look_again)
+
+    def _look_again(self) -> None:
+        self._look_planned = False
+        contention = self._interference
+        if isinstance(contention, Contention) and not self._channel.constant:
+            contention.look_again(self.env.now)
+            self._settle(contention)
 
     # -- 4. outcome ------------------------------------------------------------------------------
 

@@ -119,6 +119,10 @@ class MeanSnr(ABC):
         """
         return None
 
+    def step_ends_ns(self, time_ns: int) -> int | None:
+        """When the step of movement that holds an instant ends [ns]; None: nobody moves."""
+        return None
+
 
 class IidMeanSnr(MeanSnr):
     """Of nodes without places: the same for every pair, but for shadowing and transmit power.
@@ -263,6 +267,9 @@ class PlacedMeanSnr(MeanSnr):
             closing_m = 2.0 * self._fastest_m_per_s * self._step_ns * 1e-9
             steps = max(1, min(_LONGEST, int((distance_m - self._range_m) / closing_m)))
         return (self._step(time_ns) + steps) * self._step_ns
+
+    def step_ends_ns(self, time_ns: int) -> int | None:
+        return (self._step(time_ns) + 1) * self._step_ns if self._step_ns else None
 
     def _step(self, time_ns: int) -> int:
         """Number of the step that holds an instant; 0 where none moves."""

@@ -85,6 +85,7 @@ class RadioSetup(PhysicalLink):
         self._accounting = EnergyAccounting(recorder, meter)
         self._adaptation: RateAdaptation | None = None
         self._interference: Interference | Cells | None = None
+        self._look_planned = False
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
         self.flights_ended: list[Callable[[Flight], None]] = []  # told of each one that ends
