@@ -27,7 +27,7 @@ HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
 STEPS = 16
 """Such probabilities are rounded to one in so many: situations that are alike have one solution."""
-ATTEMPTS = 8
+ATTEMPTS = 1
 """Where links change faster than so many packets are sent, not every change is looked at."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
@@ -138,6 +138,7 @@ class Contention(Interference):
     def look_again(self, now_ns: int) -> None:
         """Find anew who hears whom and who spoils whose packets."""
         flights = list(self._on_air)
+        self._unsolved |= self._on_air
         for k, flight in enumerate(flights):
             for other in flights[:k]:
                 self._meet_again(flight, other, now_ns)
@@ -301,8 +302,10 @@ class Contention(Interference):
         """Bring up to date what flights meet beside the senders of their situation."""
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
-        """Probability that an attempt is lost without them; only where that does not change."""
-        return 0.0
+        """Probability that an attempt is lost without them."""
+        if snr < self._channel.sensitivity:
+            return 1.0
+        return round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
 
     def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
         """By reception: losses to them, and to other senders beside them."""

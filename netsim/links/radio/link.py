@@ -186,7 +186,7 @@ class RadioLink(RadioSetup):
 
     def _plan_look(self, contention: Contention) -> None:
         """See to it that those on the air are looked at again when links have changed."""
-        if len(self._flights) > 1 and not self._channel.constant:
+        if self._flights and not self._channel.constant:
             self._look_planned = True
             now = self.env.now
             self.env.after(contention.next_look_ns(now) - now, self._look_again)
