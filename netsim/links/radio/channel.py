@@ -41,6 +41,8 @@ class RadioChannel:
         Whether no link ever changes while a message lasts.
     fades : bool
         Whether links fade.
+    fading_lasts_ns : int or None
+        For how long a gain of fading that changes in time holds; None: it does not.
     sensitivity : float
         SNR, linear, below which a signal is not noticed.
     loudness : Loudness
@@ -64,6 +66,7 @@ class RadioChannel:
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
+        self.fading_lasts_ns = fading.holds_until_ns(0) if fading.in_time else None
         self.fades = radio.fading.kind != "none"
         # Where links don't change, the same few SNRs come again and again.
         self._error = lru_cache(maxsize=1 << 14)(self.error) if self.constant else self.error
@@ -318,14 +321,20 @@ class RadioChannel:
                 until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
         return until_ns
 
-    def changes_at_ns(self, time_ns: int) -> int:
-        """When links may next change, after an instant; where they are not `constant` [ns]."""
-        ends_ns = self._mean_snr.step_ends_ns(time_ns)
-        if not self._fading.in_time:
-            assert ends_ns is not None
-            return ends_ns
-        block_ns = self._fading.holds_until_ns(time_ns)
-        return block_ns if ends_ns is None else min(block_ns, ends_ns)
+    def changes_at_ns(self, time_ns: int, fading: bool) -> int | None:
+        """When any link may next change after an instant [ns]; None: never.
+
+        Parameters
+        ----------
+        time_ns : int
+        fading : bool
+            Whether fading counts, beside movement.
+        """
+        at_ns = self._mean_snr.step_ends_ns(time_ns)
+        if fading and self._fading.in_time:
+            block_ns = self._fading.holds_until_ns(time_ns)
+            at_ns = block_ns if at_ns is None else min(at_ns, block_ns)
+        return at_ns
 
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
         """SNR of a link without fading, linear; 0 for a pair that is left out.

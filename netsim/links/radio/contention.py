@@ -11,6 +11,7 @@ their flights until a flight of theirs begins or ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -27,8 +28,8 @@ HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
 STEPS = 16
 """Such probabilities are rounded to one in so many: situations that are alike have one solution."""
-ATTEMPTS = 1
-"""Where links change faster than so many packets are sent, not every change is looked at."""
+ATTEMPTS = 8
+"""Fading that changes faster than so many packets are sent is looked at once in each message."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
 
@@ -130,10 +131,15 @@ class Contention(Interference):
         if _lost_its_last(flight):
             self._keeping |= flight.hidden
 
-    def next_look_ns(self, now_ns: int) -> int:
-        """When to look again at those on the air, as links change [ns]."""
-        frame_s = min(sender.frame_s for sender, _ in self._found.values())
-        return self._channel.changes_at_ns(now_ns + int(ATTEMPTS * frame_s * NS_PER_S))
+    def next_look_ns(self, now_ns: int) -> int | None:
+        """When to look again at those on the air, as links will have changed [ns]; None: never."""
+        frame_s = min([sender.frame_s for sender, _ in self._found.values()], default=math.inf)
+        return self._channel.changes_at_ns(now_ns, self._follows_fading(frame_s))
+
+    def _follows_fading(self, frame_s: float) -> bool:
+        """Whether fading lasts for several packets, or does not change in time."""
+        lasts_ns = self._channel.fading_lasts_ns
+        return lasts_ns is None or lasts_ns >= ATTEMPTS * frame_s * NS_PER_S
 
     def look_again(self, now_ns: int) -> None:
         """Find anew who hears whom and who spoils whose packets."""
@@ -290,9 +296,9 @@ class Contention(Interference):
         dst, error = flight.receptions[0].tx.dst, 0.0
         snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
         rate_bps = sending_rate_bps(flight, snr, self._channel)
-        if not flight.broadcast and rate_bps > 0.0:
-            error = self._lost_anyway(flight, snr, rate_bps)
         frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
+        if not flight.broadcast and rate_bps > 0.0 and self._follows_fading(frame_s):
+            error = self._lost_anyway(flight, snr, rate_bps)
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)

@@ -39,6 +39,9 @@ class GivenMeanSnr(MeanSnr):
     def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
         return self._gains.holds_until_ns(time_ns)
 
+    def step_ends_ns(self, time_ns: int) -> int | None:
+        return self._gains.holds_until_ns(time_ns)
+
     def _of_pair(self, step: int, src: int, dst: int) -> float:
         return float(self._of_some(step, src, (dst,))[0])
 

@@ -186,10 +186,10 @@ class RadioLink(RadioSetup):
 
     def _plan_look(self, contention: Contention) -> None:
         """See to it that those on the air are looked at again when links have changed."""
-        if self._flights and not self._channel.constant:
+        at_ns = contention.next_look_ns(self.env.now) if self._flights else None
+        if at_ns is not None:
             self._look_planned = True
-            now = self.env.now
-            self.env.after(contention.next_look_ns(now) - now, self._look_again)
+            self.env.after(at_ns - self.env.now, self._look_again)
 
     def _look_again(self) -> None:
         self._look_planned = False

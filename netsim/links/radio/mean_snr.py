@@ -120,7 +120,7 @@ class MeanSnr(ABC):
         return None
 
     def step_ends_ns(self, time_ns: int) -> int | None:
-        """When the step of movement that holds an instant ends [ns]; None: nobody moves."""
+        """When the mean SNR of any link may next change after an instant [ns]; None: never."""
         return None
 
 
@@ -269,7 +269,7 @@ class PlacedMeanSnr(MeanSnr):
         return (self._step(time_ns) + steps) * self._step_ns
 
     def step_ends_ns(self, time_ns: int) -> int | None:
-        return (self._step(time_ns) + 1) * self._step_ns if self._step_ns else None
+        return (self._step(time_ns) + 1) * self._step_ns if self.moving else None
 
     def _step(self, time_ns: int) -> int:
         """Number of the step that holds an instant; 0 where none moves."""
