@@ -1,5 +1,6 @@
 """What holds for every test: none reads or writes what belongs to whoever runs them."""
 
+import gc
 from collections import Counter
 
 import pytest
@@ -15,6 +16,15 @@ def pytest_collection_modifyitems(items):
             if seen[case] % thinned.args[0]:
                 item.add_marker(pytest.mark.slow)
             seen[case] += 1
+
+
+def pytest_collection_finish():
+    """What is there by now outlives all tests: no search for garbage need look at it.
+
+    Else every run that follows one that failed takes half a second for its own search.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

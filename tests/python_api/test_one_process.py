@@ -33,6 +33,14 @@ def settings():
     )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_frozen():
+    """As in a user's process: tests/conftest.py freezes what there is."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 def dropout(num_classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.Dropout(0.5), nn.Linear(8, num_classes))
 
@@ -134,6 +142,16 @@ def test_settings_are_those_of_runs_until_the_last_one_ends():
         with pytest.raises(ScenarioError, match="a run of another thread plays with another"):
             process_settings.of_runs(tf32=True).__enter__()
     assert gc.get_threshold() == before
+
+
+def test_what_a_process_has_frozen_stays_frozen():
+    for own in (False, True):
+        if own:
+            gc.freeze()
+        with process_settings.of_runs(tf32=False):
+            assert gc.get_freeze_count() > 0
+        assert (gc.get_freeze_count() > 0) == own
+    gc.unfreeze()
 
 
 def test_modules_of_other_threads_are_called_while_one_is_followed():
