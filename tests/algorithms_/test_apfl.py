@@ -51,23 +51,6 @@ def test_algorithm_1(play, world, adaptive):
     assert (len(set(a)) > 1) == (0.0 in a) == adaptive  # some weights were clipped
 
 
-CHANGES = [
-    {"alpha": 0.8},
-    {"adaptive": False},
-    {"alpha_learning_rate": 2.0},
-    {"weights": "equal"},
-    {"augment": True},
-    {"local_steps": 2},
-]
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_every_parameter_counts(play, change):
-    plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))
-    assert difference(plain, changed) > 1e-6
-
-
 def test_a_rate_of_what_is_not_learned_is_refused(play):
     with pytest.raises(NetsimError, match="adaptive"):
         play(ALGORITHM | {"adaptive": False, "alpha_learning_rate": 0.1}, **WORLD)

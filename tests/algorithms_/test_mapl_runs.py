@@ -318,6 +318,7 @@ def test_prototypes_cross_active_edges_only_and_each_change_is_told_once(play, t
     assert list(bits["Head"]) == [CLASSES * LATENT * 32 + 32]
 
 
+@pytest.mark.slow
 def test_heads_can_stay_on_active_edges_too(play, tmp_path):
     run = play(MAPL | {"augmentation": NEUTRAL, "heads": "active"}, tmp_path / "run", **TABLES)
     log = messages(tmp_path / "run")
@@ -330,6 +331,7 @@ def test_heads_can_stay_on_active_edges_too(play, tmp_path):
     assert not (~active[:-1] & active[1:]).any()  # nothing pruned comes back
 
 
+@pytest.mark.slow
 def test_mapl_plus_sends_the_backbone_along(play, tmp_path):
     play(MAPL | {"mix_backbones": True}, tmp_path / "run", **(TABLES | ALIKE))
     log = messages(tmp_path / "run")

@@ -65,26 +65,6 @@ def test_the_reported_model_may_be_the_local_one(play, world):
     assert difference(shown(run, "mixed"), [w] * NODES) < 1e-12
 
 
-CHANGES = [
-    {"local_steps": 2},
-    {"inner_steps": 3},
-    {"strength": 1.0},
-    {"inner_learning_rate": 0.05},
-    {"outer_learning_rate": 0.1},
-    {"beta": 0.5},
-    {"report": "w"},
-    {"weights": "equal"},
-    {"augment": True},
-]
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_every_parameter_counts(play, change):
-    plain, changed = (shown(play(ALGORITHM | c, **WORLD), "trained") for c in ({}, change))
-    assert difference(plain, changed) > 1e-6
-
-
 def test_epochs_are_refused(play):
     with pytest.raises(NetsimError, match="local_epochs or local_steps"):
         play({"kind": "pfedme", "local_epochs": 2}, **WORLD)
