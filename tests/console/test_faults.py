@@ -142,6 +142,7 @@ def small_disk(here):
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(netsim, here, whole, small_disk):
     for kib in (4, 24, 48, 76, 100):
         disk = small_disk(kib)

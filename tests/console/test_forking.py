@@ -93,6 +93,7 @@ def test_its_scenario_plays_the_same_again(call, original):
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_fork_has_both_changes(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
     call(

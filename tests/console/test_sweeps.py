@@ -143,6 +143,7 @@ def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
     assert "trials: 3 done; trials.json lists them" in compared.stderr
 
 
+@pytest.mark.slow
 def test_a_search_ends_bad_trials_at_their_evaluations(ok, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     draw = ("--draw", "training.learning_rate=0.5,0.4,0.3,0.00001", "--trials", "12")

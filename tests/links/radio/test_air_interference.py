@@ -132,7 +132,7 @@ def test_an_interferer_fades_from_block_to_block(ether, fidelity, cut_ms):
     assert {x.outcome for x in ended} == {"partial"}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @FIDELITIES
 def test_it_fades_at_each_receiver_of_a_broadcast(ether, fidelity):
     ended = through_a_fading_interferer(ether, fidelity, {"kind": "none"}, broadcast=True)

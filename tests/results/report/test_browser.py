@@ -95,6 +95,7 @@ def pixels(page, selector: str) -> str:
     return page.evaluate(f"document.querySelector('{selector}').toDataURL()")
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_page_is_drawn_without_errors(opened, name, theme):
@@ -231,7 +232,7 @@ def test_measures_of_a_sweep_can_be_chosen(opened):
     assert page.locator("section#multiples .chart").count() == 6
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 def test_axe_finds_nothing(opened, name, theme):

@@ -124,7 +124,7 @@ def test_it_says_when_its_run_is_gone(watched, tmp_path, write_run, monkeypatch)
     assert page.locator("section#curves").count() == 1
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(watched, tmp_path, write_run, theme):
     axe = pytest.importorskip(
