@@ -7,6 +7,7 @@ ones need the classes; then the files are imported, with stand-ins for what only
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -233,16 +234,23 @@ def _tables(top: str, kinds: Kinds) -> list[Choice]:
 
 def in_scenario(name: str, component: type[Component]) -> type[ScenarioTable]:
     """The table that a scenario has of a component: with the keys that its place adds."""
-    from netsim.registry import Choice as Chosen
     from netsim.registry import family_of
-    from netsim.scenario.file_paths import marked_keys
-    from netsim.scenario.tables import Scenario
 
     package = family_of(component)
-    for _, mark in marked_keys(Scenario, Chosen):
+    for mark in _chosen():
         if mark.package == package:
             return mark.table(name, component)
     return component
+
+
+@cache
+def _chosen() -> tuple[Any, ...]:
+    """The marks of all keys of a scenario that choose a component."""
+    from netsim.registry import Choice as Chosen
+    from netsim.scenario.file_paths import marked_keys
+    from netsim.scenario.tables import Scenario
+
+    return tuple(mark for _, mark in marked_keys(Scenario, Chosen))
 
 
 def about(module: Any) -> str:
