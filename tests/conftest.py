@@ -27,8 +27,10 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def no_routes_of_ones_own(tmp_path_factory, monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def no_routes_of_ones_own(tmp_path_factory):
     """Which backend runs what must not depend on what `netsim tune` once wrote on this machine."""
     folder = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
+        yield

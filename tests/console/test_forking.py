@@ -55,8 +55,11 @@ def call(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def original(call):
-    call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+def original(call, once):
+    def play():
+        call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+
+    once("original of forks", Path("a"), play)
     return Path("a")
 
 
