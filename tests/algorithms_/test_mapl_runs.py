@@ -276,6 +276,7 @@ def test_so_is_one_with_random_views(play, models):
     same(run, models, transcription(given(run, Augmentation())))
 
 
+@pytest.mark.slow
 def test_the_runs_above_meet_what_they_are_to_show(play):
     """Edges go, stay and come back: the graph is not the full mesh, nor one that only shrinks."""
     run = play(MAPL | {"augmentation": NEUTRAL}, **TABLES)
@@ -346,7 +347,7 @@ STAR = {"exchange": {"schedule": "star", "slot_s": 0.03, "slots_per_exchange": 4
 RING = {"topology": {"kind": "ring"}}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("tables", "absent"),
     [

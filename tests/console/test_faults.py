@@ -178,6 +178,7 @@ def read_only_at_the_third(disk):
     return checkpoint
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed(netsim, here, small_parts, monkeypatch):
     def checkpoint(self):
         shutil.rmtree(here / "out", ignore_errors=True)
@@ -256,6 +257,7 @@ def test_a_model_that_becomes_nan_is_named_and_no_number(netsim, here):
     assert "diverge" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_changes_nothing(netsim, here, whole, monkeypatch):
     began, real = time.time(), time.time
 

@@ -57,6 +57,7 @@ def test_the_cost_of_the_network_is_drawn(netsim, here, worlds):
     assert (here / "out/figures/network_cost.png").is_file()
 
 
+@pytest.mark.slow
 def test_each_folder_plays_again_by_itself(netsim, here, worlds):
     assert netsim(*RUN, "--out", "out", algorithms=False).exit_code == 0
     resolved = "out/ideal/scenario.toml"
@@ -66,6 +67,7 @@ def test_each_folder_plays_again_by_itself(netsim, here, worlds):
     assert netsim("verify", "out/dpsgd", algorithms=False).exit_code == 0
 
 
+@pytest.mark.slow
 def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, worlds, monkeypatch):
     from netsim import engine
 

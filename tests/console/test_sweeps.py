@@ -49,6 +49,7 @@ def test_the_same_command_again_plays_what_is_missing(ok, here):
     assert json.loads((out / "status.json").read_text())["done"] == 4
 
 
+@pytest.mark.slow
 def test_other_arguments_in_the_same_folder_are_refused_by_what_differs(ok, netsim):
     ok("sweep", "s.toml", *GRID, "--out", "out", "-q")
     result = netsim("sweep", "s.toml", *GRID, "--set", "nodes.count=5", "--out", "out")

@@ -222,6 +222,7 @@ def contents(folder):
     return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, often, monkeypatch):
     play("whole")
     monkeypatch.setattr(pace, "LEAST_S", 0.0)

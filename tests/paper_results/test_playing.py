@@ -60,6 +60,7 @@ def test_a_run_of_other_settings_is_named_and_left_out(little, tmp_path, capsys)
     assert "0 runs are played" in page
 
 
+@pytest.mark.slow
 def test_what_is_kept_outlives_its_folders(little, tmp_path, capsys):
     """Seed 1 is played on another machine; a second play of seed 0 is compared with the first."""
     little("play", "little", "--seeds", "0", "--groups", "table")
@@ -84,6 +85,7 @@ def test_what_is_kept_outlives_its_folders(little, tmp_path, capsys):
     assert capsys.readouterr().err.endswith(", was 0.5\n")
 
 
+@pytest.mark.slow
 def test_a_kept_line_of_other_settings_is_named_and_left_out(little, tmp_path, capsys):
     little("play", "little", "--seeds", "0", "--groups", "table", "--rows", "Local")
     little("page", "little")
@@ -96,6 +98,7 @@ def test_a_kept_line_of_other_settings_is_named_and_left_out(little, tmp_path, c
     assert "0 runs are played" in page
 
 
+@pytest.mark.slow
 def test_cut_rounds_have_folders_and_tables_of_their_own(little, tmp_path):
     little("play", "little", "--seeds", "0", "--rows", "Local", "--rounds", "2")
     assert list((tmp_path / "runs/little").glob("*/local/table/rounds-2/seed-0/local"))
@@ -119,6 +122,7 @@ def test_a_failed_run_is_told_and_the_others_go_on(little, tmp_path, capsys):
     assert capsys.readouterr().out.count("mnist") >= 2
 
 
+@pytest.mark.slow
 def test_every_accuracy_has_a_verdict_of_its_own(little, tmp_path):
     path = tmp_path / "results/tables/little.toml"
     other = '[[measures]]\nname = "on validation samples"\npath = "accuracy_validation.mean"\n'

@@ -88,6 +88,7 @@ def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
     assert nodes_alive() == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_has_failed_is_freed_before_the_next(small, tmp_path, nodes_alive):
     def refuse(event):
         raise RuntimeError("no")

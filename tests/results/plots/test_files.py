@@ -56,6 +56,7 @@ def test_a_pdf_has_its_width_and_its_fonts_inside(tmp_path, make, width):
     assert b"/CreationDate" not in plain
 
 
+@pytest.mark.slow
 def test_a_png_has_its_width_and_a_svg_its_text_as_paths(tmp_path, make):
     _, (path, *_) = make(tmp_path / "a.png", "png", 3.5)
     with Image.open(path) as picture:
