@@ -125,6 +125,7 @@ def test_the_slider_moves_map_graph_and_weights_together(opened):
     assert page.locator("output").inner_text() == "10 s of 10 s"
 
 
+@pytest.mark.slow
 def test_play_goes_on_and_stops(opened):
     page = opened("one")
     page.click("#play")
@@ -174,6 +175,7 @@ def test_a_node_is_picked_out_in_table_map_and_curves(opened):
     assert page.locator("section#nodes tr.picked").count() == 2
 
 
+@pytest.mark.slow
 def test_charts_and_maps_answer_the_arrow_keys(opened):
     page = opened("one")
     page.locator("#curves .chart").focus()
@@ -186,6 +188,7 @@ def test_charts_and_maps_answer_the_arrow_keys(opened):
     assert page.locator("section#nodes tr.picked").count() == 1
 
 
+@pytest.mark.slow
 def test_everything_is_reached_by_the_tab_key(opened):
     page = opened("one")
     wanted = page.evaluate(f"{REACHED}.length")

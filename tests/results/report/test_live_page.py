@@ -99,6 +99,7 @@ def test_it_waits_shows_what_is_new_and_ends(watched, tmp_path, write_run):
     assert page.get_by_role("button", name="Hold still").count() == 0
 
 
+@pytest.mark.slow
 def test_it_can_be_held_still(watched, tmp_path, write_run):
     page, pages, _ = watched
     pages.top = tmp_path / "out"
@@ -114,6 +115,7 @@ def test_it_can_be_held_still(watched, tmp_path, write_run):
     assert pages._builder.builds == before + 1
 
 
+@pytest.mark.slow
 def test_it_says_when_its_run_is_gone(watched, tmp_path, write_run, monkeypatch):
     page, pages, _ = watched
     pages.top = tmp_path / "out"
