@@ -18,12 +18,30 @@ def pytest_collection_modifyitems(items):
             seen[case] += 1
 
 
-def pytest_collection_finish():
-    """What is there by now outlives all tests: no search for garbage need look at it.
+_unfreeze = gc.unfreeze
 
-    Else every run that follows one that failed takes half a second for its own search.
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_old_is_searched():
+    """What there is by now outlives all tests: runs freeze it, and nobody thaws it again.
+
+    Else a run after one that failed looks for garbage among all modules, for half a second.
     """
     gc.collect()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        gc.freeze()
+        yield
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def thawed():
+    """As in a user's process: between runs nothing is frozen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", _unfreeze)
+        gc.unfreeze()
+        yield
     gc.freeze()
 
 

@@ -26,7 +26,6 @@ class _Before:
     threads: int
     tf32: tuple[bool, bool]
     thresholds: tuple[int, int, int]
-    frozen: bool
 
 
 _guard = threading.Lock()
@@ -45,8 +44,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
     PyTorch computes in one thread: several of its own change bits, and where neighbours load the
     cores they only spin. Python looks for cyclic garbage seldom: nearly all garbage of a run is
     freed by reference counts. What exists before the run outlives it and need not be searched; what
-    is left of the run is freed at its end, before another one needs as much memory. A process that
-    has frozen objects by itself (`gc.freeze`) keeps them so, with what was there when runs began.
+    is left of the run is freed at its end, before another one needs as much memory.
 
     Parameters
     ----------
@@ -84,10 +82,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
 def _set(tf32: bool) -> _Before:
     cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     before = _Before(
-        torch.get_num_threads(),
-        (cuda.allow_tf32, cudnn.allow_tf32),
-        gc.get_threshold(),
-        gc.get_freeze_count() > 0,
+        torch.get_num_threads(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold()
     )
     cuda.allow_tf32 = cudnn.allow_tf32 = tf32
     if _failed:  # else it would be frozen, run after run
@@ -102,5 +97,4 @@ def _restore(before: _Before) -> None:
     torch.set_num_threads(before.threads)
     torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before.tf32
     gc.set_threshold(*before.thresholds)
-    if not before.frozen:
-        gc.unfreeze()  # all that is frozen: it has no way to take back its own part
+    gc.unfreeze()

@@ -113,6 +113,7 @@ def test_dependent_gradients_are_no_trouble(row):
     torch.testing.assert_close(left, torch.tensor([0.0, 1.0]).double())
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("change", [{"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({"kind": "cga", **more}, **LOSSY) for more in ({}, change))

@@ -70,6 +70,7 @@ def compare(run, theta, xi):
         assert last[i] == pytest.approx(xi[i], abs=1e-12)
 
 
+@pytest.mark.thinned(2)
 @BOTH
 @pytest.mark.parametrize(("alpha", "sigma"), [(2.0, 10.0), (50.0, 10.0)], ids=["small", "large"])
 def test_fedamp(play, world, alpha, sigma):
@@ -82,6 +83,7 @@ def test_fedamp(play, world, alpha, sigma):
     assert min(own) > 0.1 if alpha == 2.0 else max(own) < 1e-12
 
 
+@pytest.mark.thinned(2)
 @BOTH
 @pytest.mark.parametrize("compared", ["updates", "models"])
 def test_heurfedamp(play, world, compared):
@@ -95,6 +97,7 @@ def test_heurfedamp(play, world, compared):
     )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("change", [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({"kind": "fedamp", **more}, **LOSSY) for more in ({}, change))

@@ -47,6 +47,7 @@ def transcribed(given, beta=1.0):
     return personal, local, w
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("beta", [1.0, 0.6])
 def test_algorithm_1(play, world, beta):

@@ -66,6 +66,7 @@ def test_an_example_runs_from_an_empty_folder(netsim, here, file, settings, line
     assert f" {lines} |" in next(x for x in page.splitlines() if x.startswith(f"| `{file}` |"))
 
 
+@pytest.mark.slow
 def test_all_examples_run_together(netsim, here):
     scenario = str(EXAMPLES / "own.toml")
     more = ("--set", "horizon_s=20", "--out", "out", "-q", "--no-figures")

@@ -90,6 +90,7 @@ def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, world
         assert numbers(here / "cut/ideal")[name] == numbers(here / "whole/ideal")[name]
 
 
+@pytest.mark.slow
 def test_only_the_network_is_told_of_where_nothing_is_learned(netsim, here, worlds):
     result = netsim(
         "run",

@@ -61,6 +61,7 @@ def test_a_network_is_its_head_on_its_features(kind):
     assert isinstance(network.head, torch.nn.Linear)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_the_whole_state_is_real(kind):
     assert all(v.is_floating_point() for v in FAMILY[kind]().build(MNIST, 7).state_dict().values())

@@ -114,7 +114,8 @@ def test_estimates_stand_beside_what_runs_took(little, tmp_path, capsys, monkeyp
     assert ", estimated " in little("page", "little")[1]
 
 
-def test_a_failed_run_is_told_and_the_others_go_on(little, tmp_path, capsys):
+def test_a_failed_run_is_told_and_the_others_go_on(little, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("NETSIM_DATA", "")  # --data sets it: undone at the end
     scenario = tmp_path / "little.toml"
     scenario.write_text(SCENARIO.replace('kind = "digits"', 'kind = "mnist"'))
     code, _ = little("play", "little", "--seeds", "0", "--rows", "Local", "--data", str(tmp_path))

@@ -15,6 +15,8 @@ from netsim.engine import process_settings
 from netsim.errors import ScenarioError
 from netsim.node.node import Node
 
+pytestmark = pytest.mark.usefixtures("thawed")
+
 FINGERPRINTS = ("event_log_sha256", "parameters_sha256")
 
 
@@ -31,14 +33,6 @@ def settings():
         [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGVTALRM)],
         torch.get_default_dtype(),
     )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def nothing_is_frozen():
-    """As in a user's process: tests/conftest.py freezes what there is."""
-    gc.unfreeze()
-    yield
-    gc.freeze()
 
 
 def dropout(num_classes):
@@ -143,16 +137,6 @@ def test_settings_are_those_of_runs_until_the_last_one_ends():
         with pytest.raises(ScenarioError, match="a run of another thread plays with another"):
             process_settings.of_runs(tf32=True).__enter__()
     assert gc.get_threshold() == before
-
-
-def test_what_a_process_has_frozen_stays_frozen():
-    for own in (False, True):
-        if own:
-            gc.freeze()
-        with process_settings.of_runs(tf32=False):
-            assert gc.get_freeze_count() > 0
-        assert (gc.get_freeze_count() > 0) == own
-    gc.unfreeze()
 
 
 def test_modules_of_other_threads_are_called_while_one_is_followed():

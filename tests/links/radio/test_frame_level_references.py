@@ -127,7 +127,7 @@ def test_saturated_senders_have_ns_3_s_throughput(ether, mbps, n, reference, se,
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.02)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "gap_db", "reference", "se"),
     [(2, 0.0, 1.162, 0.009), (2, 10.0, 5.209, 0.019), (4, 0.0, 0.112, 0.004)],

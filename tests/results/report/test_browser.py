@@ -136,6 +136,7 @@ def test_play_goes_on_and_stops(opened):
     assert page.input_value("#moment-slider") == at
 
 
+@pytest.mark.slow
 def test_axes_of_the_curves_switch(opened):
     page = opened("one")
     label = page.locator("#curves .chart")
@@ -146,6 +147,7 @@ def test_axes_of_the_curves_switch(opened):
     assert page.get_by_label("energy", exact=True).count() == 0  # nobody spent any
 
 
+@pytest.mark.slow
 def test_headings_sort_the_table(opened):
     page = opened("one")
 

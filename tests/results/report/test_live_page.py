@@ -61,6 +61,7 @@ def shown(page, text: str) -> None:
     pytest.fail(f"the page never says {text!r}: {page.inner_text('.live')}")
 
 
+@pytest.mark.slow
 def test_it_waits_shows_what_is_new_and_ends(watched, tmp_path, write_run):
     page, pages, state = watched
     shown(page, "dpsgd at 4 of 10 s of virtual time (40 %) · algorithm 1 of 2 · 8 s so far")
