@@ -20,6 +20,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.scenario import shipped
 
 if TYPE_CHECKING:  # a list of names waits for neither pydantic nor what the tables need
+    from netsim.registry import Choice as Chosen
     from netsim.registry import Component
     from netsim.registry import Table as ScenarioTable
     from netsim.scenario.keys import Key
@@ -244,13 +245,13 @@ def in_scenario(name: str, component: type[Component]) -> type[ScenarioTable]:
 
 
 @cache
-def _chosen() -> tuple[Any, ...]:
+def _chosen() -> tuple[Chosen, ...]:
     """The marks of all keys of a scenario that choose a component."""
-    from netsim.registry import Choice as Chosen
+    from netsim import registry
     from netsim.scenario.file_paths import marked_keys
     from netsim.scenario.tables import Scenario
 
-    return tuple(mark for _, mark in marked_keys(Scenario, Chosen))
+    return tuple(mark for _, mark in marked_keys(Scenario, registry.Choice))
 
 
 def about(module: Any) -> str:

@@ -79,7 +79,7 @@ def transcription(run, epochs, margin, momentum, by_tensor, nesterov):
     return x, projections
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
 @pytest.mark.parametrize(
     ("epochs", "margin", "by_tensor", "nesterov"),

@@ -302,7 +302,7 @@ PATIENT = {"timeout_s": 0.4, "tries": 4, "candidates": "peers"}
 SLOW = {"link": {"latency_s": 0.003, "rate_bps": 1e4, "loss": 0.1}}
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "counts_self"), [(2, False), (3, True)])
 @pytest.mark.parametrize("network", [LOSSY, SLOW, RADIO], ids=["lossy", "late", "radio"])
 def test_no_node_holds_or_downloads_more_than_its_budget(

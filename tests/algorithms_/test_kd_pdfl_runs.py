@@ -229,7 +229,7 @@ def who_heard_whom(folder: Path):
     return exchanges
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize(
     ("params", "reading"),

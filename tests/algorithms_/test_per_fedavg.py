@@ -58,7 +58,7 @@ def exact(theta, batch):
 META = {"first_order": first_order, "hessian_free": hessian_free, "exact": exact}
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("variant", META)
 def test_algorithm_1(play, world, variant):

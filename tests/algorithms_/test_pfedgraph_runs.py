@@ -186,7 +186,7 @@ def compare(run, expected):
 ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 @pytest.mark.parametrize(
     ("params", "reading"),
@@ -386,7 +386,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     assert sum(node.inbox.unread() for node in run.parts) == 0
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
 @pytest.mark.parametrize("schedule", ["poisson", "star"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])

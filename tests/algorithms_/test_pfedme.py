@@ -47,7 +47,7 @@ def transcribed(given, beta=1.0):
     return personal, local, w
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("beta", [1.0, 0.6])
 def test_algorithm_1(play, world, beta):
@@ -58,6 +58,7 @@ def test_algorithm_1(play, world, beta):
     assert run.parts[0].processor.local_steps == ROUNDS * 3 * 2
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_reported_model_may_be_the_local_one(play, world):
     run = play(ALGORITHM | {"report": "w", "beta": 1.5}, **WORLDS[world])

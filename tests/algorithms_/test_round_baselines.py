@@ -638,6 +638,7 @@ def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pac
         assert min(steps) > 100
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
 @pytest.mark.parametrize(
     ("pace", "key", "value"),

@@ -44,6 +44,7 @@ def situation(draw, n, capture, hearing):
     return Situation(tuple(senders), heard, tuple(lost) if capture else (), tuple(hidden))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("hearing", [1.0, 0.8, 0.5, 0.2])
 def test_plain_numbers_and_arrays_agree(hearing):
     for seed in range(60):

@@ -52,7 +52,7 @@ def test_rician_without_a_dominant_path_and_nakagami_1_are_rayleigh():
     assert Nakagami(shape=1).power_gain(u) == pytest.approx(want, rel=1e-9)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("fading", ALL, ids=lambda f: f"{f.kind}")
 def test_mean_gain_is_one(fading):
     """The midpoint rule misses about ln(N)/N of the tail's mean; ten times that is allowed."""

@@ -86,7 +86,7 @@ def test_an_algorithm_takes_the_same_course_without_learning(name):
     algorithms.plays_without_learning(CASES[name])
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("name", MODULES)
 def test_an_algorithm_learns_alike_on_two_backends(name):
     algorithms.learns_alike_on_two_backends(CASES[name])

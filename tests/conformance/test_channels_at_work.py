@@ -47,6 +47,7 @@ def test_links_are_the_same_in_either_direction_and_in_every_run(play):
                 assert one.snr(i, j, t) == one.snr(j, i, t) == other.snr(i, j, t)
 
 
+@pytest.mark.slow
 def test_pairs_out_of_range_are_left_out_and_the_summary_says_so(play, tmp_path):
     servers = {"name": "mast", "count": 1050, "role": "server"}  # digits are too few to share
     line = [[10.0 * i, 0.0] for i in range(1100)]

@@ -248,7 +248,7 @@ def undisturbed(base: str) -> dict[str, Any]:
     return outcome(played(tables(BASES[base])))
 
 
-@pytest.mark.thinned(30)
+@pytest.mark.thinned(60)
 @pytest.mark.parametrize(("base", "key", "value"), CASES, ids=[f"{b}-{k}" for b, k, _ in CASES])
 def test_a_change_at_time_0_gives_the_run_of_the_changed_scenario(files, base, key, value):
     described = tables(BASES[base])
@@ -379,7 +379,7 @@ def learning(kind: str, base: dict[str, Any], **params: Any) -> dict[str, Any]:
     return tables({**base, "algorithm": {"kind": kind, **QUICK.get(kind, {}), **params}} | short)
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize(
     ("kind", "base", "key", "value"), PARAMS, ids=[f"{k}-{p}" for k, _, p, _ in PARAMS]
 )
@@ -486,7 +486,7 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dpsgd", "kd_pdfl"])
 def test_every_message_ends_once_however_often_a_busy_radio_changes(kind):
     base = BUSY | (KD_PDFL if kind == "kd_pdfl" else {})

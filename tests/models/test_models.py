@@ -49,7 +49,7 @@ def test_the_base_of_lenet_is_what_fedrep_sends():
     assert size(LeNet().build(CIFAR, 10).features) == 61_156
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_a_network_is_its_head_on_its_features(kind):
     assert issubclass(FAMILY[kind], ModelKind)

@@ -116,7 +116,7 @@ def require_chrome_trace(found: dict[str, Any]) -> None:
             assert any(b <= at < e for b, e in spans), "an arrow without a slice"
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_a_chrome_trace(runs, tmp_path, name):
     folder, _ = runs[name]

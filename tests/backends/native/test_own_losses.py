@@ -147,7 +147,7 @@ def test_own_losses(optimizer, program, module, build, play, assert_equal_values
     assert_equal_values(alone, native, tolerance(optimizer))
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", [default, plain, terms, features, learning])
 def test_dropout(optimizer, program, build, play, assert_equal_values):
@@ -185,7 +185,7 @@ ALONE = {"pfedgraph", "pfedgraph at first", "pfedgraph augmented", "dpfl augment
 """Cross-entropies of changed samples plus terms of the parameters."""
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", shipped.LOSSES)
 def test_shipped_losses(name, build, play, assert_equal_values, monkeypatch):
     model, how = shipped.LOSSES[name]

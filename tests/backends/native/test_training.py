@@ -29,7 +29,7 @@ def tolerance(optimizer):
     return 1e-9 if optimizer.kind == "adam" else 1e-12
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("is_anchored", [False, True])

@@ -358,6 +358,7 @@ def test_contenders_share_what_each_has_left(ether):
     assert first.at_ns == pytest.approx(40_000 * one + 10_000 * two, rel=0.01)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize(("packets", "work_ms"), [(1, 1.0), (20, 19 * 8 + 1.0), (3, 2 * 8 + 1.0)])
 def test_tdma_waits_half_a_frame_and_is_through_at_the_end_of_its_last_slot(
@@ -485,7 +486,7 @@ def test_senders_that_do_not_hear_each_other_collide(ether):
     assert one_sided == {0: "delivered", 2: "collision"}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("rate_hz", [20.0, 100.0])
 def test_rare_hidden_packets_are_those_of_pure_aloha(ether, rate_hz):
     """Single packets that nobody repeats, of senders that hear nobody: exp(-2 G) get through."""

@@ -81,7 +81,7 @@ def assert_alike(ether, replicas, radio, packets, interference=(), broadcast=Fal
     assert not found
 
 
-@pytest.mark.thinned(21)
+@pytest.mark.thinned(42)
 @pytest.mark.parametrize("arq", ARQS)
 @pytest.mark.parametrize(
     ("packets", "interference"),

@@ -207,6 +207,7 @@ def test_saturated_senders_have_bianchi_s_throughput(ether, n):
     assert_agrees(found, bianchi(n, frame_s(6), PAYLOAD_BITS / 6e6), 0.0, 0.02)
 
 
+@pytest.mark.slow
 def test_a_frame_alone_survives_a_hidden_sender_as_in_aloha(ether):
     """Unacknowledged frames of T at rate r: not on the air at the beginning, none begins within T.
 

@@ -165,6 +165,7 @@ def test_headings_sort_the_table(opened):
     assert head.get_attribute("aria-sort") == "ascending"
 
 
+@pytest.mark.slow
 def test_a_node_is_picked_out_in_table_map_and_curves(opened):
     page = opened("one")
     before = pixels(page, "#map")
@@ -202,6 +203,7 @@ def test_everything_is_reached_by_the_tab_key(opened):
     assert missed == []
 
 
+@pytest.mark.slow
 def test_the_theme_can_be_chosen(opened):
     page = opened("one", "light")
     before = pixels(page, "#map")
@@ -210,6 +212,7 @@ def test_the_theme_can_be_chosen(opened):
     assert pixels(page, "#map") != before
 
 
+@pytest.mark.slow
 def test_another_algorithm_can_be_chosen(opened):
     page = opened("two")
     assert page.locator("section#algorithms").count() == 1
@@ -218,6 +221,7 @@ def test_another_algorithm_can_be_chosen(opened):
     assert page.locator("section#facts dd").first.inner_text() == "local"
 
 
+@pytest.mark.slow
 def test_a_failed_run_says_so_at_the_top_and_shows_what_there_is(opened):
     page = opened("failed")
     notice = page.locator("main > *").first
@@ -227,6 +231,7 @@ def test_a_failed_run_says_so_at_the_top_and_shows_what_there_is(opened):
     assert page.locator("#graph").count() == 0  # it logged no weights
 
 
+@pytest.mark.slow
 def test_measures_of_a_sweep_can_be_chosen(opened):
     page = opened("sweep")
     rows = page.locator("section#differences circle").count()
