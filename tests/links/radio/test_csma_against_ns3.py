@@ -108,7 +108,7 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
     assert got == pytest.approx(offered, rel=0.06)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(5)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "want", "error"),
     [(2, 20, 0.490, 0.010), (2, 80, 1.179, 0.027), (2, 150, 1.175, 0.021), (4, 40, 0.177, 0.026),
