@@ -55,10 +55,11 @@ class ConstantContention(Contention):
         super().__init__(radio, channel, nodes, distance_m)
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._powers = ReceivedPowers()
-        self._lone: Flight | None = None  # the only one on the air, not among the powers
+        self._domain: dict[Flight, None] = {}  # as long as all hear each other: not in the powers
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
-        self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
+        # see `_not_captured`
+        self._captures: dict[Flight, dict[tuple[Reception, Flight], float]] = {}
         self._senders: dict[Flight, tuple[float, Sender]] = {}  # with the losses of `_burst`
         self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
@@ -67,7 +68,7 @@ class ConstantContention(Contention):
         if not super().goes_on_from(before):
             return False
         powers = self._powers = before._powers
-        self._burst, self._lone = before._burst, before._lone
+        self._burst, self._domain = before._burst, before._domain
         self._unknown = list(powers.flights)
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
@@ -78,18 +79,23 @@ class ConstantContention(Contention):
     # -- who meets whom --------------------------------------------------------------------------
 
     def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        if not self._on_air:
-            self._lone, self._burst[flight] = flight, [0.0] * len(flight.receptions)
-            return
-        powers = self._powers
-        if self._lone is not None:
-            powers.add(self._lone)
-            self._unknown.append(self._lone)
-            self._lone = None
+        powers, src = self._powers, flight.src
+        if not powers.flights:
+            domain = self._domain
+            if all(self.hear_each_other(src, other.src, now_ns) for other in domain):
+                flight.contenders = domain.copy()
+                for other in domain:
+                    other.contenders[flight] = None
+                domain[flight], self._burst[flight] = None, [0.0] * len(flight.receptions)
+                return
+            for other in domain:
+                column, _ = powers.add(other)
+                powers.stale[column] = False
+            self._unknown, self._domain = list(domain), {}
         begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        loudness, src = self._channel.loudness, flight.src
+        loudness = self._channel.loudness
         senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
         there = np.array(loudness.of(src, senders + receivers, now_ns))
         from_senders = np.array(loudness.at(src, senders, now_ns))
@@ -200,13 +206,13 @@ class ConstantContention(Contention):
     ) -> tuple[tuple[float, ...], ...]:
         if self._channel.fades:
             return super()._lost(flight, contenders, now_ns)
-        rows = []
+        known, rows = self._captures.setdefault(flight, {}), []
         for reception in flight.receptions:
-            known = self._captures.setdefault(reception, {})
-            for other in contenders:
-                if other not in known:
-                    known[other] = self._not_captured(flight, reception, other, now_ns)
-            rows.append(tuple([known[other] for other in contenders]))
+            pairs = [(reception, other) for other in contenders]
+            for pair in pairs:
+                if pair not in known:
+                    known[pair] = self._not_captured(flight, *pair, now_ns)
+            rows.append(tuple([known[pair] for pair in pairs]))
         return tuple(rows)
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
@@ -225,18 +231,17 @@ class ConstantContention(Contention):
         return [self._powers.flights[i] for i in found.tolist()]
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
-        self._burst.pop(flight, None)
-        self._senders.pop(flight, None)
-        if flight is self._lone:
-            self._lone = None
+        for known in (self._burst, self._senders, self._captures):
+            known.pop(flight, None)
+        if flight in self._domain:
+            del self._domain[flight]
             return
         self._powers.outdate(flight.hidden)
         for reception in self._powers.remove(flight):
             self._curves.pop(reception, None)
-            self._captures.pop(reception, None)
 
     def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
-        if flight is self._lone:
+        if flight in self._domain:
             flight.medium_share = share
         elif share != flight.medium_share:
             self._powers.outdate(flight.hidden)
@@ -246,7 +251,7 @@ class ConstantContention(Contention):
 
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
-        if flight is not self._lone:
+        if flight not in self._domain:
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
@@ -267,9 +272,9 @@ class ConstantContention(Contention):
         return super().settle(now_ns)
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
-        if self._lone is not None:
-            return
         powers = self._powers
+        if not powers.flights:
+            return
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
             return
