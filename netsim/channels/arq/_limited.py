@@ -179,7 +179,7 @@ class LimitedSending(Sending):
         left = self.packets - self.settled
         n = min(left, room)  # each takes an attempt at least: more packets cannot matter
         self._counts = self._draw_counts(rng, n, per)
-        counts = self._counts.tolist()
+        counts: list[int] = self._counts.tolist()
         lost = counts[-1]
         total = sum(map(mul, counts, range(1, self.limit + 1))) + self.limit * lost
         last = n == left or (self.gives_up and lost > 0)
@@ -262,7 +262,7 @@ def _columns(limit: int) -> NDArray[np.int64]:
 @lru_cache(maxsize=1024)
 def _chances(per: float, limit: int) -> NDArray[np.float64]:
     """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost."""
-    found = per ** _columns(limit)  # P(through at attempt k) = (1 - per) * per^(k - 1)
+    found = np.asarray(per ** _columns(limit))  # P(through at attempt k) = (1 - per) * per^(k - 1)
     found[:-1] *= 1.0 - per
     return found
 

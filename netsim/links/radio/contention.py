@@ -11,7 +11,7 @@ their flights until a flight of theirs begins or ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
@@ -220,20 +220,16 @@ class Contention(Interference):
         lost: tuple[tuple[tuple[float, ...], ...], ...] = ()
         if self._csma.capture:
             lost = tuple(
-                self._lost(one, [together[i] for i in heard], now_ns)
-                for one, heard in zip(together, contenders, strict=True)
+                [
+                    self._lost(one, [together[i] for i in heard], now_ns)
+                    for one, heard in zip(together, contenders, strict=True)
+                ]
             )
         situation = Situation(
             tuple(senders.values()),
             tuple(contenders),
             lost,
-            tuple(
-                tuple(
-                    tuple(Hidden(index[other], *how) for other, how in r.hidden.items())
-                    for r in one.receptions
-                )
-                for one in senders
-            ),
+            tuple([_hidden(one, index) for one in together]),
         )
         found = zip(senders.items(), self._csma.access(situation), strict=True)
         for (one, sender), access in found:
@@ -299,11 +295,21 @@ class Contention(Interference):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
-        sent = access.sent_s / sender.frame_s if frame_ns else 1.0
-        flight.medium = Medium(wait_ns=wait_ns, collision=max(losses), transmissions=sent)
+        sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
+        medium = flight.medium = Medium(1.0, wait_ns, most, sent)
         for reception, loss in zip(flight.receptions, losses, strict=False):
-            reception.medium = flight.medium._replace(collision=loss)
+            reception.medium = medium if loss == most else medium._replace(collision=loss)
         return True
+
+
+def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
+    """By reception of a flight: who is hidden from it there, and how."""
+    return tuple(
+        [
+            tuple([Hidden(index[other], *how) for other, how in reception.hidden.items()])
+            for reception in flight.receptions
+        ]
+    )
 
 
 def _overlap_now(flight: Flight) -> list[Flight]:
