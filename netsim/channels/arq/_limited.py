@@ -181,7 +181,7 @@ class LimitedSending(Sending):
         self._counts = self._draw_counts(rng, n, per)
         counts: list[int] = self._counts.tolist()
         lost = counts[-1]
-        total = sum(map(mul, counts, range(1, self.limit + 1))) + self.limit * lost
+        total: int = sum(map(mul, counts, range(1, self.limit + 1))) + self.limit * lost
         last = n == left or (self.gives_up and lost > 0)
         if last and total <= room and (self._mask is None or lost == 0):
             self._settle(sum(counts), lost)

@@ -21,7 +21,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.contention import STEPS, Contention
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S
@@ -125,13 +125,13 @@ class ConstantContention(Contention):
         for row, found in enumerate(to_own, first):
             meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
             beside = meets | hidden
-            powers.at_receiver[row, :begun] = np.where(meets, found, 0.0)
-            powers.at_sender[row, :begun] = np.where(beside, from_senders, 0.0)
+            powers.at_receiver[row, :begun] = meets * found
+            powers.at_sender[row, :begun] = beside * from_senders
         of = powers.of[:first]
         meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
         beside = meets | hidden[of]
-        at_receiver = powers.at_receiver[:first, column] = np.where(meets, to_receivers, 0.0)
-        at_sender = powers.at_sender[:first, column] = np.where(beside, to_senders[of], 0.0)
+        at_receiver = powers.at_receiver[:first, column] = meets * to_receivers
+        at_sender = powers.at_sender[:first, column] = beside * to_senders[of]
         powers.sum[:first] += at_receiver
         powers.sender_sum[:first] += at_sender
         rows = len(powers.receptions)
@@ -225,10 +225,8 @@ class ConstantContention(Contention):
 
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
-        found = np.flatnonzero(which)
-        if len(found) > 1:
-            found = found[np.argsort(self._powers.order[found])]
-        return [self._powers.flights[i] for i in found.tolist()]
+        flights = self._powers.flights
+        return sorted([flights[i] for i in which.nonzero()[0].tolist()], key=in_order)
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
         for known in (self._burst, self._senders, self._captures):
@@ -295,8 +293,8 @@ class ConstantContention(Contention):
         lost = np.zeros(len(receptions))
         if columns == 1:
             return lost.tolist()
-        packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
-        answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
+        packets = (1.0 + powers.sum[rows] > powers.quiet[rows]).nonzero()[0]
+        answers = (1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows]).nonzero()[0]
         which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
         if not which:
             return lost.tolist()

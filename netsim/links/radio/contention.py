@@ -19,7 +19,7 @@ from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender,
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S
 
@@ -208,7 +208,7 @@ class Contention(Interference):
                 if other not in found:
                     found[other] = None
                     fresh.append(other)
-        return sorted(found, key=lambda one: one.order)
+        return sorted(found, key=in_order)
 
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's situation."""

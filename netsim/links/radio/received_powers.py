@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _OF_FLIGHTS = (
-    dict.fromkeys(("src", "order"), np.int64)
+    {"src": np.int64}
     | dict.fromkeys(("power", "share", "frame_s"), np.float64)
     | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
 )
@@ -45,8 +45,8 @@ class ReceivedPowers:
         By row.
     column : dict of Flight to int
     row : dict of Reception to int
-    src, order : (columns,) int64
-        The sender of each flight; its place in the order in which they began.
+    src : (columns,) int64
+        The sender of each flight.
     power : (columns,) float64
         Transmit power over that node's full one.
     share, frame_s : (columns,) float64
@@ -74,7 +74,6 @@ class ReceivedPowers:
     """
 
     src: NDArray[np.int64]
-    order: NDArray[np.int64]
     power: Floats
     share: Floats
     frame_s: Floats
@@ -110,7 +109,7 @@ class ReceivedPowers:
         self._make_room(column + 1, first + len(flight.receptions))
         self.flights.append(flight)
         self.column[flight] = column
-        self.src[column], self.order[column] = flight.src, flight.order
+        self.src[column] = flight.src
         self.power[column], self.share[column] = flight.power_now, flight.medium_share
         self.stale[column], self.touched[column], self.lossy[column] = True, False, False
         self._rows_of[flight] = list(flight.receptions)
@@ -193,7 +192,7 @@ class ReceivedPowers:
         unaffected = stale & ~affected
         self.stale[:columns] &= ~unaffected
         self.settled(unaffected[self.of[:rows]].nonzero()[0])
-        return [self.flights[i] for i in np.flatnonzero(stale & affected).tolist()]
+        return [self.flights[i] for i in (stale & affected).nonzero()[0].tolist()]
 
     def settled(self, rows: NDArray[np.int64]) -> None:
         """Note that the losses of receptions are worked out for what they meet now."""
