@@ -125,18 +125,14 @@ class ConstantContention(Contention):
         for row, found in enumerate(to_own, first):
             meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
             beside = meets | hidden
-            powers.at_receiver[row, :begun] = meets * found
-            powers.at_sender[row, :begun] = beside * from_senders
+            powers.heard[:, row, :begun] = meets * found, beside * from_senders
         of = powers.of[:first]
         meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
         beside = meets | hidden[of]
-        at_receiver = powers.at_receiver[:first, column] = meets * to_receivers
-        at_sender = powers.at_sender[:first, column] = beside * to_senders[of]
-        powers.sum[:first] += at_receiver
-        powers.sender_sum[:first] += at_sender
+        powers.heard[:, :first, column] = meets * to_receivers, beside * to_senders[of]
+        powers.sum[:, :first] += powers.heard[:, :first, column]
         rows = len(powers.receptions)
-        powers.sum[first:rows] = powers.at_receiver[first:rows, :begun].sum(1)
-        powers.sender_sum[first:rows] = powers.at_sender[first:rows, :begun].sum(1)
+        powers.sum[:, first:rows] = powers.heard[:, first:rows, :begun].sum(2)
         powers.shift(flight)
 
     def _know(self) -> None:
@@ -151,8 +147,8 @@ class ConstantContention(Contention):
                 row = powers.row[reception]
                 packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
                 powers.harmless[row] = 0.0 if packets is NONE else packets.noise[0]
-                powers.quiet[row] = packets.noise[0] * (1.0 - ROUNDING)
-                powers.sender_quiet[row] = answers.noise[0] * (1.0 - ROUNDING)
+                powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
+                powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
     def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
@@ -293,23 +289,21 @@ class ConstantContention(Contention):
         lost = np.zeros(len(receptions))
         if columns == 1:
             return lost.tolist()
-        packets = (1.0 + powers.sum[rows] > powers.quiet[rows]).nonzero()[0]
-        answers = (1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows]).nonzero()[0]
-        which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
-        if not which:
+        ends, which = (1.0 + powers.sum[:, rows] > powers.quiet[:, rows]).nonzero()
+        if not len(which):
             return lost.tolist()
+        packets, answers = which[ends == 0], which[ends == 1]
         of_packets, of_answers = rows[packets], rows[answers]
         share, frame_s = powers.share[:columns], powers.frame_s[:columns]
-        power, there = np.empty((len(which), columns)), np.empty((len(which), columns))
-        power[: len(packets)] = powers.at_receiver[of_packets, :columns]
-        power[len(packets) :] = powers.at_sender[of_answers, :columns]
+        power, there = powers.heard[ends, rows[which], :columns], np.empty((len(which), columns))
         if len(packets):
             own_s = frame_s[powers.of[of_packets]][:, None]
             there[: len(packets)] = overlap(share, own_s, frame_s)
         # A packet that is answered has survived: who would have spoilt it is silent then.
         beside = share * powers.spared[of_answers, :columns]
         there[len(packets) :] = beside / np.maximum(1.0 - share + beside, MOMENT)
-        curves = [self._curves[receptions[i]][of] for i, of in which]
+        both = zip(which.tolist(), ends.tolist(), strict=True)
+        curves = [self._curves[receptions[i]][end] for i, end in both]
         found = lost_to_several(curves, power, there)
         lost[packets] = found[: len(packets)]
         lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])
