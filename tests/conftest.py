@@ -1,5 +1,6 @@
 """What holds for every test: none reads or writes what belongs to whoever runs them."""
 
+import gc
 from collections import Counter
 
 import pytest
@@ -17,8 +18,37 @@ def pytest_collection_modifyitems(items):
             seen[case] += 1
 
 
-@pytest.fixture(autouse=True)
-def no_routes_of_ones_own(tmp_path_factory, monkeypatch):
+_unfreeze = gc.unfreeze
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_old_is_searched():
+    """What there is by now outlives all tests: runs freeze it, and nobody thaws it again.
+
+    Else a run after one that failed looks for garbage among all modules, for half a second.
+    """
+    gc.collect()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        gc.freeze()
+        yield
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def thawed():
+    """As in a user's process: between runs nothing is frozen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", _unfreeze)
+        gc.unfreeze()
+        yield
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_routes_of_ones_own(tmp_path_factory):
     """Which backend runs what must not depend on what `netsim tune` once wrote on this machine."""
     folder = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
+        yield

@@ -221,7 +221,7 @@ def test_a_folder_of_ones_own_imports_the_api_and_its_siblings(
     assert list((here / "out").rglob("summary.json"))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("where", ["working folder", "path"])
 def test_somebody_elses_package_called_algorithms_is_not_taken(

@@ -25,6 +25,8 @@ class ChannelBlock:
         Whether the receiver's radio sleeps, so that its decoder gets no signal.
     noise_rise : float
         Interference and noise over noise, linear: so much more the SNR would be without others.
+    by_attempt : tuple of float or None
+        `per` of the first, second, ... attempt at a packet, where they differ; `per` is their mean.
     rate_bps : float
         Rate of its attempts [bit/s] where it follows acknowledgements; else not told.
     """
@@ -37,4 +39,5 @@ class ChannelBlock:
     erasure: float = 0.0
     asleep: bool = False
     noise_rise: float = 1.0
+    by_attempt: tuple[float, ...] | None = None
     rate_bps: float = 0.0

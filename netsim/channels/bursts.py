@@ -100,17 +100,19 @@ class Bursts(Table):
             while room is None or room > 0:
                 per = 1.0 - (1.0 - block.per) * (1.0 - loss)
                 erasure = 1.0 - (1.0 - block.erasure) * (1.0 - loss)
+                each = block.by_attempt
+                if each is not None:
+                    each = tuple([1.0 - (1.0 - one) * (1.0 - loss) for one in each])
+                here = replace(block, per=per, erasure=erasure, by_attempt=each)
                 if left is None or (room is not None and room <= left):
-                    yield replace(block, per=per, erasure=erasure, attempts=room, length_ns=rest_ns)
+                    yield replace(here, attempts=room, length_ns=rest_ns)
                     if room is None:
                         return
                     left = None if left is None else left - room
                     room = 0
                 else:
                     length_ns = round(left * block.attempt_ns)
-                    yield replace(
-                        block, per=per, erasure=erasure, attempts=left, length_ns=length_ns
-                    )
+                    yield replace(here, attempts=left, length_ns=length_ns)
                     room = None if room is None else room - left
                     rest_ns = None if rest_ns is None else rest_ns - length_ns
                     left = 0

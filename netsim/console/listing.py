@@ -7,6 +7,7 @@ ones need the classes; then the files are imported, with stand-ins for what only
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.scenario import shipped
 
 if TYPE_CHECKING:  # a list of names waits for neither pydantic nor what the tables need
+    from netsim.registry import Choice as Chosen
     from netsim.registry import Component
     from netsim.registry import Table as ScenarioTable
     from netsim.scenario.keys import Key
@@ -233,16 +235,23 @@ def _tables(top: str, kinds: Kinds) -> list[Choice]:
 
 def in_scenario(name: str, component: type[Component]) -> type[ScenarioTable]:
     """The table that a scenario has of a component: with the keys that its place adds."""
-    from netsim.registry import Choice as Chosen
     from netsim.registry import family_of
-    from netsim.scenario.file_paths import marked_keys
-    from netsim.scenario.tables import Scenario
 
     package = family_of(component)
-    for _, mark in marked_keys(Scenario, Chosen):
+    for mark in _chosen():
         if mark.package == package:
             return mark.table(name, component)
     return component
+
+
+@cache
+def _chosen() -> tuple[Chosen, ...]:
+    """The marks of all keys of a scenario that choose a component."""
+    from netsim import registry
+    from netsim.scenario.file_paths import marked_keys
+    from netsim.scenario.tables import Scenario
+
+    return tuple(mark for _, mark in marked_keys(Scenario, registry.Choice))
 
 
 def about(module: Any) -> str:

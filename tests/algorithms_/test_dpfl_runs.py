@@ -198,7 +198,7 @@ def assert_same(simulation, expected, models):
             np.testing.assert_allclose(mine.numpy(), rows[k].numpy(), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("params", "budgets", "reading"),
     [
@@ -220,6 +220,7 @@ def test_a_run_is_algorithm_1(run, params, budgets, reading):
     assert_same(simulation, expected, models)
 
 
+@pytest.mark.slow
 def test_the_runs_above_meet_what_they_are_to_show(run):
     """Sets differ between nodes and rounds, are neither empty nor full, and budgets bind."""
     simulation, _ = run(dpfl(decay=DECAY, decay_every=2))
@@ -232,6 +233,7 @@ def test_the_runs_above_meet_what_they_are_to_show(run):
     assert any(C[k] for C in expected.chosen for k in range(NODES))
 
 
+@pytest.mark.slow
 def test_a_candidate_lost_in_either_pass_leaves_both(run, monkeypatch):
     """Node 0 loses 2 in the first pass, 3 in the second; node 4 loses 1 in the second."""
     lost_at = {(0, 2): 1, (0, 3): 2, (4, 1): 2}
@@ -300,7 +302,7 @@ PATIENT = {"timeout_s": 0.4, "tries": 4, "candidates": "peers"}
 SLOW = {"link": {"latency_s": 0.003, "rate_bps": 1e4, "loss": 0.1}}
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "counts_self"), [(2, False), (3, True)])
 @pytest.mark.parametrize("network", [LOSSY, SLOW, RADIO], ids=["lossy", "late", "radio"])
 def test_no_node_holds_or_downloads_more_than_its_budget(
@@ -315,6 +317,7 @@ def test_no_node_holds_or_downloads_more_than_its_budget(
     assert (log.kind == "Update").any()
 
 
+@pytest.mark.slow
 def test_models_do_come_late_in_the_slow_network(run, dropped):
     """Some are on their way while their receiver goes on without them, and arrive later."""
     _, log = run(dpfl(budget=3, **PATIENT), **MANY, **SLOW, **POISSON)
@@ -326,6 +329,7 @@ def test_models_do_come_late_in_the_slow_network(run, dropped):
     )
 
 
+@pytest.mark.slow
 def test_the_passes_download_each_candidate_twice_at_most(run):
     _, log = run(dpfl())
     assert (log[log.kind == "Model"].groupby("dst").size() == 2 * (NODES - 1)).all()
@@ -338,7 +342,7 @@ def test_the_passes_download_each_candidate_twice_at_most(run):
 # -- networks that lose, delay and sleep -------------------------------------------------------
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize(
     "network",

@@ -57,21 +57,6 @@ def test_only_the_base_is_sent(play, tmp_path):
     assert set(log.bits) == {32 * (BASE.stop + 1)}  # and the number of samples
 
 
-CHANGES = [
-    {"head_steps": 4},
-    {"local_steps": 3},
-    {"weights": "equal"},
-    {"augment": True},
-]
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_every_parameter_counts(play, change):
-    plain, changed = (shown(play(ALGORITHM | c, **WORLD), "mixed") for c in ({}, change))
-    assert difference(plain, changed) > 1e-6
-
-
 def test_heads_may_be_trained_by_epochs(play):
     by_epochs = {"kind": "fedrep", "local_steps": 2}
     one, same, two = (

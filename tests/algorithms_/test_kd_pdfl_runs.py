@@ -229,7 +229,7 @@ def who_heard_whom(folder: Path):
     return exchanges
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize(
     ("params", "reading"),
@@ -261,6 +261,7 @@ def test_a_run_is_algorithm_1_slot_by_slot(play, models, tmp_path, network, para
         np.testing.assert_allclose(mine.numpy(), flat(theirs).numpy(), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_runs_above_meet_what_they_are_to_show(play, tmp_path):
     """N_i varies, some weights fall to 0 and some do not, both arms of c_i are taken."""
     run = play({"kind": "kd_pdfl", **MODES}, **FADING)
@@ -275,7 +276,7 @@ def test_the_runs_above_meet_what_they_are_to_show(play, tmp_path):
     assert by_size == {True, False}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize("broadcast", ["overwrite", "cache"])
 def test_without_mu_and_with_much_data_it_is_fedavg(play, models, network, broadcast):
@@ -288,6 +289,7 @@ def test_without_mu_and_with_much_data_it_is_fedavg(play, models, network, broad
         np.testing.assert_allclose(b.numpy(), flat(c).numpy(), rtol=0, atol=1e-9)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 def test_it_is_fedavg_where_messages_get_lost_too(play, models, absent):
     """Half of all messages are lost, the same ones in both runs."""

@@ -91,18 +91,3 @@ def test_neighbours_far_away_vote_and_give_numbers(votes):
     assert float(p.sum()) == pytest.approx(1.0)
     if votes == "normalised":
         assert p[0].tolist() == pytest.approx([1 / 6, 2 / 3, 1 / 6])
-
-
-CHANGES = [{"neighbours": 9}, {"knn_weight": 0.6}, {"votes": "softmax"}, {"memory": 5}]
-TRAINING = [{"weights": "equal"}, {"augment": True}, {"local_steps": 2}]
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("change", CHANGES + TRAINING, ids=lambda change: next(iter(change)))
-def test_every_parameter_counts(play, change):
-    plain, changed = (play(ALGORITHM | c, **WORLD) for c in ({}, change))
-    samples = [Given(plain).split(i, "test")[0] for i in range(NODES)]
-    before, after = (
-        [predictions(run, i, x, "mixed") for i, x in enumerate(samples)] for run in (plain, changed)
-    )
-    assert difference(before, after) > 1e-6

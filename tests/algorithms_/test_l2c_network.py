@@ -53,6 +53,7 @@ def mixed(monkeypatch):
     return seen
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("kind", "rows"), [("l2c", 1), ("meta_l2c", 2)])
 def test_pruned_peers_are_told_once_and_stop_sending(play, tmp_path, kind, rows):
     play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)
@@ -112,6 +113,7 @@ def test_unlimited_retransmission_keeps_the_ring_whole(play):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_ring_that_never_closes_leaves_everyone_the_local_encoder(play, tmp_path):
     run = play(
         {"kind": "meta_l2c", **SETTING}, tmp_path / "run", **(WORLD | {"link": {"loss": 0.6}})
@@ -152,6 +154,7 @@ def test_over_fading_links_it_learns_under_every_schedule(play, kind, schedule, 
     assert run.score > 0.2
 
 
+@pytest.mark.slow
 def test_an_update_is_added_once_where_clocks_differ(play, mixed):
     """Node 1 trains 45 steps of 100 s, node 0 wakes every 20 s: most find no new update."""
     clocks = {
@@ -196,6 +199,7 @@ def test_what_misses_its_deadline_counts_in_the_next_round(play, mixed, kind):
     assert max(len(ids) for _, ids in mixed) > 1
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_timing_only_sends_the_same_messages(play, tmp_path, kind):
     algorithm = {"kind": kind, **SETTING}

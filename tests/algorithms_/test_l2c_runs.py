@@ -223,7 +223,7 @@ def assert_alike(mine, theirs):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_over_ideal_links_a_run_is_algorithm_1(play, models, tmp_path, kind, steps):
@@ -236,7 +236,7 @@ def test_over_ideal_links_a_run_is_algorithm_1(play, models, tmp_path, kind, ste
         assert_alike(map(torch.from_numpy, encoders), [w.get() for w in expected.weigh])
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_path, kind, absent):
@@ -254,6 +254,7 @@ def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_
         assert any(0 < len(closed) < NODES for closed in expected.rings_closed)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
     run = play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)

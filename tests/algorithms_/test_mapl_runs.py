@@ -276,6 +276,7 @@ def test_so_is_one_with_random_views(play, models):
     same(run, models, transcription(given(run, Augmentation())))
 
 
+@pytest.mark.slow
 def test_the_runs_above_meet_what_they_are_to_show(play):
     """Edges go, stay and come back: the graph is not the full mesh, nor one that only shrinks."""
     run = play(MAPL | {"augmentation": NEUTRAL}, **TABLES)
@@ -318,6 +319,7 @@ def test_prototypes_cross_active_edges_only_and_each_change_is_told_once(play, t
     assert list(bits["Head"]) == [CLASSES * LATENT * 32 + 32]
 
 
+@pytest.mark.slow
 def test_heads_can_stay_on_active_edges_too(play, tmp_path):
     run = play(MAPL | {"augmentation": NEUTRAL, "heads": "active"}, tmp_path / "run", **TABLES)
     log = messages(tmp_path / "run")
@@ -330,6 +332,7 @@ def test_heads_can_stay_on_active_edges_too(play, tmp_path):
     assert not (~active[:-1] & active[1:]).any()  # nothing pruned comes back
 
 
+@pytest.mark.slow
 def test_mapl_plus_sends_the_backbone_along(play, tmp_path):
     play(MAPL | {"mix_backbones": True}, tmp_path / "run", **(TABLES | ALIKE))
     log = messages(tmp_path / "run")
@@ -344,7 +347,7 @@ STAR = {"exchange": {"schedule": "star", "slot_s": 0.03, "slots_per_exchange": 4
 RING = {"topology": {"kind": "ring"}}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("tables", "absent"),
     [

@@ -116,7 +116,7 @@ def test_every_field_is_a_sentence(kind):
         assert 5 < len(value) < 400, name
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", in_rounds())
 def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **WORLD)
@@ -135,7 +135,7 @@ def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
         assert found == evaluated(bits, run, i)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", [m.kind for m in METHODS.values() if m.knows_servers])
 def test_bits_of_a_round_with_a_server(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **SERVER)
@@ -195,6 +195,7 @@ def test_a_model_on_request_and_a_bit_to_each(play, tmp_path):
     assert (log[log.kind == "Wish"].groupby("src").bits.sum() == NODES - 1).all()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("kind", "which"), [("kd_pdfl", 0), ("fedavg", 3), ("fedavg_plus", 3)])
 def test_a_star_gets_a_model_of_each_peer_and_sends_one_back(play, tmp_path, kind, which):
     more = {"kind": kind, **MUST.get(kind, {})}
@@ -205,7 +206,7 @@ def test_a_star_gets_a_model_of_each_peer_and_sends_one_back(play, tmp_path, kin
     assert log[log.kind == "Model"].bits.sum() == expected > 0
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("kind", METHODS)
 def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
     world = world_of(kind, WORLD | {"data": DATA})
@@ -216,7 +217,7 @@ def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
         play(algorithm_of(kind), **world)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("kind", METHODS)
 def test_models_may_differ_where_the_guide_says_so(play, kind):
     world = world_of(kind, UNEQUAL)

@@ -186,7 +186,7 @@ def compare(run, expected):
 ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 @pytest.mark.parametrize(
     ("params", "reading"),
@@ -262,6 +262,7 @@ def test_without_alpha_and_lam_it_is_fedavg(play):
         torch.testing.assert_close(mixed, mean, rtol=0, atol=1e-12)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_an_attackers_model_counts_as_it_was_sent(play, place):
     """Its own row, too, where there is a server; without one it knows its own model as it is."""
@@ -325,6 +326,7 @@ def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one
         assert (on_them < 1e-9).all()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("direction", ["exact", "approx"])
 def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
     """Up a model and a size, down theta~ and theta-, or theta~ alone."""
@@ -345,7 +347,7 @@ def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
             assert set(down.bits) == {32 * (values + buffers) + extra}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
@@ -367,6 +369,7 @@ def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, abs
         assert run.parts[i].publishing.published["trained"].ref.tensor().isfinite().all()
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("absent", ["renormalise", "last"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, place, absent):
@@ -383,7 +386,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     assert sum(node.inbox.unread() for node in run.parts) == 0
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
 @pytest.mark.parametrize("schedule", ["poisson", "star"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])

@@ -87,7 +87,7 @@ AUGMENTED = (
 )
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("kind", AUGMENTED)
 def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
     algorithm = {"kind": kind} | ({"switch_s": 60.0} if kind == "fedavg_plus" else {})
@@ -97,6 +97,7 @@ def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
     assert not any(torch.equal(*pair) for pair in pairs)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["local", "fedavg"])
 def test_steps_of_a_star_can_augment_too(play, kind):
     runs = [play({"kind": kind, "augment": augment}) for augment in (False, True)]
@@ -121,6 +122,7 @@ def accuracy(row, x, y):
     return float((logits(row, x).argmax(1) == y).double().mean())
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("augment", [False, True])
 @pytest.mark.parametrize("strength", [0.0, 0.1])
 def test_fine_tuning_starts_at_the_best_model_and_has_the_loss_of_the_rounds(
@@ -240,6 +242,7 @@ def test_fedavg_with_a_falling_rate_is_fedavg_plus_that_goes_all_the_way(play, w
                               shown(mine, "trained"))).max() > 1e-3  # fmt: skip
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
 @pytest.mark.parametrize("amount", [{}, {"local_epochs": 1}, {"local_steps": 2}])
 def test_dpsgd(play, world, amount):
@@ -350,6 +353,7 @@ def test_fedclassavg(play, world, contrast):
     close(shown(run, "mixed"), theta)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("predict", ["head", "prototype"])
 def test_fedproto(play, world, predict):
@@ -433,6 +437,7 @@ def test_fedproto_sends_the_classes_held_alone(play, tmp_path):
         assert set(bits) == {32 * (classes + classes * HIDDEN)}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("downloads", [None, 2])
 def test_fedfomo(play, norm, downloads):
@@ -633,6 +638,7 @@ def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pac
         assert min(steps) > 100
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
 @pytest.mark.parametrize(
     ("pace", "key", "value"),

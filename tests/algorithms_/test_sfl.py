@@ -149,28 +149,6 @@ def test_a_learned_graph_comes_nearer_to_the_distances():
     assert misfit(300) < misfit(1)
 
 
-LEARNED = {"graph": "learned", "learned_part": 0.5}
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize(
-    ("base", "change"),
-    [
-        *(({}, change) for change in (LEARNED, {"graph": "similarity"}, {"edges": EDGES})),
-        *(({"edges": EDGES}, change) for change in ({"layers": 1}, {"mixing": 0.5})),
-        *(({}, change) for change in ({"strength": 1.0}, {"augment": True}, {"local_epochs": 2})),
-        ({}, {"local_steps": 1}),
-        *((LEARNED, change) for change in ({"learned_part": 0.2}, {"nearest": 1})),
-        *((LEARNED, change) for change in ({"embedding": 3}, {"graph_iterations": 3})),
-        (LEARNED, {"graph_rate": 1.0}),
-    ],
-)
-def test_every_parameter_counts(play, base, change):
-    plain, changed = (play({"kind": "sfl", **base, **more}, **WORLD) for more in ({}, change))
-    pairs = zip(shown(plain, "mixed"), shown(changed, "mixed"), strict=True)
-    assert not all(torch.equal(*pair) for pair in pairs)
-
-
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("change", [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):

@@ -53,6 +53,7 @@ def transcribed(run, compress, threshold, growth=0.0, rounds=ROUNDS):
     return x, senders
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("compression", [None, FOUR_BITS])
 def test_algorithm_1(play, tmp_path, world, compression):
@@ -98,6 +99,7 @@ def states(run):
     return found
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "exchange",
     [

@@ -124,6 +124,7 @@ def test_a_backend_is_chosen_over_a_preferred_one_only_where_it_is_faster_than_n
     assert tuning.fastest(seconds) == chosen
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 @pytest.mark.parametrize("native", [{}, {"native": "strange"}], ids=["none", "another machine's"])
 def test_a_table_measured_without_this_kernel_does_not_hold_and_its_user_is_told(
@@ -161,6 +162,7 @@ def test_a_run_tells_where_its_routes_come_from(netsim, table, signature):
     assert kept == {signature: {"train": "stacked", "loss": "stacked", "look": "stacked"}}
 
 
+@pytest.mark.slow
 def test_a_rerun_goes_the_way_of_the_first_run_whatever_the_table_says_by_then(
     netsim, table, signature
 ):
@@ -177,6 +179,7 @@ def test_a_rerun_goes_the_way_of_the_first_run_whatever_the_table_says_by_then(
     assert summary_again["parameters_sha256"] == summary["parameters_sha256"]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -226,6 +229,7 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     assert not list(table.parent.glob("*.part"))
 
 
+@pytest.mark.slow
 def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, signature):
     hashes = set()
     for lanes in (1, 2, 3, 64):

@@ -50,6 +50,7 @@ def play(name, backend):
 NEEDS_KERNEL = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["stacked", pytest.param("native", marks=NEEDS_KERNEL)])
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in RUNS]

@@ -41,7 +41,7 @@ def by_attempts(rng, packets, blocks, limit, gives_up) -> Transfer:
         while not over and (room is None or used < room):
             used += 1
             tried += 1
-            ok = rng.random() >= per
+            ok = rng.random() >= (block.by_attempt[tried - 1] if block.by_attempt else per)
             if ok or tried == limit:
                 arrived[packet] = ok
                 lost += not ok
@@ -86,7 +86,7 @@ def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Tr
     attempts = []
     for block in cuts:
         cut, per = block.attempts, block.per
-        used = sending.attempt(rng, None, per)
+        used = sending.attempt(rng, None, per, by_attempt=block.by_attempt)
         if cut is not None and used > cut:
             sending.rewind(rng, cut)
             used = cut
@@ -146,7 +146,7 @@ CHANGING = [
 CUT_OFF = [ChannelBlock(5, 0.2), ChannelBlock(2, 0.8), ChannelBlock(6, 0.5)]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "blocks"),
@@ -204,7 +204,7 @@ CERTAIN = [
 ]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "cuts"),
@@ -237,6 +237,24 @@ def test_an_interrupted_message_has_the_distribution_of_sending_each_attempt(arq
 )
 def test_interruptions_match_20000_messages_sent_attempt_by_attempt(arq, packets, cuts):
     assert_same_distribution(arq, packets, cuts, replicas=20_000, seed=37, way=interrupted)
+
+
+# a packet's attempts fail with probabilities of their own, here, there and everywhere
+EACH = [
+    ChannelBlock(7, 0.5, by_attempt=(0.3, 0.7, 0.9)),
+    ChannelBlock(5, 0.4),
+    ChannelBlock(4, 0.6, by_attempt=(0.8, 0.5, 0.0)),
+    ChannelBlock(ENDLESS, 0.5, by_attempt=(0.1, 0.6, 0.8)),
+]
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("arq", [Abort(max_attempts=3), Hole(max_attempts=3)], ids=lambda a: a.kind)
+@pytest.mark.parametrize("packets", [1, 2, 12])
+@pytest.mark.parametrize("way", [sampled, interrupted])
+def test_attempts_at_a_packet_with_losses_of_their_own(arq, packets, way):
+    assert_same_distribution(arq, packets, EACH, replicas=5_000, seed=41, way=way)
+    assert_same_distribution(arq, packets, EACH[3:], replicas=5_000, seed=43, way=way)
 
 
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
@@ -365,6 +383,7 @@ def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     assert abs(tail - 0.01) < 4.0 * math.sqrt(0.01 * 0.99 / n) + stats.nbinom.pmf(343, 2700, 0.9)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.closed_forms
 @pytest.mark.parametrize("arq", [Abort(max_attempts=8), Hole(max_attempts=8)], ids=lambda a: a.kind)
 @pytest.mark.parametrize(

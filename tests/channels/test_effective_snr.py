@@ -105,6 +105,7 @@ def test_tables_of_tr_38901_have_a_delay_spread_of_one(profile):
     assert math.sqrt((powers * delays**2).sum() - mean**2) == pytest.approx(1.0, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_many_independent_blocks_tend_to_a_constant():
     """-beta ln E[exp(-snr/beta)] = beta ln(1 + mean / beta) for Exp; standard error by delta."""
     mean, beta, blocks = 10.0, 6.16, 275

@@ -26,6 +26,7 @@ def outage(fading: Fading, threshold_over_mean: float) -> float:
     return float((fading.power_gain(GRID) < threshold_over_mean).mean())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("fading", "share"),
     [(Rayleigh(), 0.271107), (Rician(k_factor_db=6), 0.100786), (Nakagami(shape=2), 0.132700)],
@@ -51,6 +52,7 @@ def test_rician_without_a_dominant_path_and_nakagami_1_are_rayleigh():
     assert Nakagami(shape=1).power_gain(u) == pytest.approx(want, rel=1e-9)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("fading", ALL, ids=lambda f: f"{f.kind}")
 def test_mean_gain_is_one(fading):
     """The midpoint rule misses about ln(N)/N of the tail's mean; ten times that is allowed."""

@@ -46,6 +46,7 @@ def on_wakeup(node):
 '''
 
 
+@pytest.mark.slow
 def test_random_pairs(tmp_path):
     folder = tmp_path / "algorithms"
     folder.mkdir()

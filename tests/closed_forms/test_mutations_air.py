@@ -234,11 +234,13 @@ CAUGHT_BY = [
 CHECKS = sorted({check for _, check in CAUGHT_BY}, key=lambda f: f.__name__)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda f: f.__name__)
 def test_the_model_passes(check):
     check()
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(("broken", "check"), CAUGHT_BY, ids=lambda f: f.__name__.strip("_"))
 def test_a_broken_model_is_caught(broken, check, monkeypatch):
     with monkeypatch.context() as patch:

@@ -50,6 +50,7 @@ def test_bursts_as_independent_losses_of_the_same_mean(monkeypatch, caught):
         checks.check_all_delivered(Bursts(), 2700)
 
 
+@pytest.mark.slow
 def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
     stays = Bursts.stays
 

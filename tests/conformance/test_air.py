@@ -267,6 +267,7 @@ def test_a_message_that_does_not_accept_parts_is_lost_with_its_first_packet(play
     assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / len(log))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 @pytest.mark.parametrize("hold", ["exchange", "coherence"])
 def test_fading_is_reciprocal_and_does_not_depend_on_who_asks_when(play, schedule, hold):

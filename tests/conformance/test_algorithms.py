@@ -66,13 +66,13 @@ def test_params_and_messages_are_frozen_and_schedules_exist(name):
     algorithms.keeps_the_contract(CASES[name])
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize(("name", "schedule", "where"), PLAYS)
 def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, schedule, where):
     algorithms.plays(CASES[name], schedule, where)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize(
     ("name", "schedule"), [(n, s) for n, case in CASES.items() for s in case.schedules]
 )
@@ -80,19 +80,19 @@ def test_an_algorithm_survives_churn(name, schedule):
     algorithms.survives_churn(CASES[name], schedule)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("name", [n for n, case in CASES.items() if not case.needs_values])
 def test_an_algorithm_takes_the_same_course_without_learning(name):
     algorithms.plays_without_learning(CASES[name])
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("name", MODULES)
 def test_an_algorithm_learns_alike_on_two_backends(name):
     algorithms.learns_alike_on_two_backends(CASES[name])
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("name", MODULES)
 def test_an_algorithm_goes_on_after_an_interrupt(name):
     algorithms.goes_on_after_an_interrupt(CASES[name])

@@ -19,6 +19,7 @@ STREET = {
 DISC = {"count": 8, "placement": "disc", "radius_m": 150.0}
 
 
+@pytest.mark.slow
 def test_a_street_in_a_run(play, tmp_path):
     played = play("toy_flood", "rounds", radio=STREET, nodes=DISC, horizon_s=3.9)
     log = played.log
@@ -35,6 +36,7 @@ def test_a_street_in_a_run(play, tmp_path):
     assert any("between two devices" in said for said in environment["assumptions"])
 
 
+@pytest.mark.slow
 def test_links_are_the_same_in_either_direction_and_in_every_run(play):
     first = play("toy_flood", "rounds", radio=STREET, nodes=DISC)
     second = play("toy_hello", "poisson", radio=STREET, nodes=DISC)
@@ -45,6 +47,7 @@ def test_links_are_the_same_in_either_direction_and_in_every_run(play):
                 assert one.snr(i, j, t) == one.snr(j, i, t) == other.snr(i, j, t)
 
 
+@pytest.mark.slow
 def test_pairs_out_of_range_are_left_out_and_the_summary_says_so(play, tmp_path):
     servers = {"name": "mast", "count": 1050, "role": "server"}  # digits are too few to share
     line = [[10.0 * i, 0.0] for i in range(1100)]

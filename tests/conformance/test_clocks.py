@@ -30,6 +30,7 @@ def test_the_number_of_poisson_wakeups_is_rate_times_time(play_source):
     assert all(s.value.round == k + 1 for k, s in enumerate(played.saw("wake", node=3)))
 
 
+@pytest.mark.slow
 def test_one_uniformly_random_node_wakes_in_every_star_interval(play_source):
     schedule = {"schedule": "star", "slot_s": 0.25, "slots_per_exchange": 4}
     played = play_source(WAKES, schedule, timing_only=True, horizon_s=1000.0, nodes={"count": 5})

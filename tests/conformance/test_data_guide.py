@@ -87,6 +87,7 @@ def test_every_drift_is_in_the_table():
         assert re.search(rf"^\| `{kind}` \|", GUIDE, re.MULTILINE), kind
 
 
+@pytest.mark.slow
 def test_the_shipped_scenario_shows_what_it_says():
     """After the drift those who average with all are worse than those who train alone."""
     scenario = load("small_drift")

@@ -152,6 +152,7 @@ def test_sleeping_radios_by_hand(play_source, fidelity):
     assert played.summary["messages"]["lost"] == 1
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("mac", ["orthogonal", "shared", "csma", "tdma"])
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_what_a_sleeper_draws_leaves_its_battery(play, mac, fidelity):
@@ -274,6 +275,7 @@ def test_dead_nodes_are_not_waited_for(play):
     assert set(zip(late.src, late.dst, strict=True)) == pairs
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [

@@ -136,6 +136,7 @@ class Empty(Message):
     assert set(played.kind("Empty").bits) == {77}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("body", "problem"),
     [

@@ -360,7 +360,7 @@ def test_a_group_may_have_its_own_churn(play_source, life):
     assert availability == pytest.approx((2 + 3 * 0.5) / 5, abs=0.15)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 def test_a_run_with_churn_repeats_itself_and_differs_by_seed(play, schedule):
     churn = {"kind": "exponential", "mean_on_s": 1.0, "mean_off_s": 0.5}

@@ -137,6 +137,7 @@ def test_one_node_learns_the_next_token_as_a_plain_loop_does():
     assert rows["value"][mine][-1] == pytest.approx(float(mean.exp()), rel=1e-12)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("task", TASKS)
 def test_backends_agree(task, schedule):
@@ -172,9 +173,9 @@ METHODS = [
 ]
 
 
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m["kind"])
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.thinned(3)
 def test_methods_without_classes_learn_every_task(method, task):
     """Losses of their own, gradients, selections by loss: one by one and stacked alike."""
     found = []

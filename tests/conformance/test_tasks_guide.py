@@ -30,6 +30,7 @@ def source_of(what: str) -> str:
     return next(block for block in blocks("python") if what in block)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["regression", "next_token"])
 def test_scenarios_play(kind):
     scenario = from_dict(scenario_with(kind))
@@ -38,6 +39,7 @@ def test_scenarios_play(kind):
     assert summary[summary["task"]["metric"]]["mean"] > 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("task", ["regression", "next_token"])
 def test_a_loss_of_ones_own_that_learns_every_task(task, tmp_path):
     (tmp_path / "near.py").write_text(source_of("def near("))
@@ -80,6 +82,7 @@ def task_of(source: str, name: str) -> Task:
     )()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("name", "changed"),
     [

@@ -32,6 +32,7 @@ def test_processes_that_is_a_process_itself(play_source):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("returned", "problem"),
     [
@@ -66,6 +67,7 @@ def test_processes_that_returns_no_list_of_processes(play_source, returned, prob
     assert str(caught.value) == f"node 0 at 0 s in processes: {problem}"
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "line",
     [
@@ -99,6 +101,7 @@ def test_a_forgotten_yield_from(play_source):
         play_source(source + "        yield models\n")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "line",
     [
@@ -122,6 +125,7 @@ def test_a_ref_taken_for_its_numbers(play_source, line):
     assert str(caught.value).startswith("node 3 at 0.25 s in on_start: ")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "line",
     [
@@ -143,6 +147,7 @@ def test_a_value_where_a_model_is_needed(play_source, line):
     play_source(START + "        node.publish(node.compute(torch.relu, theta, like=theta), 'x')\n")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -160,6 +165,7 @@ def test_a_misspelled_name(play_source, line, told):
     assert told in str(caught.value)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("line", "problem"),
     [

@@ -1,5 +1,6 @@
 """An empty folder to run in, a small scenario, two small algorithms, and the command line."""
 
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -85,6 +86,24 @@ def here(tmp_path: Path, algorithms: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.delenv("NETSIM_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     return folder
+
+
+@pytest.fixture(scope="session")
+def once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Path, Callable[[], None]], None]:
+    """Makes a folder by a function the first time, and by copying what that made later on."""
+    made: dict[str, Path] = {}
+
+    def give(name: str, folder: Path, make: Callable[[], None]) -> None:
+        if name in made:
+            shutil.copytree(made[name], folder)
+        else:
+            make()
+            made[name] = tmp_path_factory.mktemp("once") / "folder"
+            shutil.copytree(folder, made[name])
+
+    return give
 
 
 @pytest.fixture

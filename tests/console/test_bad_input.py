@@ -21,6 +21,7 @@ def refused(netsim, written):
     return lines
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("assignment", "expected"),
     [
@@ -161,6 +162,7 @@ def test_timing_only_with_an_algorithm_that_needs_values(refused):
     assert "cannot run with --timing-only" in line
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -114,6 +114,7 @@ def interrupted(*_, **__):
     signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
     netsim, here, monkeypatch
 ):
@@ -212,6 +213,7 @@ def test_an_interrupted_sweep_sums_up_what_has_ended_and_names_the_rest(netsim, 
     assert "trouble=none" in netsim("compare", "swept", algorithms=False).stdout
 
 
+@pytest.mark.slow
 def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     text = (here / "s.toml").read_text()
@@ -230,6 +232,7 @@ def test_a_scenario_with_a_sweep_is_run_as_one_and_can_be_run_again(ok, here):
     ).read_text()
 
 
+@pytest.mark.slow
 def test_a_grid_selects_a_rate_on_validation_samples_if_asked_to(ok, here):
     over = ("--over", "training.learning_rate=0.001,0.5,0.01", "--jobs", "1")
     ok("sweep", "s.toml", *over, "--out", "plain")

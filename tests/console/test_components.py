@@ -44,6 +44,7 @@ def mine(here):
     return here / "mine"
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("file", "settings", "lines"),
     [
@@ -65,6 +66,7 @@ def test_an_example_runs_from_an_empty_folder(netsim, here, file, settings, line
     assert f" {lines} |" in next(x for x in page.splitlines() if x.startswith(f"| `{file}` |"))
 
 
+@pytest.mark.slow
 def test_all_examples_run_together(netsim, here):
     scenario = str(EXAMPLES / "own.toml")
     more = ("--set", "horizon_s=20", "--out", "out", "-q", "--no-figures")
@@ -96,6 +98,7 @@ def test_a_run_that_names_none_records_none(netsim, here, mine):
     assert json.loads((here / "out/environment.json").read_text())["components"] == []
 
 
+@pytest.mark.slow
 def test_a_fork_plays_it_again(netsim, here, mine):
     assert netsim(*RUN, *ON_AIR, *OWN, algorithms=False).exit_code == 0
     change = ("--at", "2", "--set", "radio.fading.depth=0.1", "--out", "forked", "--no-figures")
@@ -103,6 +106,7 @@ def test_a_fork_plays_it_again(netsim, here, mine):
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_without_being_told_where_its_components_are(netsim, here, mine):
     trouble = ("--set", "algorithm.kind=alone", "--set", "algorithm.trouble=interrupt")
     own = ("--components", "algorithms", *OWN)

@@ -26,16 +26,20 @@ def on_wakeup(node):
 
 
 @pytest.fixture
-def run(netsim, here):
+def run(netsim, here, once):
     own = here / "own"
     own.mkdir()
     (own / "chatty.py").write_text(CHATTY)
     text = (here / "s.toml").read_text().replace('kind = "alone"', 'kind = "chatty"')
     text = text.replace('"poisson"\nrate_hz = 1.0', '"rounds"\ninterval_s = 0.5')
     (here / "s.toml").write_text(text)
-    arguments = ("-q", "--no-figures", "--timing-only", "--out", "done", "--components", "own")
-    result = netsim("run", "s.toml", *arguments, algorithms=False)
-    assert result.exit_code == 0, result.output
+
+    def play():
+        arguments = ("-q", "--no-figures", "--timing-only", "--out", "done", "--components", "own")
+        result = netsim("run", "s.toml", *arguments, algorithms=False)
+        assert result.exit_code == 0, result.output
+
+    once("chatty run", here / "done", play)
     return here / "done"
 
 

@@ -5,11 +5,15 @@ import pytest
 
 
 @pytest.fixture
-def run(netsim, here):
+def run(netsim, here, once):
     text = (here / "s.toml").read_text().replace("count = 4\n", 'count = 4\nplacement = "disc"\n')
     (here / "s.toml").write_text(text + "\n[radio]\n")
-    result = netsim("run", "s.toml", "-q", "--no-figures", "--out", "done")
-    assert result.exit_code == 0, result.output
+
+    def play():
+        result = netsim("run", "s.toml", "-q", "--no-figures", "--out", "done")
+        assert result.exit_code == 0, result.output
+
+    once("run by radio", here / "done", play)
     return here
 
 

@@ -54,9 +54,13 @@ def rows(folder, table):
 
 
 @pytest.fixture
-def whole(netsim, here, small_parts):
+def whole(netsim, here, small_parts, once):
     """The tables of a run that nothing disturbs."""
-    assert netsim(*RUN[:-1], "undisturbed").exit_code == 0
+
+    def play():
+        assert netsim(*RUN[:-1], "undisturbed").exit_code == 0
+
+    once("undisturbed", here / "undisturbed", play)
     return {table: rows(here / "undisturbed", table) for table in TABLES}
 
 
@@ -142,6 +146,7 @@ def small_disk(here):
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full(netsim, here, whole, small_disk):
     for kib in (4, 24, 48, 76, 100):
         disk = small_disk(kib)
@@ -173,6 +178,7 @@ def read_only_at_the_third(disk):
     return checkpoint
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed(netsim, here, small_parts, monkeypatch):
     def checkpoint(self):
         shutil.rmtree(here / "out", ignore_errors=True)
@@ -251,6 +257,7 @@ def test_a_model_that_becomes_nan_is_named_and_no_number(netsim, here):
     assert "diverge" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_changes_nothing(netsim, here, whole, monkeypatch):
     began, real = time.time(), time.time
 

@@ -55,8 +55,11 @@ def call(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def original(call):
-    call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+def original(call, once):
+    def play():
+        call("run", "s.toml", "--out", "a", "--no-figures", "-q")
+
+    once("original of forks", Path("a"), play)
     return Path("a")
 
 
@@ -85,6 +88,7 @@ def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, origina
     assert sum(row.startswith("lost_share,") for row in rows) == 4
 
 
+@pytest.mark.slow
 def test_its_scenario_plays_the_same_again(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
     assert "differs" not in call("verify", "b")
@@ -93,6 +97,7 @@ def test_its_scenario_plays_the_same_again(call, original):
     assert hashes[0] == hashes[1]
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_fork_has_both_changes(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
     call(
@@ -112,6 +117,7 @@ def test_a_change_of_nothing_differs_in_nothing(call, original):
     assert all(m["difference"] == m["std_nodes"] == 0.0 for m in told["measures"].values())
 
 
+@pytest.mark.slow
 def test_a_run_without_learning_is_forked_without_learning(call):
     call("run", "s.toml", "--out", "a", "--no-figures", "-q", "--timing-only")
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b")
@@ -120,6 +126,7 @@ def test_a_run_without_learning_is_forked_without_learning(call):
     assert told["measures"]["lost_share"]["fork"] > 0
 
 
+@pytest.mark.slow
 def test_params_that_nobody_reads_any_more_are_told(call):
     text = SCENARIO.replace('kind = "dpsgd"', 'kind = "dpfl"\ninitial_epochs = 1\nlocal_epochs = 1')
     Path("s.toml").write_text(text)
@@ -128,6 +135,7 @@ def test_params_that_nobody_reads_any_more_are_told(call):
     assert "initial_epochs: no process has read it since the change at 5 s" in said
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -150,6 +158,7 @@ def test_what_is_no_finished_run_is_refused(call, original):
     assert "no finished run" in fork(call, "--at", "1", "--set", "link.loss=1", code=2)
 
 
+@pytest.mark.slow
 def test_another_past_is_named(call, original):
     """The original's scenario is altered, as another version of netsim would alter the run."""
     path = Path("a/scenario.toml")
@@ -169,6 +178,7 @@ def test_the_guide_names_every_key():
         ), key
 
 
+@pytest.mark.slow
 def test_what_changed_links_can_not_be_exported(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
     assert "alter links in mid-run" in call("export", "b", "--as", "bonnmotion", code=2)

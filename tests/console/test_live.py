@@ -42,6 +42,7 @@ def until(condition, wait_s: float = 60.0):
     return found
 
 
+@pytest.mark.slow
 def test_a_watched_run_is_the_same_run_and_its_end_is_seen(netsim, here, monkeypatch):
     addresses, states, contents = [], [], []
     begin = live.LivePage.begin

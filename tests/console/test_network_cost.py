@@ -57,6 +57,7 @@ def test_the_cost_of_the_network_is_drawn(netsim, here, worlds):
     assert (here / "out/figures/network_cost.png").is_file()
 
 
+@pytest.mark.slow
 def test_each_folder_plays_again_by_itself(netsim, here, worlds):
     assert netsim(*RUN, "--out", "out", algorithms=False).exit_code == 0
     resolved = "out/ideal/scenario.toml"
@@ -66,6 +67,7 @@ def test_each_folder_plays_again_by_itself(netsim, here, worlds):
     assert netsim("verify", "out/dpsgd", algorithms=False).exit_code == 0
 
 
+@pytest.mark.slow
 def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, worlds, monkeypatch):
     from netsim import engine
 
@@ -88,6 +90,7 @@ def test_what_was_not_begun_is_played_in_its_world_by_resume(netsim, here, world
         assert numbers(here / "cut/ideal")[name] == numbers(here / "whole/ideal")[name]
 
 
+@pytest.mark.slow
 def test_only_the_network_is_told_of_where_nothing_is_learned(netsim, here, worlds):
     result = netsim(
         "run",

@@ -32,6 +32,7 @@ def test_a_bad_file_is_refused_and_nothing_written(netsim, written, outside, tex
     assert result.stderr.splitlines() == ["s.toml: " + says.replace("FILE", str(path))]
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_looked_for_below_the_data_folder(netsim, written, outside):
     arguments = ["--set", "topology.kind=file", "--set", "topology.path=graphs/g.txt"]
     result = netsim("run", "s.toml", *arguments, "--data", str(outside))
@@ -88,6 +89,7 @@ def nets(outside):
     return outside / "nets"
 
 
+@pytest.mark.slow
 def test_every_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside, nets):
     (outside / "own.toml").write_text((here / "s.toml").read_text() + OWN)
     result = netsim("sweep", str(outside / "own.toml"), "--jobs", "1", "--out", "out", "-q")

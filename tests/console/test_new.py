@@ -16,6 +16,7 @@ def test_there_is_a_first_file_for_every_family():
     assert {starting._package(sort) for sort in starting.sorts()} == {*families, None}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "sort",
     [pytest.param(s, marks=[] if s in FAST else [pytest.mark.slow]) for s in starting.sorts()],

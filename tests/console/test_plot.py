@@ -34,16 +34,23 @@ def put(folder, algorithm="local", seed=0, accuracy=0.5, **more):
 
 
 @pytest.fixture
-def runs(here):
-    put(here / "out" / "local")
-    put(here / "out" / "fedavg", "fedavg", accuracy=0.6)
+def runs(here, once):
+    def write():
+        put(here / "out" / "local")
+        put(here / "out" / "fedavg", "fedavg", accuracy=0.6)
+
+    once("two runs", here / "out", write)
     return here / "out"
 
 
 @pytest.fixture
-def swept(here):
+def swept(here, once):
     """A sweep of two points, two seeds and two methods."""
-    top = here / "swept"
+    once("sweep of two points", here / "swept", lambda: write_sweep(here / "swept"))
+    return here / "swept"
+
+
+def write_sweep(top):
     top.mkdir()
     (top / "scenario.toml").write_text(
         'seed = 0\n[sweep]\nseeds = [0, 1]\n[sweep.over]\n"radio.bandwidth_hz" = [1e6, 5e6]\n'
@@ -55,7 +62,6 @@ def swept(here):
             for name in ("fedavg", "local"):
                 folder = top / point / f"seed-{seed}" / name
                 put(folder, name, seed, 0.5 + more * (name == "fedavg"))
-    return top
 
 
 def rows(path):

@@ -107,6 +107,7 @@ def test_waiting_shows_on_a_terminal_alone(monkeypatch, console):
     assert "quietly" not in console.file.getvalue()
 
 
+@pytest.mark.slow
 def test_a_run_in_a_terminal_says_what_it_is_doing_from_its_first_second_to_its_last(here):
     master, slave = pty.openpty()
     command = ["run", "s.toml", "--timing-only", "--algorithms", "algorithms"]

@@ -78,6 +78,7 @@ def test_a_signal_says_how_to_go_on_and_resume_does(call, here, stopping, by, co
     assert "cut: has ended; there is nothing to go on with" in result.stdout
 
 
+@pytest.mark.slow
 def test_of_several_algorithms_those_that_ended_stay_and_the_rest_is_played(call, here, stopping):
     (here / "two.toml").write_text(TWO)
     assert call("run", "two.toml", "--out", "whole").exit_code == 0

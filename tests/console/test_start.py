@@ -48,7 +48,7 @@ def run(code, *arguments, **variables):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(15)
 @pytest.mark.parametrize(
     "command",
     [

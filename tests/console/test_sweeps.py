@@ -49,6 +49,7 @@ def test_the_same_command_again_plays_what_is_missing(ok, here):
     assert json.loads((out / "status.json").read_text())["done"] == 4
 
 
+@pytest.mark.slow
 def test_other_arguments_in_the_same_folder_are_refused_by_what_differs(ok, netsim):
     ok("sweep", "s.toml", *GRID, "--out", "out", "-q")
     result = netsim("sweep", "s.toml", *GRID, "--set", "nodes.count=5", "--out", "out")
@@ -143,6 +144,7 @@ def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
     assert "trials: 3 done; trials.json lists them" in compared.stderr
 
 
+@pytest.mark.slow
 def test_a_search_ends_bad_trials_at_their_evaluations(ok, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     draw = ("--draw", "training.learning_rate=0.5,0.4,0.3,0.00001", "--trials", "12")

@@ -112,6 +112,7 @@ def test_a_changed_row_is_found_by_playing_it_again(run, verify, table, column, 
     assert line.endswith(f"column {column}: recorded {after}, rerun {before}")
 
 
+@pytest.mark.slow
 def test_a_row_less_is_found(run, verify):
     path = run / "messages" / "part-00000.parquet"
     table = pq.read_table(path)
@@ -122,6 +123,7 @@ def test_a_row_less_is_found(run, verify):
     assert line.endswith("there in the rerun run, missing in the recorded")
 
 
+@pytest.mark.slow
 def test_a_changed_array_is_found(run, verify):
     path = run / "kept" / "head.weight.npz"
     arrays = dict(np.load(path))
@@ -131,6 +133,7 @@ def test_a_changed_array_is_found(run, verify):
     assert differing(verify(code=1)) == ["kept/head.weight.npz: node_2"]
 
 
+@pytest.mark.slow
 def test_another_version_is_named_and_is_no_difference(run, verify, monkeypatch):
     def others(real=verification.versions):
         found = real()
@@ -172,11 +175,13 @@ def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(
     assert "need --components DIR" in result.output
 
 
+@pytest.mark.slow
 def test_a_timing_only_run_is_played_again_as_such(netsim, verify):
     assert netsim(*RUN, *SENDS, "--timing-only").exit_code == 0
     verify(code=0)
 
 
+@pytest.mark.slow
 def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
     (here / "two.toml").write_text(
         'extends = "s.toml"\n[[algorithm]]\nkind = "alone"\n[[algorithm]]\nkind = "dpsgd"\n'
@@ -209,6 +214,7 @@ def test_names_in_a_run_folder_forge_no_lines(run, verify):
     ]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("content", ["[]", '{"sha256": 1}', '{"sha256": {"../s.toml": "x"}}'])
 def test_a_list_of_checksums_of_any_content_does_no_harm(run, verify, content):
     (run / "checksums.json").write_text(content)

@@ -248,7 +248,7 @@ def undisturbed(base: str) -> dict[str, Any]:
     return outcome(played(tables(BASES[base])))
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.thinned(60)
 @pytest.mark.parametrize(("base", "key", "value"), CASES, ids=[f"{b}-{k}" for b, k, _ in CASES])
 def test_a_change_at_time_0_gives_the_run_of_the_changed_scenario(files, base, key, value):
     described = tables(BASES[base])
@@ -278,7 +278,7 @@ NOTHING = {
 }
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("at_s", [0.0, 2.75, 7.0])
 @pytest.mark.parametrize("base", [name for name in BASES if name != "cells"])
 def test_a_change_that_changes_nothing_leaves_no_trace(base, at_s):
@@ -291,7 +291,7 @@ def test_a_change_that_changes_nothing_leaves_no_trace(base, at_s):
     assert outcome(with_change) == undisturbed(base)
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("at_s", [2.75, 4.0])
 @pytest.mark.parametrize(
     ("base", "key", "value"), CASES[::3], ids=[f"{b}-{k}" for b, k, _ in CASES[::3]]
@@ -379,7 +379,7 @@ def learning(kind: str, base: dict[str, Any], **params: Any) -> dict[str, Any]:
     return tables({**base, "algorithm": {"kind": kind, **QUICK.get(kind, {}), **params}} | short)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize(
     ("kind", "base", "key", "value"), PARAMS, ids=[f"{k}-{p}" for k, _, p, _ in PARAMS]
 )
@@ -391,6 +391,7 @@ def test_params_changed_at_time_0_give_the_run_with_these_params(kind, base, key
     assert found["changes"][0]["unread"] == []
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("key", "value"), [("temperature", 1.0), ("augmentation.flip", 0.0)])
 def test_work_that_was_asked_for_before_is_of_the_values_before(key, value):
     """Params are handed to work that is carried out later: the models at 2.5 s must not differ."""
@@ -431,7 +432,7 @@ def test_every_key_of_training_is_tried_or_lasts():
     assert set(Training.model_fields) == lasting | set(TRAINING)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("where", ["training", "algorithm.training"])
 @pytest.mark.parametrize("key", TRAINING)
 def test_training_changed_at_time_0_is_that_of_the_changed_scenario(key, where):
@@ -485,6 +486,7 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dpsgd", "kd_pdfl"])
 def test_every_message_ends_once_however_often_a_busy_radio_changes(kind):
     base = BUSY | (KD_PDFL if kind == "kd_pdfl" else {})

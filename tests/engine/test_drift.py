@@ -224,6 +224,7 @@ def total(state):
 '''
 
 
+@pytest.mark.slow
 def test_a_run_that_was_broken_off_after_a_drift_goes_on_as_if_it_had_not_been(
     tmp_path, monkeypatch
 ):

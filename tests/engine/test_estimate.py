@@ -84,7 +84,7 @@ def test_a_model_is_timed():
     assert 0 <= times.sample_s < 1
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("kind", sorted(estimate.OWN_STEPS))
 def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     one = scenario(kind=kind)
@@ -94,6 +94,7 @@ def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     assert 0 < times.step_s < 1
 
 
+@pytest.mark.slow
 def test_a_method_that_looks_at_validation_samples_is_timed_at_play():
     choosing = {"kind": "l2c", "local_epochs": 1}
     one = scenario(**choosing)

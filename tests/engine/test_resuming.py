@@ -176,6 +176,7 @@ def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
     assert not list((folder / "cut").glob("journal/checkpoint-*"))
 
 
+@pytest.mark.slow
 def test_an_interrupt_alone_writes_a_checkpoint_and_nothing_has_to_be_set_aside(
     play, resume, folder
 ):
@@ -204,6 +205,7 @@ def test_a_run_may_be_broken_off_again_and_again(play, resume, folder, often, mo
     require_same(folder / "whole", folder / "cut")
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_the_past_is_replayed_changes_nothing(play, resume, folder, monkeypatch):
     with pytest.raises(Interrupted):
         play("cut", "3 3")
@@ -220,6 +222,7 @@ def contents(folder):
     return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, often, monkeypatch):
     play("whole")
     monkeypatch.setattr(pace, "LEAST_S", 0.0)
@@ -233,6 +236,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, 
     require_same(folder / "whole", folder / "cut")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("table", ["messages", "wakes"])
 def test_where_rows_of_a_table_are_missing_it_is_played_anew(play, resume, folder, table):
     play("whole")
@@ -256,6 +260,7 @@ def test_a_run_killed_before_its_first_checkpoint_is_played_anew(play, resume, f
     assert list((aside / "messages").glob("part-*.parquet"))
 
 
+@pytest.mark.slow
 def test_timing_only_is_played_anew(play, folder):
     tables = {**TABLES, "algorithm": {"kind": "dpsgd"}}
     summary = play("whole", tables=tables, timing_only=True)
@@ -271,6 +276,7 @@ def test_timing_only_is_played_anew(play, folder):
     assert load(folder / "whole")["event_log_sha256"] == summary["event_log_sha256"]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("what", "by", "says"),
     [
@@ -304,6 +310,7 @@ def forget(folder):
         path.unlink()
 
 
+@pytest.mark.slow
 def test_a_change_that_leaves_the_past_as_it_was_is_told_and_noted(play, resume, folder):
     with pytest.raises(Interrupted):
         play("cut", "3 3")

@@ -157,6 +157,7 @@ def text(path, member=None):
     return read_text(str(path), None, "topology", member=member)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", ["a.gz", "a.zip"])
 def test_a_small_archive_that_unpacks_to_much(tmp_path, name):
     path = gz_of_zeros(tmp_path / name, 130)
@@ -231,6 +232,7 @@ def test_sparse_files(netsim, tmp_path):
     assert "summary.json: holds more than 64 MiB" in lines[0]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -414,6 +416,7 @@ def test_options_of_any_form(refused, sets, said):
     assert len(found) < 2_000
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -455,6 +458,7 @@ def test_a_million_wrong_numbers_are_not_all_told():
         scenario.from_dict({**seeds.BASE, "nodes": {"count": 3, "positions_m": positions}})
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("slots", [1, 2])
 def test_an_algorithm_that_cannot_play_a_scenario_says_so_as_bad_input(netsim, tmp_path, slots):
     star = f"exchange={{schedule='star',slots_per_exchange={slots}}}"

@@ -39,7 +39,7 @@ def play(name, inputs):
 
 @pytest.mark.parametrize("name", list(KINDS)[::4])
 def test_a_malformed_input_is_read_or_refused(name):
-    play(name, 15)
+    play(name, 6)
 
 
 def memory_kib(field):

@@ -21,6 +21,7 @@ def size(module):
     return sum(p.numel() for p in module.parameters())
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("model", "colour", "grey"),
     [
@@ -43,6 +44,7 @@ def test_projection_and_classifier_have_the_published_sizes():
     assert size(network) == 1_778_404 + 4_207_104 + 5_130
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", BACKBONES)
 def test_the_latent_size_is_a_parameter(model):
     network = model.model_copy(update={"latent": 24}).build((3, 32, 32), 10).eval()

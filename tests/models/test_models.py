@@ -49,7 +49,7 @@ def test_the_base_of_lenet_is_what_fedrep_sends():
     assert size(LeNet().build(CIFAR, 10).features) == 61_156
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_a_network_is_its_head_on_its_features(kind):
     assert issubclass(FAMILY[kind], ModelKind)
@@ -61,6 +61,7 @@ def test_a_network_is_its_head_on_its_features(kind):
     assert isinstance(network.head, torch.nn.Linear)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", sorted(FAMILY))
 def test_the_whole_state_is_real(kind):
     assert all(v.is_floating_point() for v in FAMILY[kind]().build(MNIST, 7).state_dict().values())

@@ -40,6 +40,7 @@ def played(kind, servers, clients=3, **tables):
     return engine.play(world.build(scenario), scenario.algorithm[0])
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_second_server_is_refused(kind):
     with pytest.raises(NetsimError, match="more than one node of role server"):
@@ -53,6 +54,7 @@ def test_a_server_answers_once_for_each_message(kind):
     assert summary["messages"]["sent"] == 3 * 2 * 3
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_node_that_hears_nobody_goes_on(kind):
     summary = played(kind, servers=1, clients=1, topology={"kind": "hub"})

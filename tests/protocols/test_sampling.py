@@ -40,6 +40,7 @@ def played(folder, where, **entry):
     return run, log
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("entry", "where"),
     [

@@ -267,6 +267,7 @@ def test_a_module_is_an_algorithm(small, tmp_path):
         del sys.modules[module.__name__]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("algorithm", "said"),
     [

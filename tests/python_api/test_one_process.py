@@ -15,6 +15,8 @@ from netsim.engine import process_settings
 from netsim.errors import ScenarioError
 from netsim.node.node import Node
 
+pytestmark = pytest.mark.usefixtures("thawed")
+
 FINGERPRINTS = ("event_log_sha256", "parameters_sha256")
 
 
@@ -80,6 +82,7 @@ def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
     assert nodes_alive() == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_has_failed_is_freed_before_the_next(small, tmp_path, nodes_alive):
     def refuse(event):
         raise RuntimeError("no")

@@ -58,6 +58,7 @@ class Narrow(nn.Sequential):
         super().__init__(nn.Flatten(), nn.Linear(64, num_classes))
 
 
+@pytest.mark.slow
 def test_objects_come_from_the_scenario(small, tmp_path):
     own = small.replace(model=Narrow)
     whole = netsim.run(own, out=tmp_path / "whole")

@@ -58,6 +58,7 @@ def test_the_table_is_over_seeds_and_shows_what_equal_weights_give(tmp_path, mon
     assert cells["seeds"] == "2"
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("panels", [1, 5])
 def test_the_figure_has_a_panel_a_run(tmp_path, monkeypatch, panels):
     runs = [write(tmp_path / f"seed-0/a{k}", 0.2, 0.5) for k in range(panels)]

@@ -59,6 +59,7 @@ def test_every_format_is_one_file_with_an_ending_of_its_own():
     assert all(module.__doc__ for module in known.values())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("wanted", "law", "off_m"),
     [("bonnmotion", BonnMotion, 1e-6), ("trace", Trace, 1e-6), ("ns2", Ns2, 1e-5)],
@@ -84,6 +85,7 @@ def test_sampled_ways_are_the_same_at_the_samples(tmp_path):
         assert (again.at(range(NODES), time_ns) == of.track.at(range(NODES), time_ns)).all()
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("wanted", ["gains", "colosseum"])
 @pytest.mark.parametrize("tables", [MOVING, BASE], ids=["moving", "still"])
 def test_gains_are_the_same_at_the_samples(tmp_path, wanted, tables):

@@ -31,6 +31,7 @@ def test_a_run_gets_all_its_pictures(tmp_path, written):
         assert picture.std() > 0.05  # not a blank sheet
 
 
+@pytest.mark.slow
 def test_what_was_not_recorded_is_not_drawn(tmp_path, written):
     written(tmp_path / "a", evaluations=3, weights=False, log_messages=False)
     assert names(figures.draw(tmp_path / "a")) == CURVES
@@ -59,6 +60,7 @@ def test_comparison_draws_one_curve_an_algorithm(tmp_path, written):
     assert made == [tmp_path / "figures" / name for name in CURVES]
 
 
+@pytest.mark.slow
 def test_runs_of_one_algorithm_and_several_seeds_become_one_curve(tmp_path, written):
     folders = []
     for seed, evaluations in ((0, 5), (1, 5), (2, 3)):  # the last was cut off

@@ -141,6 +141,7 @@ def test_weights_by_shared_classes_are_drawn(tmp_path):
     assert imread(made).std() > 0.05  # not a blank sheet
 
 
+@pytest.mark.slow
 def test_without_known_classes_nothing_is_drawn_against_them(tmp_path):
     write(tmp_path, counts=None)
     assert "weights_by_shared_classes.png" not in [path.name for path in figures.draw(tmp_path)]

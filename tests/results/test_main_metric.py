@@ -49,6 +49,7 @@ def test_a_target_is_reached_from_above(run):
     assert compare.time_to_target(run, 0.5)["target_reached"] == 0.0
 
 
+@pytest.mark.slow
 def test_tables_and_figures_name_the_metric(run):
     table = compare.table([run], run.parent / "comparison.csv", target=2.0)
     console = Console(width=160, file=io.StringIO(), color_system=None)

@@ -161,6 +161,7 @@ def test_wires_are_a_star_of_access_links(exported):
     ]  # fmt: skip
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("tables", "problem"),
     [

@@ -116,6 +116,7 @@ def require_chrome_trace(found: dict[str, Any]) -> None:
             assert any(b <= at < e for b, e in spans), "an arrow without a slice"
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_a_chrome_trace(runs, tmp_path, name):
     folder, _ = runs[name]
@@ -126,6 +127,7 @@ def test_it_is_a_chrome_trace(runs, tmp_path, name):
     assert sum(e["ph"] == "f" for e in found["traceEvents"]) == arrived > 0
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", CASES)
 def test_seconds_by_state_and_node_are_the_summarys(runs, tmp_path, name):
     folder, summary = runs[name]

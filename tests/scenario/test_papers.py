@@ -61,7 +61,7 @@ def test_its_first_comment_says_what_it_plays_and_how(name):
     assert text.startswith("# ")
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(10)
 @pytest.mark.parametrize("name", PLAYING)
 def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
     """On labels alone, equally many of each class; a set by groups has groups of ten."""

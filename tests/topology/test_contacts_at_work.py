@@ -65,7 +65,7 @@ def play(kind, schedule, trace, tmp_path, **changed):
     return summary, pd.read_parquet(tmp_path / "out" / "messages"), made.meetings
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("kind", sorted(MODULES))
 def test_every_algorithm_runs_while_peers_come_and_go(kind, trace, tmp_path):
     schedule = (algorithm_files.schedules(MODULES[kind]) or tuple(SCHEDULES))[-1]
@@ -76,6 +76,7 @@ def test_every_algorithm_runs_while_peers_come_and_go(kind, trace, tmp_path):
         assert row.t_done_s - row.t_sent_s <= left_ns / 1e9 + 2e-9
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "air",
     [

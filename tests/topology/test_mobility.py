@@ -182,6 +182,7 @@ def test_motion_that_makes_no_sense_is_refused(changed, problem):
         world.build(from_dict(TABLES | changed))
 
 
+@pytest.mark.slow
 def test_the_mean_leg_is_that_of_two_points_in_a_disc():
     from netsim.topology.mobility.random_waypoint import MEAN_LEG_OVER_RADIUS, point
 

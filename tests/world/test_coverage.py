@@ -127,6 +127,7 @@ def test_a_mean_is_that_of_the_formula():
     )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "tables",
     [

@@ -79,6 +79,7 @@ class Sending(ABC):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         """Sample the attempts in a block: as many as there is room for, or as are needed.
 
@@ -95,6 +96,9 @@ class Sending(ABC):
         erasure : float
             Part of `per`: probability that an attempt fails whatever its SNR; read where attempts
             are combined.
+        by_attempt : tuple of float or None
+            Probabilities that the first, second, ... attempt at a packet fails, where they differ:
+            take the place of `per`, their mean, where attempts are limited and not combined.
 
         Returns
         -------
@@ -190,7 +194,8 @@ class Arq(Component):
         sending = self.begin(packets, want_mask)
         attempts: list[int] = []
         for block in blocks:
-            attempts.append(sending.attempt(rng, block.attempts, block.per))
+            each = block.by_attempt
+            attempts.append(sending.attempt(rng, block.attempts, block.per, by_attempt=each))
             if sending.over or block.attempts is None:
                 break
         arrived = sending.arrived(rng) if want_mask else None

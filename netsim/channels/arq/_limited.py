@@ -66,9 +66,10 @@ class LimitedSending(Sending):
     settled = 0
     tried = 0
     _lost = 0
-    # Of the last block: (settled, lost, tried) before it, and its error probability.
+    # Of the last block: (settled, lost, tried) before it, and its error probabilities.
     _before = (0, 0, 0)
     _per = 0.0
+    _by_attempt: tuple[float, ...] | None = None
     # What was drawn in it: (attempts at the packet in turn, whether it was lost); how many of the
     # packets behind it took how many attempts (see `_draw_counts`); the same in sending order.
     _head: tuple[int, bool] | None = None
@@ -100,8 +101,10 @@ class LimitedSending(Sending):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         self._before, self._per = (self.settled, self._lost, self.tried), per
+        self._by_attempt = by_attempt
         self._head = self._counts = self._order = None
         if room is None:
             room = self.packets * self.limit
@@ -161,8 +164,16 @@ class LimitedSending(Sending):
         return self._use_head(room)
 
     def _needed(self, rng: np.random.Generator, per: float) -> int:
-        """Attempts that would get the packet in turn through."""
-        return int(rng.geometric(1.0 - per))
+        """Attempts that would get the packet in turn through, or one more than are allowed."""
+        if self._by_attempt is None:
+            return int(rng.geometric(1.0 - per))
+        drawn, all_fail = rng.random(), 1.0
+        allowed = self._by_attempt[self.tried :]
+        for needed, fails in enumerate(allowed, start=1):
+            all_fail *= fails
+            if drawn >= all_fail:
+                return needed
+        return len(allowed) + 1
 
     def _use_head(self, room: int) -> int:
         """Attempts used on the packet in turn, whose fate (`_head`) has been drawn."""
@@ -220,9 +231,10 @@ class LimitedSending(Sending):
             The lost are last. If it gives up, the packets after the first lost one are not
             counted.
         """
+        each = self._by_attempt or per
         if not self.gives_up:
-            return rng.multinomial(n, _chances(per, self.limit))
-        through, all_fail = _chances_until_lost(per, self.limit)
+            return rng.multinomial(n, _chances(each, self.limit))
+        through, all_fail = _chances_until_lost(each, self.limit)
         before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
         counts = np.empty(self.limit + 1, dtype=np.int64)
         counts[:-1] = rng.multinomial(before, through)
@@ -260,16 +272,27 @@ def _columns(limit: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1024)
-def _chances(per: float, limit: int) -> NDArray[np.float64]:
-    """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost."""
+def _chances(per: float | tuple[float, ...], limit: int) -> NDArray[np.float64]:
+    """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost.
+
+    `per`: the error probability of an attempt, or of each.
+    """
+    if isinstance(per, tuple):
+        still_lost = np.cumprod(per)
+        return np.append(np.append(1.0, still_lost[:-1]) - still_lost, still_lost[-1])
     found = np.asarray(per ** _columns(limit))  # P(through at attempt k) = (1 - per) * per^(k - 1)
     found[:-1] *= 1.0 - per
     return found
 
 
 @lru_cache(maxsize=1024)
-def _chances_until_lost(per: float, limit: int) -> tuple[NDArray[np.float64], float]:
+def _chances_until_lost(
+    per: float | tuple[float, ...], limit: int
+) -> tuple[NDArray[np.float64], float]:
     """Distribution of the attempts 1, ..., limit of a packet that gets through; that it is lost."""
+    if isinstance(per, tuple):
+        through, lost = np.split(_chances(per, limit), [limit])
+        return through / through.sum(), float(lost[0])
     weights = per ** _columns(limit)[:-1]
     return weights / weights.sum(), per**limit
 

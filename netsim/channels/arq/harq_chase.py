@@ -57,6 +57,7 @@ class _Sending(LimitedSending):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         self._energy_before, self._snr, self._erasure = self.energy, snr, erasure
         if per == 1.0 and erasure < 1.0:

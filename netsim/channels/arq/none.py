@@ -54,6 +54,7 @@ class _Sending(Sending):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         n = self._left if room is None else min(self._left, room)
         lost = int(rng.binomial(n, per)) if 0.0 < per < 1.0 else n * int(per)

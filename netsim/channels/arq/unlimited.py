@@ -59,6 +59,7 @@ class _Sending(Sending):
         per: float,
         snr: float = 0.0,
         erasure: float = 0.0,
+        by_attempt: tuple[float, ...] | None = None,
     ) -> int:
         left = self._left
         if room is None and left >= (1.0 - per) * _NEVER:

@@ -68,6 +68,8 @@ class Medium(NamedTuple):
         How often a packet is sent in what counts as one attempt, for the sender's airtime.
     shares : Shares or None
         Shares of the band, where they change with the channel; None: `slowdown` says all.
+    by_attempt : tuple of float or None
+        `collision` of the first, second, ... attempt at a packet, where they differ.
     """
 
     slowdown: float = 1.0
@@ -75,6 +77,7 @@ class Medium(NamedTuple):
     collision: float = 0.0
     transmissions: float = 1.0
     shares: Shares | None = None
+    by_attempt: tuple[float, ...] | None = None
 
 
 ALONE = Medium()

@@ -52,11 +52,22 @@ probability
 
 x_j = A_j / C_j; for an i and a j that the same sender holds up, x_j is its share of those sets in
 which i counts down. Where senders that do not hear i hold j up, V_i is divided by the time that a
-slot of j's then lasts. Groups are independent of each other: the decoupling assumption of Bianchi,
-extended to hidden senders as in A. Tsertou, D. Laurenson, "Revisiting the Hidden Terminal Problem
-in a CSMA/CA Wireless Network", IEEE Trans. Mobile Computing 2008. The residual life in place of
-their slotted window, the groups, y and z are derived here. A sender that hears the CTS of another's
-receiver holds back for that exchange, as a contender would.
+slot of j's then lasts. An attempt that is not lost to the one on the air may yet be lost to its
+next packet, which begins within V_i with probability
+
+    a_j = (h(V_i) - h(V_i - A_j)) / A_j,  h(t) = E max(0, t - g_j - B_j),
+
+as what is left of the packet is uniform on (0, A_j): the first sum is multiplied by the product
+over G of (1 - z_ij a_j). And of the V_i / C_j packets that j begins within V_i on average several
+may fall into one attempt: 1 - (1 - z_ij)^n takes the place of z_ij, n = max(1, V_i / (C_j p)),
+where p = x_j a_j + (1 - x_j) (1 - r_j(V_i)) is the probability of any.
+
+Groups are independent of each other: the decoupling assumption of Bianchi, extended to hidden
+senders as in A. Tsertou, D. Laurenson, "Revisiting the Hidden Terminal Problem in a CSMA/CA
+Wireless Network", IEEE Trans. Mobile Computing 2008. The residual life in place of their slotted
+window, the groups, y and z, a and n are derived here. A sender that hears the CTS of another's
+receiver holds back for that exchange, as a contender would. Two senders alone that spoil each
+other's packets are not independent at all: `_pair` has them.
 
 f_i = 1 - (1 - e_i) P(no contender) prod over groups P(left alone), e_i being what noise alone does;
 the f_i of all senders together are solved by damped iteration.
@@ -66,7 +77,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from netsim.channels.mac import _few
+from netsim.channels.mac import _few, _pair
 from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
@@ -89,6 +100,8 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     tuple of Access
         One a sender.
     """
+    if _pair.applies(mac, situation):
+        return _pair.solve(mac, situation)
     if _few.are_few(situation):
         return _few.solve(mac, situation, CLOSE, ROUNDS)
     return solve_many(mac, situation)

@@ -124,6 +124,9 @@ class _Few:
             first.setdefault(reception.sender, number)
         self.first = [*first.values()]
         self.hiding = any(reception.groups for reception in self.receptions)
+        self.partial = any(
+            one.later < 1.0 for of in situation.hidden for found_at in of for one in found_at
+        )
         longest = sorted(range(n), key=lambda i: -of[i].heard_failed_s)
         self.longest = [[j for j in longest if j in heard] for heard in situation.contenders]
         self.warned = [
@@ -268,7 +271,7 @@ class _Few:
         of, me, mac = self.of, self.of[i], self.mac
         warning_s = mac.rts_s + mac.sifs_s
         busy = sum([self.own_s[one.sender] / self.cycle_s[one.sender] for one in group])
-        on_air, spared, quiet = 0.0, 0.0, 1.0
+        on_air, spared, quiet, later_on = 0.0, 0.0, 1.0, 1.0
         for j, earlier, later, warned in group:
             other, cycle_s, silent_s = of[j], self.cycle_s[j], self.silent_s[j]
             brief = warned and me.rts
@@ -293,8 +296,24 @@ class _Few:
             if later:
                 whole_s = warning_s if brief else me.body_s
                 silent = other.rest_s(self.weights[j], whole_s / stretch) / silent_s
+                if self.partial and not brief:
+                    # One on the air may also begin its next packet meanwhile, and any one several.
+                    again = self._again(j, whole_s, stretch)
+                    once = share * again + (1.0 - share) * (1.0 - silent)
+                    often = max(1.0, whole_s / cycle_s / max(once, _NEVER))
+                    later = 1.0 - (1.0 - later) ** often
+                    later_on *= 1.0 - later * again
                 quiet *= max(1.0 - later * (1.0 - silent), _NEVER)
-        return spared / max(on_air, 1.0) + max(1.0 - on_air, 0.0) * quiet
+        return spared * later_on / max(on_air, 1.0) + max(1.0 - on_air, 0.0) * quiet
+
+    def _again(self, j: int, time_s: float, stretch: float) -> float:
+        """Probability that a sender on the air begins its next packet within a time."""
+        other, air_s = self.of[j], self.on_air_s[j]
+        begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left
+        for within_s in (time_s, max(time_s - air_s, 0.0)):
+            rest_s = other.rest_s(self.weights[j], within_s / stretch)
+            begun_s.append(within_s / stretch - self.silent_s[j] + rest_s)
+        return min(1.0, max(0.0, (begun_s[0] - begun_s[1]) * stretch / air_s))
 
     def access(self, losses: list[float]) -> tuple[Access, ...]:
         """What comes of it: means over all attempts, also those that follow a success at once."""

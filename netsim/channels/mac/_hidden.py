@@ -44,6 +44,7 @@ class Others:
         self.stations, me, other = stations, self.me, self.other
         self.brief, self.together = warned & stations.rts[me], stations.together[me, other]
         self.any_brief, self.any_together = bool(self.brief.any()), bool(self.together.any())
+        self.any_partial = bool((self.later < 1.0).any())
         self.whole_s = np.where(self.brief, self.warning_s, stations.body_s[me])
         self.rest_s = stations.rest_s(me, stations.body_s[other])
 
@@ -78,12 +79,33 @@ class Others:
         began_s = stations.silent_s[me] - (stations.weights[me] * self.rest_s).sum(1)
         locked = np.minimum(share, began_s / cycle_s)
         spared = locked * (1.0 - self.earlier) + (share - locked) * (1.0 - self.later)
-        quiet = np.log(np.maximum(1.0 - self.later * (1.0 - silent), 1e-300))
+        later, again = self.later, np.zeros(len(me))
+        if self.any_partial:
+            # One on the air may also begin its next packet meanwhile, and any one several.
+            again = np.where(self.brief, 0.0, self._again(stretch, on_air_s, silent_s))
+            once = np.maximum(share * again + (1.0 - share) * (1.0 - silent), 1e-300)
+            often = np.where(self.brief, 1.0, np.maximum(self.whole_s / cycle_s / once, 1.0))
+            later = 1.0 - (1.0 - later) ** often
+        quiet = np.log(np.maximum(1.0 - later * (1.0 - silent), 1e-300))
         on_air = np.bincount(self.group, share, groups)
         survives = np.bincount(self.group, spared, groups) / np.maximum(on_air, 1.0)
+        logs = np.log(np.maximum(1.0 - later * again, 1e-300))
+        survives *= np.exp(np.bincount(self.group, logs, groups))
         survives += np.maximum(1.0 - on_air, 0.0) * np.exp(np.bincount(self.group, quiet, groups))
         logs = np.log(np.maximum(survives, 1e-300))
         return np.asarray(1.0 - alone * np.exp(np.bincount(self.of_group, logs, len(alone))))
+
+    def _again(self, stretch: Floats, on_air_s: Floats, silent_s: Floats) -> Floats:
+        """Probability that one on the air begins its next packet within a packet of the sender."""
+        stations, other = self.stations, self.other
+        begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left
+        for within_s in (self.whole_s, np.maximum(self.whole_s - on_air_s, 0.0)):
+            rest_s = stations.rest_s(other, within_s / stretch)
+            begun_s.append(
+                within_s / stretch - silent_s + (stations.weights[other] * rest_s).sum(1)
+            )
+        again = (begun_s[0] - begun_s[1]) * stretch / on_air_s
+        return np.asarray(np.clip(again, 0.0, 1.0))
 
 
 def by_hearing(

@@ -97,8 +97,12 @@ class Access(NamedTuple):
         By reception: probability that an attempt is lost to other senders.
     sent_s : float
         How much of this the sender transmits, on average [s].
+    by_attempt : tuple of float or None
+        The same loss for the first, second, ... attempt at a packet, where that is known; their
+        mean is in `losses`.
     """
 
     attempt_s: float
     losses: tuple[float, ...]
     sent_s: float
+    by_attempt: tuple[float, ...] | None = None

@@ -123,7 +123,7 @@ class DataSet(Component):
             If files are missing (which, where it was looked, how to get them), are not what they
             should be, or hold fewer rows than asked for.
         """
-        samples, files = _load(self, folder)
+        samples, files = _load(self, folder if self.needs_files else None)
         note_read(files)
         return samples
 
@@ -132,13 +132,11 @@ class DataSet(Component):
         """Read the samples from the files; called by `load`."""
 
 
-@lru_cache(
-    maxsize=2
-)  # decoding 60,000 images takes seconds; more than two sets would only take memory
+@lru_cache(maxsize=2)  # decoding takes seconds; more than two sets would only take memory
 def _load(data_set: DataSet, folder: Path | None) -> tuple[Samples, tuple[InputFile, ...]]:
     try:
         with noting() as notes:
-            samples = data_set.read(folder if data_set.needs_files else None)
+            samples = data_set.read(folder)
         return samples, notes.hashed()
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
         kind = getattr(data_set, "kind", type(data_set).__name__)

@@ -257,6 +257,9 @@ class RadioChannel:
             per = self._error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
                 per = 1.0
+            each = medium.by_attempt
+            if each is not None:
+                each = tuple([per + loss * (1.0 - per) for loss in each])
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
@@ -277,6 +280,7 @@ class RadioChannel:
             block = ChannelBlock(
                 attempts, per, snr, attempt_ns, length_ns, medium.collision, noise_rise=rise
             )
+            block.by_attempt = each
             if rates is not None:
                 block.rate_bps = rate
             yield block

@@ -296,7 +296,8 @@ class Contention(Interference):
         if not differs:
             return False
         sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
-        medium = flight.medium = Medium(1.0, wait_ns, most, sent)
+        by_attempt = _each(access, losses[0])
+        medium = flight.medium = Medium(1.0, wait_ns, most, sent, by_attempt=by_attempt)
         for reception, loss in zip(flight.receptions, losses, strict=False):
             reception.medium = medium if loss == most else medium._replace(collision=loss)
         return True
@@ -310,6 +311,14 @@ def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, 
             for reception in flight.receptions
         ]
     )
+
+
+def _each(access: Access, loss: float) -> tuple[float, ...] | None:
+    """Losses of first, second, ... attempts at a packet; `loss`: their mean, to all others."""
+    if access.by_attempt is None or access.losses[0] >= 1.0:
+        return None
+    spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the situation's
+    return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])
 
 
 def _overlap_now(flight: Flight) -> list[Flight]:

@@ -200,7 +200,7 @@ class MessageLevelSampler:
         passed_ns, hopeless, pauses, attempt_ns = 0, 0, [], 0.0
         for block in self._blocks(flight, reception):
             if reception.unreachable is not None:
-                block.per = block.erasure = 1.0
+                block.per, block.erasure, block.by_attempt = 1.0, 1.0, None
             if block.per > HOPELESS_PER and left_ns is not None:
                 _bound(block, left_ns)
             blocks.append(block)
@@ -322,7 +322,9 @@ def _true_ns(flight: Flight, passed_ns: int) -> int:
 def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
     """Sample the attempts of a message in a block; how many it makes."""
     decoder_snr = 0.0 if block.asleep else block.snr
-    return sending.attempt(rng, block.attempts, block.per, decoder_snr, block.erasure)
+    return sending.attempt(
+        rng, block.attempts, block.per, decoder_snr, block.erasure, block.by_attempt
+    )
 
 
 def _bound(block: ChannelBlock, left_ns: int) -> None:

@@ -111,7 +111,7 @@ def lost_while_asleep(blocks: Iterable[ChannelBlock], nap_ns: int) -> Iterator[C
         room, length_ns, attempt_ns = block.attempts, block.length_ns, block.attempt_ns
         if nap_ns > 0 and attempt_ns > 0.0:
             asleep = ceil(nap_ns / attempt_ns)
-            missed = replace(block, per=1.0, erasure=1.0, asleep=True)
+            missed = replace(block, per=1.0, erasure=1.0, by_attempt=None, asleep=True)
             if room is not None and room <= asleep:
                 yield missed
             else:
@@ -134,7 +134,9 @@ def first_lost(blocks: Iterable[ChannelBlock], loss: float) -> Iterator[ChannelB
             own = 1.0 - (1.0 - block.per) / (1.0 - block.erasure) if block.erasure < 1.0 else 1.0
             taken_ns = ceil(block.attempt_ns)
             per = 1.0 - (1.0 - own) * (1.0 - loss)
-            yield replace(block, attempts=1, per=per, erasure=loss, length_ns=taken_ns)
+            first = replace(block, attempts=1, per=per, erasure=loss, length_ns=taken_ns)
+            first.by_attempt = None
+            yield first
             if block.attempts == 1:
                 continue
             rest = None if block.attempts is None else block.attempts - 1

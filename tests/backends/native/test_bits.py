@@ -45,7 +45,7 @@ def trained(made, kernel, optimizer, jobs):
     return out
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=["sgd", "adam"])
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -99,6 +99,7 @@ def at_the_end_of_memory(tensor):
     return copy
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="pages can't be guarded here")
 @pytest.mark.parametrize("network", NETWORKS)
 def test_nothing_is_read_or_written_behind_a_buffer(case, variant, network):

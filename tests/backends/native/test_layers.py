@@ -153,7 +153,7 @@ def assert_trains_alike(case, variant):
     assert_close(torch.from_numpy(sums), parameters.sum(1), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(14)
+@pytest.mark.thinned(42)
 @pytest.mark.parametrize("batch", [7, 19])
 @pytest.mark.parametrize("name", IMAGES)
 def test_layers_of_images(case, variant, name, batch):
@@ -166,6 +166,7 @@ def test_dense_layers(case, variant, name):
     assert_trains_alike(case(DENSE[name], (5,), 3, B=19), variant)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_models(case, variant, name):
     kind, shape = SHIPPED[name]
@@ -188,11 +189,13 @@ def test_embedding(case, variant):
     assert_trains_alike(case(make, (4,), 3, x=words), variant)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("batch", [1, 2, 16, 33])
 def test_minibatches_of_all_sizes(small_lenet, variant, batch):
     assert_trains_alike(small_lenet(B=batch), variant)
 
 
+@pytest.mark.thinned(2)
 def test_single_precision(small_lenet, variant):
     case = small_lenet(dtype=torch.float32, n=9)
     rows, *_ = case.train(case.kernel(variant))

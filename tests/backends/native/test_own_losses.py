@@ -134,7 +134,7 @@ class Dropping(nn.Module):
 PROGRAMS = [plain, terms, features, learning]
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(27)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("module", [None, Normalised])
@@ -147,7 +147,7 @@ def test_own_losses(optimizer, program, module, build, play, assert_equal_values
     assert_equal_values(alone, native, tolerance(optimizer))
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", [default, plain, terms, features, learning])
 def test_dropout(optimizer, program, build, play, assert_equal_values):
@@ -185,7 +185,7 @@ ALONE = {"pfedgraph", "pfedgraph at first", "pfedgraph augmented", "dpfl augment
 """Cross-entropies of changed samples plus terms of the parameters."""
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", shipped.LOSSES)
 def test_shipped_losses(name, build, play, assert_equal_values, monkeypatch):
     model, how = shipped.LOSSES[name]
@@ -244,6 +244,7 @@ def of_its_own_samples(model, batch, learned):
 OTHERS = [squared, smoothed, of_other_labels, changed_in_place, half, of_its_own_samples]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("function", OTHERS)
 def test_what_only_looks_like_a_cross_entropy(function, build, play, assert_equal_values):
     def program(node, keep):

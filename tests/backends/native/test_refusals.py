@@ -120,6 +120,7 @@ def test_batch_norm_of_a_single_sample(case):
         made.train(made.kernel())
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "layers",
     [

@@ -137,7 +137,7 @@ def life(node, keep):
     keep("theta", near.theta)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("module", [None, Shortcut, Images, Dropping])
 def test_steps_that_are_replayed_are_the_steps(

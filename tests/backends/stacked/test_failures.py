@@ -20,6 +20,7 @@ def bits(run, but=()):
     return {k: v.numpy().tobytes() for k, v in run.values.items() if k[0] not in but}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("loss", [None, plain_loss], ids=["default", "given"])
 @pytest.mark.parametrize("model", [{"kind": "mlp", "hidden": [33]}, {"kind": "iot_mlp"}])
 def test_a_node_that_diverges_is_named_and_leaves_the_others_alone(model, loss, build, play):

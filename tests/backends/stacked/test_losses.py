@@ -42,6 +42,7 @@ def ones(count):
     return torch.linspace(0.5, 1.5, count, dtype=torch.float64)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_loss_of_values_numbers_and_what_is_learned_beside(optimizer, both, assert_equal_values):
     def program(node, keep):
@@ -72,6 +73,7 @@ def test_a_loss_of_values_numbers_and_what_is_learned_beside(optimizer, both, as
     assert_equal_values(alone, stacked, TOLERANCE[optimizer])
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("loss", [noisy_loss, unlearned_loss])
 @pytest.mark.parametrize("model", ["mlp", "iot_mlp"])
 def test_a_loss_with_draws_and_one_that_leaves_parameters_out(
@@ -206,6 +208,7 @@ class Attentive(nn.Module):
         return self.head(torch.softmax(x @ x.transpose(1, 2), -1).matmul(x).mean(1))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("module", "reasons"), [(Attentive, 1), (Recurrent, 1), (Reading, 2)])
 def test_a_model_without_a_stacked_form_trains_all_the_same(
     module, reasons, both, assert_equal_values

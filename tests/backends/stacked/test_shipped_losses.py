@@ -87,7 +87,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_shipped_loss_trains_many_nodes_as_it_trains_one(name, both, assert_equal_values):
     """SGD, whose steps are as small as what rounding does to a gradient."""
@@ -135,6 +135,7 @@ def test_bits_of_a_shipped_loss_do_not_depend_on_the_company(
     assert_bits_are_equal(build(model=model, training=training), program)
 
 
+@pytest.mark.slow
 def test_adam_makes_steps_of_rounding_where_mapls_loss_has_no_gradient(build, play):
     """Why whole runs of MAPL are compared with SGD.
 

@@ -173,7 +173,7 @@ def has_patches(layer):
 PATCHES = [n for n, layers in LAYERS.items() if any(map(has_patches, layers))]
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("counts", [None, COUNTS], ids=["full", "ragged"])
 @pytest.mark.parametrize(
     ("name", "by_patches"), [(n, False) for n in LAYERS] + [(n, True) for n in PATCHES]

@@ -50,6 +50,7 @@ def test_every_task_is_tried_here():
     assert set(family("netsim.learning.tasks")) <= set(CASES)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("case", CASES)
 def test_the_gradient_is_that_of_the_weighted_losses(case):
     task, outputs, targets = CASES[case]

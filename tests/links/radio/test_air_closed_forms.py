@@ -97,6 +97,7 @@ class _Places(MeanSnr):
         return float(self.at_dst[src])
 
 
+@pytest.mark.slow
 def test_poisson_interferers_leave_the_share_of_the_formula():
     """exp(-density pi d^2 sqrt(t) pi/2) = .703971: 1e-4 per m2, 20 m, t = 5 dB, exponent 4.
 
@@ -179,6 +180,7 @@ def test_senders_that_share_the_medium_are_an_m_g_1_ps_queue(ether, sizes):
     assert abs(mean_s - 5.3333) < 4 * error_s
 
 
+@pytest.mark.slow
 def test_a_radio_with_room_for_six_is_an_m_m_1_7_queue(ether):
     """Blocking .0503985 at a load of .8: one is sent, six wait."""
     rng = np.random.default_rng(6)
@@ -356,6 +358,7 @@ def test_contenders_share_what_each_has_left(ether):
     assert first.at_ns == pytest.approx(40_000 * one + 10_000 * two, rel=0.01)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize(("packets", "work_ms"), [(1, 1.0), (20, 19 * 8 + 1.0), (3, 2 * 8 + 1.0)])
 def test_tdma_waits_half_a_frame_and_is_through_at_the_end_of_its_last_slot(
@@ -483,6 +486,7 @@ def test_senders_that_do_not_hear_each_other_collide(ether):
     assert one_sided == {0: "delivered", 2: "collision"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate_hz", [20.0, 100.0])
 def test_rare_hidden_packets_are_those_of_pure_aloha(ether, rate_hz):
     """Single packets that nobody repeats, of senders that hear nobody: exp(-2 G) get through."""

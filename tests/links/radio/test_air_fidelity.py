@@ -81,7 +81,7 @@ def assert_alike(ether, replicas, radio, packets, interference=(), broadcast=Fal
     assert not found
 
 
-@pytest.mark.thinned(7)
+@pytest.mark.thinned(42)
 @pytest.mark.parametrize("arq", ARQS)
 @pytest.mark.parametrize(
     ("packets", "interference"),
@@ -99,7 +99,7 @@ def test_so_are_broadcasts(ether):
 BLOCKS = {"fading": {"kind": "rayleigh", "coherence_s": 0.0034}}
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("arq", ARQS)
 def test_so_are_messages_that_outlast_their_fade(ether, arq):
     """Segments end within packets and interruptions within segments."""

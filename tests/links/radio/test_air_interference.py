@@ -56,7 +56,7 @@ def lost_to_who_drives_past(ether, fidelity, begins_ns, lasts_s):
     return ended.lost
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @FIDELITIES
 @pytest.mark.parametrize("lasts_s", [104.0, 1.3])
 def test_a_sender_that_drives_past_costs_the_packets_that_it_is_near_for(ether, fidelity, lasts_s):
@@ -123,7 +123,7 @@ def assert_binomial(lost):
     assert abs(np.var(lost, ddof=1) - variance) < 4 * variance * math.sqrt(2 / (n - 1))
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @FIDELITIES
 @pytest.mark.parametrize("cut_ms", [None, 370], ids=["throughout", "in-pieces"])
 def test_an_interferer_fades_from_block_to_block(ether, fidelity, cut_ms):
@@ -132,7 +132,7 @@ def test_an_interferer_fades_from_block_to_block(ether, fidelity, cut_ms):
     assert {x.outcome for x in ended} == {"partial"}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @FIDELITIES
 def test_it_fades_at_each_receiver_of_a_broadcast(ether, fidelity):
     ended = through_a_fading_interferer(ether, fidelity, {"kind": "none"}, broadcast=True)

@@ -94,6 +94,7 @@ def harmonic(n):
     return sum(1.0 / k for k in range(1, n + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5])
 def test_gain_of_proportional_fairness(cell, n):
     """At rates linear in the SNR, n alike have H_n times the throughput of round robin."""

@@ -106,7 +106,7 @@ def assert_agrees(found, reference, reference_se, relative):
     assert np.mean(found) == pytest.approx(reference, abs=max(relative * reference, 3.0 * se))
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(10)
 @pytest.mark.parametrize(
     ("mbps", "n", "reference", "se", "seconds"),
     [
@@ -127,7 +127,7 @@ def test_saturated_senders_have_ns_3_s_throughput(ether, mbps, n, reference, se,
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.02)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "gap_db", "reference", "se"),
     [(2, 0.0, 1.162, 0.009), (2, 10.0, 5.209, 0.019), (4, 0.0, 0.112, 0.004)],
@@ -140,7 +140,7 @@ def test_saturated_hidden_senders_have_ns_3_s_throughput(ether, n, gap_db, refer
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.05)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "reference", "se"),
     [
@@ -159,7 +159,7 @@ def test_hidden_senders_deliver_ns_3_s_share(ether, n, rate_hz, reference, se):
     assert_agrees([share(seed) for seed in (1, 2, 3)], reference, se, 0.05)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rate_hz"), [(2, None), (2, 80.0), (4, 40.0)])
 def test_with_rts_and_cts_hidden_senders_deliver_as_in_ns_3(ether, n, rate_hz):
     """Saturated 4.947 +- .006 Mb/s; else 4,819 of 4,819 and 4,780 of 4,781 frames."""
@@ -194,7 +194,7 @@ def bianchi(n, frame, payload_s, w=16, m=6):
     return one * payload_s / (idle * 9e-6 + one * success_s + (1.0 - idle - one) * collision_s)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
 def test_saturated_senders_have_bianchi_s_throughput(ether, n):
     """His model has no retry limit, no time-outs and no anomalous slots: some 1 % each."""
@@ -207,6 +207,7 @@ def test_saturated_senders_have_bianchi_s_throughput(ether, n):
     assert_agrees(found, bianchi(n, frame_s(6), PAYLOAD_BITS / 6e6), 0.0, 0.02)
 
 
+@pytest.mark.slow
 def test_a_frame_alone_survives_a_hidden_sender_as_in_aloha(ether):
     """Unacknowledged frames of T at rate r: not on the air at the beginning, none begins within T.
 

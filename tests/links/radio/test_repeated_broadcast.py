@@ -37,6 +37,7 @@ def test_the_formula():
     assert times_sent(0.2, 5, 2)[0] == pytest.approx(2 - 0.8**5)
 
 
+@pytest.mark.thinned(3)
 @FIDELITIES
 @pytest.mark.parametrize(
     ("loss", "receivers", "rounds"), [(0.1, 1, 100), (0.3, 5, 100), (0.5, 12, 100), (0.5, 5, 3)]

@@ -31,7 +31,7 @@ def lost(ether, fading, fidelity="message", n=4_000):
     return sum(x.lost for x in e.run()) / n
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_one_block_has_the_outage_of_rayleigh(ether, fidelity):
     """1 - exp(-10^.5 / 10) = .271107."""

@@ -176,6 +176,7 @@ def test_entries_go_over_the_resource_blocks_then_on_in_time():
     assert (total == count).all()
 
 
+@pytest.mark.slow
 def test_mean_square_error_is_the_closed_form():
     """Over K: ((1 - p) + Var z) / K for rows of independent unit values, p = exp(-g_th)."""
     n, k, truncation, snr, frames = 4_000, 8, 0.5, 20.0, 40

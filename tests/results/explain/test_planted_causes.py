@@ -91,6 +91,7 @@ def test_other_causes_are_among_the_first_three_lines(runs: dict[str, Path], nam
     assert any(text.startswith(OTHERS[name][1]) for text in texts[:3]), texts
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", [*CAUSES, *OTHERS])
 def test_every_query_gives_its_number_when_it_is_pasted(runs: dict[str, Path], name: str):
     run, found = explained(runs[name])

@@ -56,6 +56,7 @@ def test_a_pdf_has_its_width_and_its_fonts_inside(tmp_path, make, width):
     assert b"/CreationDate" not in plain
 
 
+@pytest.mark.slow
 def test_a_png_has_its_width_and_a_svg_its_text_as_paths(tmp_path, make):
     _, (path, *_) = make(tmp_path / "a.png", "png", 3.5)
     with Image.open(path) as picture:
@@ -68,6 +69,7 @@ def test_a_png_has_its_width_and_a_svg_its_text_as_paths(tmp_path, make):
     assert "<dc:date>" not in text
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("form", ["pdf", "svg", "png"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, make, form):
     _, first = make(tmp_path / f"a.{form}", form)
@@ -88,6 +90,7 @@ def test_numbers_lie_beside_the_figure(tmp_path, make):
     assert table.endswith("differences paired by node\n")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("width", [2.5, 3.5, 7.16])
 def test_nothing_is_cut_off_and_text_is_readable(make, tmp_path, width):
     drawn, _ = make(tmp_path / "a.png", "png", width, paired_to="Local")

@@ -95,6 +95,7 @@ def pixels(page, selector: str) -> str:
     return page.evaluate(f"document.querySelector('{selector}').toDataURL()")
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_page_is_drawn_without_errors(opened, name, theme):
@@ -124,6 +125,7 @@ def test_the_slider_moves_map_graph_and_weights_together(opened):
     assert page.locator("output").inner_text() == "10 s of 10 s"
 
 
+@pytest.mark.slow
 def test_play_goes_on_and_stops(opened):
     page = opened("one")
     page.click("#play")
@@ -134,6 +136,7 @@ def test_play_goes_on_and_stops(opened):
     assert page.input_value("#moment-slider") == at
 
 
+@pytest.mark.slow
 def test_axes_of_the_curves_switch(opened):
     page = opened("one")
     label = page.locator("#curves .chart")
@@ -144,6 +147,7 @@ def test_axes_of_the_curves_switch(opened):
     assert page.get_by_label("energy", exact=True).count() == 0  # nobody spent any
 
 
+@pytest.mark.slow
 def test_headings_sort_the_table(opened):
     page = opened("one")
 
@@ -161,6 +165,7 @@ def test_headings_sort_the_table(opened):
     assert head.get_attribute("aria-sort") == "ascending"
 
 
+@pytest.mark.slow
 def test_a_node_is_picked_out_in_table_map_and_curves(opened):
     page = opened("one")
     before = pixels(page, "#map")
@@ -173,6 +178,7 @@ def test_a_node_is_picked_out_in_table_map_and_curves(opened):
     assert page.locator("section#nodes tr.picked").count() == 2
 
 
+@pytest.mark.slow
 def test_charts_and_maps_answer_the_arrow_keys(opened):
     page = opened("one")
     page.locator("#curves .chart").focus()
@@ -185,6 +191,7 @@ def test_charts_and_maps_answer_the_arrow_keys(opened):
     assert page.locator("section#nodes tr.picked").count() == 1
 
 
+@pytest.mark.slow
 def test_everything_is_reached_by_the_tab_key(opened):
     page = opened("one")
     wanted = page.evaluate(f"{REACHED}.length")
@@ -196,6 +203,7 @@ def test_everything_is_reached_by_the_tab_key(opened):
     assert missed == []
 
 
+@pytest.mark.slow
 def test_the_theme_can_be_chosen(opened):
     page = opened("one", "light")
     before = pixels(page, "#map")
@@ -204,6 +212,7 @@ def test_the_theme_can_be_chosen(opened):
     assert pixels(page, "#map") != before
 
 
+@pytest.mark.slow
 def test_another_algorithm_can_be_chosen(opened):
     page = opened("two")
     assert page.locator("section#algorithms").count() == 1
@@ -212,6 +221,7 @@ def test_another_algorithm_can_be_chosen(opened):
     assert page.locator("section#facts dd").first.inner_text() == "local"
 
 
+@pytest.mark.slow
 def test_a_failed_run_says_so_at_the_top_and_shows_what_there_is(opened):
     page = opened("failed")
     notice = page.locator("main > *").first
@@ -221,6 +231,7 @@ def test_a_failed_run_says_so_at_the_top_and_shows_what_there_is(opened):
     assert page.locator("#graph").count() == 0  # it logged no weights
 
 
+@pytest.mark.slow
 def test_measures_of_a_sweep_can_be_chosen(opened):
     page = opened("sweep")
     rows = page.locator("section#differences circle").count()
@@ -231,7 +242,7 @@ def test_measures_of_a_sweep_can_be_chosen(opened):
     assert page.locator("section#multiples .chart").count() == 6
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 def test_axe_finds_nothing(opened, name, theme):

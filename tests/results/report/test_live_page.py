@@ -61,6 +61,7 @@ def shown(page, text: str) -> None:
     pytest.fail(f"the page never says {text!r}: {page.inner_text('.live')}")
 
 
+@pytest.mark.slow
 def test_it_waits_shows_what_is_new_and_ends(watched, tmp_path, write_run):
     page, pages, state = watched
     shown(page, "dpsgd at 4 of 10 s of virtual time (40 %) · algorithm 1 of 2 · 8 s so far")
@@ -99,6 +100,7 @@ def test_it_waits_shows_what_is_new_and_ends(watched, tmp_path, write_run):
     assert page.get_by_role("button", name="Hold still").count() == 0
 
 
+@pytest.mark.slow
 def test_it_can_be_held_still(watched, tmp_path, write_run):
     page, pages, _ = watched
     pages.top = tmp_path / "out"
@@ -114,6 +116,7 @@ def test_it_can_be_held_still(watched, tmp_path, write_run):
     assert pages._builder.builds == before + 1
 
 
+@pytest.mark.slow
 def test_it_says_when_its_run_is_gone(watched, tmp_path, write_run, monkeypatch):
     page, pages, _ = watched
     pages.top = tmp_path / "out"
@@ -124,7 +127,7 @@ def test_it_says_when_its_run_is_gone(watched, tmp_path, write_run, monkeypatch)
     assert page.locator("section#curves").count() == 1
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(watched, tmp_path, write_run, theme):
     axe = pytest.importorskip(

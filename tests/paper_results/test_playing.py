@@ -1,0 +1,136 @@
+"""A small table is played, collected and written by the command."""
+
+import json
+
+import pytest
+
+from .little import SCENARIO, TABLE, command, numbers, tables
+
+
+@pytest.fixture
+def little(tmp_path, monkeypatch):
+    """Tables, numbers and pages in a folder of their own; calls the command with arguments."""
+    folder = tmp_path / "results"
+    (folder / "tables").mkdir(parents=True)
+    scenario = tmp_path / "little.toml"
+    scenario.write_text(SCENARIO)
+    (folder / "tables" / "little.toml").write_text(TABLE.format(scenario=scenario))
+    load = tables.load
+    monkeypatch.setattr(tables, "names", lambda: ["little"])
+    monkeypatch.setattr(tables, "load", lambda name: load(name, folder / "tables"))
+    monkeypatch.setattr(numbers, "NUMBERS", folder / "numbers")
+    monkeypatch.setattr(command, "RESULTS", folder)
+
+    def call(*arguments):
+        code = command.main([*arguments, "--runs", str(tmp_path / "runs")])
+        page = folder / "little.md"
+        return code, page.read_text() if page.is_file() else ""
+
+    return call
+
+
+def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
+    assert little("play", "little", "--seeds", "0", "--groups", "table") == (0, "")
+    assert capsys.readouterr().out.count(" s\n") == 4
+    code, page = little("page", "little")
+    assert code == 0
+    assert "Not judged" in page
+    assert "4 runs are played of 10 planned" in page
+    assert "on the moon (no files)" in page
+    assert "[1]" in page
+    assert little("play", "little")[0] == 0
+    assert capsys.readouterr().out.count(": is kept\n") == 4
+    code, page = little("page", "little")
+    assert "10 runs are played of 10 planned" in page
+    assert "| Local | 50.0 ± 1.0 |" in page
+    assert "### Ablation" in page
+    assert "| one step | batches of 50 | FedAvg |" in page
+    assert "### Fig. 1" in page
+    found = json.loads((tmp_path / "runs/little/played.jsonl").read_text().splitlines()[0])
+    assert found["problem"] == ""
+    assert found["commit"].rstrip("+") in page
+
+
+def test_a_run_of_other_settings_is_named_and_left_out(little, tmp_path, capsys):
+    little("play", "little", "--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
+    scenario = tmp_path / "little.toml"
+    scenario.write_text(SCENARIO.replace("learning_rate = 0.1", "learning_rate = 0.2"))
+    _, page = little("page", "little")
+    assert "other training.learning_rate: not counted" in capsys.readouterr().err
+    assert "0 runs are played" in page
+
+
+@pytest.mark.slow
+def test_what_is_kept_outlives_its_folders(little, tmp_path, capsys):
+    """Seed 1 is played on another machine; a second play of seed 0 is compared with the first."""
+    little("play", "little", "--seeds", "0", "--groups", "table")
+    little("page", "little")
+    (tmp_path / "runs").rename(tmp_path / "gone")
+    little("play", "little", "--groups", "table")
+    told = capsys.readouterr().out
+    assert told.count("seed-0: is kept\n") == 4
+    _, page = little("page", "little")
+    assert "8 runs are played of 10 planned" in page
+    assert len(numbers.kept_curves(tables.load("little"))) == 4
+    little("play", "little", "--again", "--seeds", "0", "--groups", "table")
+    assert ": is kept" not in capsys.readouterr().out
+    little("page", "little")
+    assert capsys.readouterr().err == ""
+    path = tmp_path / "results/numbers/little.csv"
+    first, line, *rest = path.read_text().splitlines()
+    cells = line.split(",")
+    cells[5] = "0.5"
+    path.write_text("\n".join([first, ",".join(cells), *rest]))
+    little("page", "little")
+    assert capsys.readouterr().err.endswith(", was 0.5\n")
+
+
+@pytest.mark.slow
+def test_a_kept_line_of_other_settings_is_named_and_left_out(little, tmp_path, capsys):
+    little("play", "little", "--seeds", "0", "--groups", "table", "--rows", "Local")
+    little("page", "little")
+    (tmp_path / "runs/little").rename(tmp_path / "gone")
+    (tmp_path / "runs/little").mkdir()
+    scenario = tmp_path / "little.toml"
+    scenario.write_text(SCENARIO.replace("learning_rate = 0.1", "learning_rate = 0.2"))
+    _, page = little("page", "little")
+    assert capsys.readouterr().err.count("as kept: other settings: not counted") == 2
+    assert "0 runs are played" in page
+
+
+@pytest.mark.slow
+def test_cut_rounds_have_folders_and_tables_of_their_own(little, tmp_path):
+    little("play", "little", "--seeds", "0", "--rows", "Local", "--rounds", "2")
+    assert list((tmp_path / "runs/little").glob("*/local/table/rounds-2/seed-0/local"))
+    _, page = little("page", "little")
+    assert "### 2 of 3 rounds" in page
+
+
+def test_estimates_stand_beside_what_runs_took(little, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert little("estimate", "little", "--rows", "Local")[0] == 0
+    assert "CPU hours" in capsys.readouterr().out
+    little("play", "little", "--seeds", "0", "--rows", "Local")
+    assert ", estimated " in little("page", "little")[1]
+
+
+def test_a_failed_run_is_told_and_the_others_go_on(little, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("NETSIM_DATA", "")  # --data sets it: undone at the end
+    scenario = tmp_path / "little.toml"
+    scenario.write_text(SCENARIO.replace('kind = "digits"', 'kind = "mnist"'))
+    code, _ = little("play", "little", "--seeds", "0", "--rows", "Local", "--data", str(tmp_path))
+    assert code == 1
+    assert capsys.readouterr().out.count("mnist") >= 2
+
+
+@pytest.mark.slow
+def test_every_accuracy_has_a_verdict_of_its_own(little, tmp_path):
+    path = tmp_path / "results/tables/little.toml"
+    other = '[[measures]]\nname = "on validation samples"\npath = "accuracy_validation.mean"\n'
+    path.write_text(path.read_text().replace("[[columns]]", f"{other}\n[[columns]]", 1))
+    little("play", "little", "--groups", "table")
+    _, page = little("page", "little")
+    assert page.count("**Verdict.**") == 1
+    assert page.count("*By on validation samples:*") == 1
+    assert page.count("**Lead over the best baseline** by") == 2
+    assert page.count("**Every row against it**") == 1
