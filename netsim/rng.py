@@ -180,5 +180,5 @@ class Streams:
 
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
-        key = _Key(self.key(purpose, *ids), self.seed & _MASK)
+        key: Any = _Key(self.key(purpose, *ids), self.seed & _MASK)
         return np.random.Generator(np.random.Philox(key))
