@@ -47,22 +47,14 @@ def _purpose_key(seed: int, purpose: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-class _NoEntropy(ISeedSequence):
-    """Seeds a generator whose state is set right after: entropy of the machine takes longer."""
+class _Key(ISeedSequence):
+    """Gives a generator its key as it is: cheaper than to let NumPy take a number apart."""
+
+    def __init__(self, *words: int) -> None:
+        self._words = words
 
     def generate_state(self, n_words: int, dtype: DTypeLike = np.uint32) -> NDArray[Any]:
-        return np.zeros(n_words, dtype)
-
-
-@lru_cache(maxsize=1)
-def _no_entropy() -> Any:
-    return _NoEntropy()
-
-
-@lru_cache(maxsize=1)
-def _unused() -> dict[str, Any]:
-    """The state of a generator from which nothing was drawn, but for its key."""
-    return dict(np.random.Philox(key=0).state)
+        return np.array(self._words, dtype)
 
 
 class _Lazy:
@@ -188,8 +180,5 @@ class Streams:
 
     def generator(self, purpose: str, *ids: int) -> np.random.Generator:
         """A NumPy generator of its own for draws that need more than uniforms (binomial, ...)."""
-        key = self.key(purpose, *ids), self.seed & _MASK
-        bits: Any = np.random.Philox(_no_entropy())
-        unused = _unused()
-        bits.state = unused | {"state": unused["state"] | {"key": key}}
-        return np.random.Generator(bits)
+        key: Any = _Key(self.key(purpose, *ids), self.seed & _MASK)
+        return np.random.Generator(np.random.Philox(key))

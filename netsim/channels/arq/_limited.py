@@ -8,8 +8,8 @@ attempts are independent, so what was drawn beyond a boundary is dropped, and dr
 next block's error probability.
 """
 
-from copy import copy
 from functools import lru_cache
+from operator import mul
 from typing import ClassVar
 
 import numpy as np
@@ -135,7 +135,8 @@ class LimitedSending(Sending):
         return self._mask
 
     def copy(self) -> "LimitedSending":
-        same = copy(self)
+        same = object.__new__(LimitedSending)
+        same.__dict__.update(self.__dict__)
         same._mask = None if self._mask is None else self._mask.copy()
         return same
 
@@ -188,12 +189,13 @@ class LimitedSending(Sending):
         """Attempts used on the packets that nobody has tried yet."""
         left = self.packets - self.settled
         n = min(left, room)  # each takes an attempt at least: more packets cannot matter
-        counts = self._counts = self._draw_counts(rng, n, per)
-        total = int(counts @ _costs(self.limit))
-        lost = int(counts[-1])
+        self._counts = self._draw_counts(rng, n, per)
+        counts: list[int] = self._counts.tolist()
+        lost = counts[-1]
+        total: int = sum(map(mul, counts, range(1, self.limit + 1))) + self.limit * lost
         last = n == left or (self.gives_up and lost > 0)
         if last and total <= room and (self._mask is None or lost == 0):
-            self._settle(int(counts.sum()), lost)
+            self._settle(sum(counts), lost)
             return total
         return self._use_rest(rng, room, total)
 
@@ -204,7 +206,10 @@ class LimitedSending(Sending):
             self._order = _deal(rng, self._counts, self.gives_up)
         ends = _costs(self.limit)[self._order].cumsum()
         done = int(ends.searchsorted(room, side="right"))
-        self._settle_each(self._order[:done] == self.limit)
+        if self._counts[-1]:
+            self._settle_each(self._order[:done] == self.limit)
+        else:
+            self._settle(done, 0)
         if self.over:
             return total
         self.tried = room - (int(ends[done - 1]) if done else 0)
@@ -226,9 +231,10 @@ class LimitedSending(Sending):
             The lost are last. If it gives up, the packets after the first lost one are not
             counted.
         """
-        every, through, all_fail = _chances(self._by_attempt or per, self.limit)
+        each = self._by_attempt or per
         if not self.gives_up:
-            return rng.multinomial(n, every)
+            return rng.multinomial(n, _chances(each, self.limit))
+        through, all_fail = _chances_until_lost(each, self.limit)
         before = min(int(rng.geometric(all_fail)) - 1, n) if all_fail > 0.0 else n
         counts = np.empty(self.limit + 1, dtype=np.int64)
         counts[:-1] = rng.multinomial(before, through)
@@ -260,26 +266,39 @@ def _costs(limit: int) -> NDArray[np.int64]:
     return np.append(np.arange(1, limit + 1), limit)
 
 
+@lru_cache
+def _columns(limit: int) -> NDArray[np.int64]:
+    return np.arange(limit + 1)
+
+
 @lru_cache(maxsize=1024)
-def _chances(
-    per: float | tuple[float, ...], limit: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _chances(per: float | tuple[float, ...], limit: int) -> NDArray[np.float64]:
     """Distribution of a packet's fate: through at attempt 1, ..., limit, or lost.
 
-    Returns these probabilities; those of attempts 1, ..., limit given that the packet is through;
-    the probability that it is lost. `per`: of an attempt, or of each.
+    `per`: the error probability of an attempt, or of each.
     """
     if isinstance(per, tuple):
-        failed = np.cumprod(per)
-        through = np.append(1.0, failed[:-1]) - failed
-        return np.append(through, failed[-1]), through / through.sum(), float(failed[-1])
-    weights = per ** np.arange(limit)  # P(through at attempt k) = (1 - per) * weights[k - 1]
-    all_fail = per**limit
-    return np.append((1.0 - per) * weights, all_fail), weights / weights.sum(), all_fail
+        still_lost = np.cumprod(per)
+        return np.append(np.append(1.0, still_lost[:-1]) - still_lost, still_lost[-1])
+    found = np.asarray(per ** _columns(limit))  # P(through at attempt k) = (1 - per) * per^(k - 1)
+    found[:-1] *= 1.0 - per
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _chances_until_lost(
+    per: float | tuple[float, ...], limit: int
+) -> tuple[NDArray[np.float64], float]:
+    """Distribution of the attempts 1, ..., limit of a packet that gets through; that it is lost."""
+    if isinstance(per, tuple):
+        through, lost = np.split(_chances(per, limit), [limit])
+        return through / through.sum(), float(lost[0])
+    weights = per ** _columns(limit)[:-1]
+    return weights / weights.sum(), per**limit
 
 
 def _deal(rng: np.random.Generator, counts: NDArray[np.int64], gives_up: bool) -> NDArray[np.int64]:
     """The column of each packet, in sending order; shape (counts.sum(),)."""
-    columns = np.repeat(np.arange(len(counts)), counts)
+    columns = _columns(len(counts) - 1).repeat(counts)
     rng.shuffle(columns[: -counts[-1]] if gives_up and counts[-1] else columns)
     return columns

@@ -100,10 +100,14 @@ def are_few(situation: Situation) -> bool:
 
 
 class _Reception(NamedTuple):
-    """Of a sender: by sender, the probability of losing a packet to its one; groups of hidden."""
+    """Of a sender: by sender, the probability of losing a packet to its one; groups of hidden.
+
+    `sure`: to whom it loses each, where it loses none to the others; None: it is not as simple.
+    """
 
     sender: int
     lost: tuple[float, ...]
+    sure: list[int] | None
     groups: list[list[Hidden]]
 
 
@@ -111,9 +115,14 @@ class _Few:
     """The senders in the iteration; lists have one entry a sender."""
 
     def __init__(self, mac: Timing, situation: Situation) -> None:
-        of = self.of = [_constants(mac, one) for one in situation.senders]
+        known = {one: _constants(mac, one) for one in dict.fromkeys(situation.senders)}
+        of = self.of = [known[one] for one in situation.senders]
         self.mac, n = mac, len(of)
         self.receptions = _receptions(situation)
+        first: dict[int, int] = {}
+        for number, reception in enumerate(self.receptions):
+            first.setdefault(reception.sender, number)
+        self.first = [*first.values()]
         self.hiding = any(reception.groups for reception in self.receptions)
         self.partial = any(
             one.later < 1.0 for of in situation.hidden for found_at in of for one in found_at
@@ -165,32 +174,39 @@ class _Few:
         """Iterate; the probabilities of losing an attempt to others, by reception."""
         follows = self.hiding or bool(self.crowds)
         losses: list[float] = []
+        collided: list[float] = []
         for _ in range(rounds):
             if follows:
                 self._wait()
             collided = self._collided()
             losses = self._lost(collided) if self.hiding else collided
-            if self._learn(losses, collided, close) < close:
+            change = self._learn(losses, close)
+            if follows:
+                self._spoil(losses, collided)
+            if change < close:
                 break
+        self._spoil(losses, collided)
         self._wait()
         return losses
 
-    def _learn(self, losses: list[float], collided: list[float], close: float) -> float:
+    def _learn(self, losses: list[float], close: float) -> float:
         """Take over new failure probabilities; by how much one differs at most."""
-        last, fails = -1, []
-        for reception, loss, met in zip(self.receptions, losses, collided, strict=True):
-            i = reception.sender
-            if i != last:  # its first reception
-                last, error = i, self.of[i].error
-                fails.append(1.0 - (1.0 - loss) * (1.0 - error))
-                spoilt = 1.0 - (1.0 - loss) * (1.0 - error) / max(1.0 - met, 1e-12)
-                self.spoilt[i] = min(1.0, max(0.0, spoilt))
-        new = [f if one.repeats else 0.0 for f, one in zip(fails, self.of, strict=True)]
-        most = max([abs(n - f) for n, f in zip(new, self.fails, strict=True)])
+        fails = [
+            1.0 - (1.0 - losses[r]) * (1.0 - one.error) if one.repeats else 0.0
+            for r, one in zip(self.first, self.of, strict=True)
+        ]
+        changes = [new - f for new, f in zip(fails, self.fails, strict=True)]
+        most = max(map(abs, changes))
         step = 1.0 if most < close else DAMPING
-        self.fails = [f + step * (n - f) for n, f in zip(new, self.fails, strict=True)]
+        self.fails = [f + step * more for f, more in zip(self.fails, changes, strict=True)]
         self._begin()
         return most
+
+    def _spoil(self, losses: list[float], collided: list[float]) -> None:
+        """Set how probably an attempt fails of which no other's began in the same slot."""
+        for i, (r, one) in enumerate(zip(self.first, self.of, strict=True)):
+            spoilt = 1.0 - (1.0 - losses[r]) * (1.0 - one.error) / max(1.0 - collided[r], 1e-12)
+            self.spoilt[i] = min(1.0, max(0.0, spoilt))
 
     def _wait(self) -> None:
         """Set the mean time of an attempt, from the states of those that it waits for."""
@@ -227,8 +243,11 @@ class _Few:
         """By reception: probability of losing an attempt to one of the same slot."""
         tau = self.tau
         if not self.crowds:
+            idle = [1.0 - t for t in tau]
             return [
                 1.0 - prod([1.0 - c * t for c, t in zip(one.lost, tau, strict=True)])
+                if one.sure is None
+                else 1.0 - prod(map(idle.__getitem__, one.sure))
                 for one in self.receptions
             ]
         begins = [[t * c for t, c in zip(tau, row, strict=True)] for row in self.counts]
@@ -324,7 +343,8 @@ def _receptions(situation: Situation) -> list[_Reception]:
             of_sender = {one.sender: one for one in hidden[k]} if hidden else {}
             apart = by_hearing(situation.contenders, tuple(of_sender)) if of_sender else []
             at = [[of_sender[j] for j in group] for group in apart]
-            found.append(_Reception(i, tuple(lost), at))
+            sure = [j for j, c in enumerate(lost) if c == 1.0] if {*lost} <= {0.0, 1.0} else None
+            found.append(_Reception(i, tuple(lost), sure, at))
     return found
 
 

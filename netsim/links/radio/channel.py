@@ -89,6 +89,8 @@ class RadioChannel:
         float
             Linear, the same in both directions; of resource blocks the effective one.
         """
+        if not self.fades:
+            return self._mean_snr.pair(src, dst, time_ns)
         return self._of_blocks(self._gain_snr(src, dst, time_ns))
 
     def measured_snr(self, src: int, dst: int, time_ns: int) -> Gain:

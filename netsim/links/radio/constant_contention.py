@@ -21,7 +21,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.contention import STEPS, Contention
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S
@@ -55,10 +55,11 @@ class ConstantContention(Contention):
         super().__init__(radio, channel, nodes, distance_m)
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._powers = ReceivedPowers()
-        self._lone: Flight | None = None  # the only one on the air, not among the powers
+        self._domain: dict[Flight, None] = {}  # as long as all hear each other: not in the powers
         self._unknown: list[Flight] = []  # those of which it is not known what disturbs them
         self._burst: dict[Flight, Sequence[float]] = {}  # what several senders at once do to each
-        self._captures: dict[Reception, dict[Flight, float]] = {}  # see `_not_captured`
+        # see `_not_captured`
+        self._captures: dict[Flight, dict[tuple[Reception, Flight], float]] = {}
         self._senders: dict[Flight, tuple[float, Sender]] = {}  # with the losses of `_burst`
         self._curves: dict[Reception, tuple[Curve, Curve]] = {}
 
@@ -67,7 +68,7 @@ class ConstantContention(Contention):
         if not super().goes_on_from(before):
             return False
         powers = self._powers = before._powers
-        self._burst, self._lone = before._burst, before._lone
+        self._burst, self._domain = before._burst, before._domain
         self._unknown = list(powers.flights)
         for flight, column in powers.column.items():
             powers.power[column] = flight.power_now
@@ -78,18 +79,23 @@ class ConstantContention(Contention):
     # -- who meets whom --------------------------------------------------------------------------
 
     def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        if not self._on_air:
-            self._lone, self._burst[flight] = flight, [0.0] * len(flight.receptions)
-            return
-        powers = self._powers
-        if self._lone is not None:
-            powers.add(self._lone)
-            self._unknown.append(self._lone)
-            self._lone = None
+        powers, src = self._powers, flight.src
+        if not powers.flights:
+            domain = self._domain
+            if all(self.hear_each_other(src, other.src, now_ns) for other in domain):
+                flight.contenders = domain.copy()
+                for other in domain:
+                    other.contenders[flight] = None
+                domain[flight], self._burst[flight] = None, [0.0] * len(flight.receptions)
+                return
+            for other in domain:
+                column, _ = powers.add(other)
+                powers.stale[column] = False
+            self._unknown, self._domain = list(domain), {}
         begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        loudness, src = self._channel.loudness, flight.src
+        loudness = self._channel.loudness
         senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
         there = np.array(loudness.of(src, senders + receivers, now_ns))
         from_senders = np.array(loudness.at(src, senders, now_ns))
@@ -119,18 +125,14 @@ class ConstantContention(Contention):
         for row, found in enumerate(to_own, first):
             meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
             beside = meets | hidden
-            powers.at_receiver[row, :begun] = np.where(meets, found, 0.0)
-            powers.at_sender[row, :begun] = np.where(beside, from_senders, 0.0)
+            powers.heard[:, row, :begun] = meets * found, beside * from_senders
         of = powers.of[:first]
         meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
         beside = meets | hidden[of]
-        at_receiver = powers.at_receiver[:first, column] = np.where(meets, to_receivers, 0.0)
-        at_sender = powers.at_sender[:first, column] = np.where(beside, to_senders[of], 0.0)
-        powers.sum[:first] += at_receiver
-        powers.sender_sum[:first] += at_sender
+        powers.heard[:, :first, column] = meets * to_receivers, beside * to_senders[of]
+        powers.sum[:, :first] += powers.heard[:, :first, column]
         rows = len(powers.receptions)
-        powers.sum[first:rows] = powers.at_receiver[first:rows, :begun].sum(1)
-        powers.sender_sum[first:rows] = powers.at_sender[first:rows, :begun].sum(1)
+        powers.sum[:, first:rows] = powers.heard[:, first:rows, :begun].sum(2)
         powers.shift(flight)
 
     def _know(self) -> None:
@@ -145,8 +147,8 @@ class ConstantContention(Contention):
                 row = powers.row[reception]
                 packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
                 powers.harmless[row] = 0.0 if packets is NONE else packets.noise[0]
-                powers.quiet[row] = packets.noise[0] * (1.0 - ROUNDING)
-                powers.sender_quiet[row] = answers.noise[0] * (1.0 - ROUNDING)
+                powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
+                powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
     def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
@@ -200,13 +202,13 @@ class ConstantContention(Contention):
     ) -> tuple[tuple[float, ...], ...]:
         if self._channel.fades:
             return super()._lost(flight, contenders, now_ns)
-        rows = []
+        known, rows = self._captures.setdefault(flight, {}), []
         for reception in flight.receptions:
-            known = self._captures.setdefault(reception, {})
-            for other in contenders:
-                if other not in known:
-                    known[other] = self._not_captured(flight, reception, other, now_ns)
-            rows.append(tuple([known[other] for other in contenders]))
+            pairs = [(reception, other) for other in contenders]
+            for pair in pairs:
+                if pair not in known:
+                    known[pair] = self._not_captured(flight, *pair, now_ns)
+            rows.append(tuple([known[pair] for pair in pairs]))
         return tuple(rows)
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
@@ -219,24 +221,21 @@ class ConstantContention(Contention):
 
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
-        found = np.flatnonzero(which)
-        if len(found) > 1:
-            found = found[np.argsort(self._powers.order[found])]
-        return [self._powers.flights[i] for i in found.tolist()]
+        flights = self._powers.flights
+        return sorted([flights[i] for i in which.nonzero()[0].tolist()], key=in_order)
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
-        self._burst.pop(flight, None)
-        self._senders.pop(flight, None)
-        if flight is self._lone:
-            self._lone = None
+        for known in (self._burst, self._senders, self._captures):
+            known.pop(flight, None)
+        if flight in self._domain:
+            del self._domain[flight]
             return
         self._powers.outdate(flight.hidden)
         for reception in self._powers.remove(flight):
             self._curves.pop(reception, None)
-            self._captures.pop(reception, None)
 
     def set_share(self, flight: Flight, share: float, others: Iterable[Flight]) -> None:
-        if flight is self._lone:
+        if flight in self._domain:
             flight.medium_share = share
         elif share != flight.medium_share:
             self._powers.outdate(flight.hidden)
@@ -246,7 +245,7 @@ class ConstantContention(Contention):
 
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
-        if flight is not self._lone:
+        if flight not in self._domain:
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
@@ -267,9 +266,9 @@ class ConstantContention(Contention):
         return super().settle(now_ns)
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
-        if self._lone is not None:
-            return
         powers = self._powers
+        if not powers.flights:
+            return
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
             return
@@ -290,23 +289,21 @@ class ConstantContention(Contention):
         lost = np.zeros(len(receptions))
         if columns == 1:
             return lost.tolist()
-        packets = np.flatnonzero(1.0 + powers.sum[rows] > powers.quiet[rows])
-        answers = np.flatnonzero(1.0 + powers.sender_sum[rows] > powers.sender_quiet[rows])
-        which = [(i, 0) for i in packets.tolist()] + [(i, 1) for i in answers.tolist()]
-        if not which:
+        ends, which = (1.0 + powers.sum[:, rows] > powers.quiet[:, rows]).nonzero()
+        if not len(which):
             return lost.tolist()
+        packets, answers = which[ends == 0], which[ends == 1]
         of_packets, of_answers = rows[packets], rows[answers]
         share, frame_s = powers.share[:columns], powers.frame_s[:columns]
-        power, there = np.empty((len(which), columns)), np.empty((len(which), columns))
-        power[: len(packets)] = powers.at_receiver[of_packets, :columns]
-        power[len(packets) :] = powers.at_sender[of_answers, :columns]
+        power, there = powers.heard[ends, rows[which], :columns], np.empty((len(which), columns))
         if len(packets):
             own_s = frame_s[powers.of[of_packets]][:, None]
             there[: len(packets)] = overlap(share, own_s, frame_s)
         # A packet that is answered has survived: who would have spoilt it is silent then.
         beside = share * powers.spared[of_answers, :columns]
         there[len(packets) :] = beside / np.maximum(1.0 - share + beside, MOMENT)
-        curves = [self._curves[receptions[i]][of] for i, of in which]
+        both = zip(which.tolist(), ends.tolist(), strict=True)
+        curves = [self._curves[receptions[i]][end] for i, end in both]
         found = lost_to_several(curves, power, there)
         lost[packets] = found[: len(packets)]
         lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])

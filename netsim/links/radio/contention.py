@@ -12,7 +12,7 @@ their flights until a flight of theirs begins or ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
@@ -20,7 +20,7 @@ from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender,
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.interference import Changed, Interference
+from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S
 
@@ -255,7 +255,7 @@ class Contention(Interference):
                 if other not in found:
                     found[other] = None
                     fresh.append(other)
-        return sorted(found, key=lambda one: one.order)
+        return sorted(found, key=in_order)
 
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's situation."""
@@ -267,20 +267,16 @@ class Contention(Interference):
         lost: tuple[tuple[tuple[float, ...], ...], ...] = ()
         if self._csma.capture:
             lost = tuple(
-                self._lost(one, [together[i] for i in heard], now_ns)
-                for one, heard in zip(together, contenders, strict=True)
+                [
+                    self._lost(one, [together[i] for i in heard], now_ns)
+                    for one, heard in zip(together, contenders, strict=True)
+                ]
             )
         situation = Situation(
             tuple(senders.values()),
             tuple(contenders),
             lost,
-            tuple(
-                tuple(
-                    tuple(Hidden(index[other], *how) for other, how in r.hidden.items())
-                    for r in one.receptions
-                )
-                for one in senders
-            ),
+            tuple([_hidden(one, index) for one in together]),
         )
         found = zip(senders.items(), self._csma.access(situation), strict=True)
         for (one, sender), access in found:
@@ -348,14 +344,22 @@ class Contention(Interference):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
-        sent = access.sent_s / sender.frame_s if frame_ns else 1.0
-        flight.medium = Medium(
-            wait_ns=wait_ns, collision=max(losses), transmissions=sent,
-            by_attempt=_each(access, losses[0]),
-        )  # fmt: skip
+        sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
+        by_attempt = _each(access, losses[0])
+        medium = flight.medium = Medium(1.0, wait_ns, most, sent, by_attempt=by_attempt)
         for reception, loss in zip(flight.receptions, losses, strict=False):
-            reception.medium = flight.medium._replace(collision=loss)
+            reception.medium = medium if loss == most else medium._replace(collision=loss)
         return True
+
+
+def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
+    """By reception of a flight: who is hidden from it there, and how."""
+    return tuple(
+        [
+            tuple([Hidden(index[other], *how) for other, how in reception.hidden.items()])
+            for reception in flight.receptions
+        ]
+    )
 
 
 def _each(access: Access, loss: float) -> tuple[float, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from netsim.links.link import Report
@@ -118,17 +118,18 @@ class EnergyAccounting:
         if begin_ns == end_ns:
             return
         flight.accounted_to_ns = end_ns
-        pieces: tuple[Piece, ...] = ()
-        for piece in _airtimes(flight, begin_ns, end_ns):
-            self._recorder.airtime_ns += piece[2]
-            flight.airtime_ns += piece[2]
-            pieces += (piece,)
+        sent = _airtimes(flight, begin_ns, end_ns)
+        for _, _, airtime_ns in sent:
+            self._recorder.airtime_ns += airtime_ns
+            flight.airtime_ns += airtime_ns
+        pieces: tuple[Piece, ...] = tuple(sent)
         if end_ns > begin_ns:
             flight.counted += pieces
         else:
             flight.counted, pieces = _taken_back(flight.counted, end_ns)
+        awake = _awake(flight)
         for from_ns, to_ns, spread_ns in pieces:
-            meter.on_air(flight.src, _awake(flight), from_ns, to_ns, spread_ns, flight.power_now)
+            meter.on_air(flight.src, awake, from_ns, to_ns, spread_ns, flight.power_now)
         for reception in _waking_later(flight):
             wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
             if end_ns > begin_ns:
@@ -162,7 +163,7 @@ class EnergyAccounting:
         listens_ns = max(flight.begins_ns, reception.wakes_ns)
         late = listens_ns > flight.begins_ns
         counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
-        heard: Iterable[Piece]
+        heard: Sequence[Piece]
         heard = _airtimes(flight, counted_to_ns, leaves_ns)
         if leaves_ns < counted_to_ns:
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
@@ -229,12 +230,12 @@ class EnergyAccounting:
                 self._meter.hears(reception.tx.dst, heard * flight.packet_bits)
 
 
-def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, int, int]]:
+def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[tuple[int, int, int]]:
     """(from, to, airtime) [ns] of the times between two instants at which a flight is sent.
 
     Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
     """
-    back = to_ns < from_ns
+    found, back = [], to_ns < from_ns
     at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
     for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
         end_ns = min(pause_ns, last_ns)
@@ -242,8 +243,9 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> Iterator[tuple[int, i
             airtime_ns = _on_ns(flight, end_ns) - _on_ns(flight, at_ns)
             if flight.transmit_share != 1.0:
                 airtime_ns = round(flight.transmit_share * airtime_ns)
-            yield (end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns)
+            found.append((end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns))
         at_ns = max(at_ns, resumes_ns)
+    return found
 
 
 def _taken_back(

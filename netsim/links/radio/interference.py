@@ -41,7 +41,7 @@ PAIRS = 1 << 16
 
 _ROUNDING = 1e-9
 
-_in_order = attrgetter("order")
+in_order = attrgetter("order")
 
 
 class Interference:
@@ -137,7 +137,7 @@ class Interference:
         if not self._touched:
             return changed
         touched, self._touched = self._touched, {}
-        for flight in sorted(touched, key=_in_order) if len(touched) > 1 else touched:
+        for flight in sorted(touched, key=in_order) if len(touched) > 1 else touched:
             rises = self._rises(flight, now_ns)
             if flight.medium != flight.told_medium or rises > 0:
                 changed.at_once.append(flight)

@@ -197,13 +197,14 @@ class MessageLevelSampler:
             left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
             if flight.turns is not None:
                 left_ns = round(flight.turns.spread_ns(left_ns))
-        passed_ns, hopeless, pauses = 0, 0, []
+        passed_ns, hopeless, pauses, attempt_ns = 0, 0, [], 0.0
         for block in self._blocks(flight, reception):
             if reception.unreachable is not None:
                 block.per, block.erasure, block.by_attempt = 1.0, 1.0, None
             if block.per > HOPELESS_PER and left_ns is not None:
                 _bound(block, left_ns)
             blocks.append(block)
+            attempt_ns = attempt_ns or block.attempt_ns
             if reception.rates is None:
                 block_attempts.append(_attempt(sending, rng, block))
             else:
@@ -222,7 +223,6 @@ class MessageLevelSampler:
                 flight.expired = True
                 break
         flight.pauses = pauses
-        attempt_ns = next((b.attempt_ns for b in blocks if b.attempt_ns), 0.0)
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
         duration_ns = sum(b.length_ns or 0 for b in blocks[:-1]) if len(blocks) > 1 else 0
         return duration_ns + round(block_attempts[-1] * blocks[-1].attempt_ns)

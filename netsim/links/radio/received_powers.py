@@ -1,8 +1,8 @@
 """How loud the senders on the air are at each other's receivers, where no link changes in time.
 
-One matrix has the power over noise of each sender at each receiver of the others, a second one that
+A matrix has the power over noise of each sender at each receiver of the others, and behind it that
 at their senders, where acknowledgements arrive. A flight that begins or ends is a row and a column
-of each: finding out for whom it matters takes a few operations on arrays, however many are on the
+of both: finding out for whom it matters takes a few operations on arrays, however many are on the
 air.
 """
 
@@ -23,13 +23,12 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _OF_FLIGHTS = (
-    dict.fromkeys(("src", "order"), np.int64)
+    {"src": np.int64}
     | dict.fromkeys(("power", "share", "frame_s"), np.float64)
     | dict.fromkeys(("stale", "touched", "lossy"), np.bool_)
 )
-_OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | dict.fromkeys(
-    ("harmless", "quiet", "sender_quiet", "sum", "sender_sum", "drift", "sender_drift"), np.float64
-)
+_OF_RECEPTIONS = dict.fromkeys(("dst", "of"), np.int64) | {"harmless": np.float64}
+_AT_BOTH_ENDS = ("quiet", "sum", "drift")
 
 
 class ReceivedPowers:
@@ -45,8 +44,8 @@ class ReceivedPowers:
         By row.
     column : dict of Flight to int
     row : dict of Reception to int
-    src, order : (columns,) int64
-        The sender of each flight; its place in the order in which they began.
+    src : (columns,) int64
+        The sender of each flight.
     power : (columns,) float64
         Transmit power over that node's full one.
     share, frame_s : (columns,) float64
@@ -56,25 +55,26 @@ class ReceivedPowers:
         were worked out; whether it has begun to since it was told last; whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
-    harmless, quiet, sender_quiet : (rows,) float64
-        Noise over noise up to which next to nothing is lost: to one interferer; to all of them,
-        with room for rounding; of what the receiver answers.
-    at_receiver, at_sender : (rows, columns) float64
+    harmless : (rows,) float64
+        Noise over noise up to which next to nothing is lost to one interferer.
+    heard : (2, rows, columns) float64
         Power over noise of each interferer at the receiver, and of whoever is on the air beside
         its packets at the sender; 0 of others.
     spared : (rows, columns) float64
         Probability that a packet survives an interferer that begins meanwhile.
-    sum, sender_sum : (rows,) float64
-        Over all columns.
+    quiet : (2, rows) float64
+        Noise over noise up to which next to nothing is lost to all of them, with room for rounding,
+        and next to nothing of what the receiver answers.
+    sum : (2, rows) float64
+        Of `heard` over all columns.
     apart : bool
         Whether there are powers other than 0, or have been since there was no flight.
-    drift, sender_drift : (rows,) float64
+    drift : (2, rows) float64
         By how much power, for its share of the time, has come and gone since the flight's losses
         were worked out.
     """
 
     src: NDArray[np.int64]
-    order: NDArray[np.int64]
     power: Floats
     share: Floats
     frame_s: Floats
@@ -85,11 +85,8 @@ class ReceivedPowers:
     of: NDArray[np.int64]
     harmless: Floats
     quiet: Floats
-    sender_quiet: Floats
     sum: Floats
-    sender_sum: Floats
     drift: Floats
-    sender_drift: Floats
 
     def __init__(self) -> None:
         self.flights: list[Flight] = []
@@ -99,9 +96,10 @@ class ReceivedPowers:
         self._rows_of: dict[Flight, list[Reception]] = {}
         for name, kind in (*_OF_FLIGHTS.items(), *_OF_RECEPTIONS.items()):
             setattr(self, name, np.zeros(0, kind))
+        for name in _AT_BOTH_ENDS:
+            setattr(self, name, np.zeros((2, 0)))
         self.apart = False
-        self.at_receiver: Floats = np.zeros((0, 0))
-        self.at_sender: Floats = np.zeros((0, 0))
+        self.heard: Floats = np.zeros((2, 0, 0))
         self.spared: Floats = np.ones((0, 0))
 
     def add(self, flight: Flight) -> tuple[int, int]:
@@ -110,7 +108,7 @@ class ReceivedPowers:
         self._make_room(column + 1, first + len(flight.receptions))
         self.flights.append(flight)
         self.column[flight] = column
-        self.src[column], self.order[column] = flight.src, flight.order
+        self.src[column] = flight.src
         self.power[column], self.share[column] = flight.power_now, flight.medium_share
         self.stale[column], self.touched[column], self.lossy[column] = True, False, False
         self._rows_of[flight] = list(flight.receptions)
@@ -118,12 +116,11 @@ class ReceivedPowers:
             self.receptions.append(reception)
             self.row[reception] = row
             self.dst[row], self.of[row] = reception.tx.dst, column
-            self.sum[row] = self.sender_sum[row] = 0.0
-            self.drift[row] = self.sender_drift[row] = 0.0
-            self.quiet[row] = self.sender_quiet[row] = np.inf  # until it is known
-            self.at_receiver[row, : column + 1] = self.at_sender[row, : column + 1] = 0.0
+            self.sum[:, row] = self.drift[:, row] = 0.0
+            self.quiet[:, row] = np.inf  # until it is known
+            self.heard[:, row, : column + 1] = 0.0
             self.spared[row, : column + 1] = 1.0
-        self.at_receiver[:first, column] = self.at_sender[:first, column] = 0.0
+        self.heard[:, :first, column] = 0.0
         self.spared[:first, column] = 1.0
         return column, first
 
@@ -131,8 +128,7 @@ class ReceivedPowers:
         """Remove a flight; those that it interfered with are stale and touched. Its receptions."""
         self.shift(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
-        self.sum[:rows] -= self.at_receiver[:rows, column]
-        self.sender_sum[:rows] -= self.at_sender[:rows, column]
+        self.sum[:, :rows] -= self.heard[:, :rows, column]
         receptions = self._rows_of.pop(flight)
         for reception in receptions:
             self._drop_row(self.row.pop(reception))
@@ -145,8 +141,8 @@ class ReceivedPowers:
         for name in _OF_FLIGHTS:
             array = getattr(self, name)
             array[column] = array[last]
-        for matrix in (self.at_receiver, self.at_sender, self.spared):
-            matrix[:rows, column] = matrix[:rows, last]
+        self.heard[:, :rows, column] = self.heard[:, :rows, last]
+        self.spared[:rows, column] = self.spared[:rows, last]
         for reception in self._rows_of[moved]:
             self.of[self.row[reception]] = column
         return receptions
@@ -166,12 +162,10 @@ class ReceivedPowers:
         """
         if self.apart and len(self.flights) > 1:
             rows, column = len(self.receptions), self.column[flight]
-            drift, sender_drift = self.drift[:rows], self.sender_drift[:rows]
-            drift += share * self.at_receiver[:rows, column]
-            sender_drift += share * self.at_sender[:rows, column]
-            far = drift > SLIGHT * self.quiet[:rows]
-            far |= sender_drift > SLIGHT * self.sender_quiet[:rows]
-            moved = self.of[:rows][far]
+            drift = self.drift[:, :rows]
+            drift += share * self.heard[:, :rows, column]
+            far, far_at_sender = drift > SLIGHT * self.quiet[:, :rows]
+            moved = self.of[:rows][far | far_at_sender]
             self.stale[moved] = self.touched[moved] = True
 
     def outdate(self, flights: Iterable[Flight]) -> None:
@@ -186,18 +180,17 @@ class ReceivedPowers:
         self.touched[:columns] = False
         if not stale.any():
             return []
-        loud = 1.0 + self.sum[:rows] > self.quiet[:rows]
-        loud |= 1.0 + self.sender_sum[:rows] > self.sender_quiet[:rows]
+        loud, loud_at_sender = 1.0 + self.sum[:, :rows] > self.quiet[:, :rows]
         affected = self.lossy[:columns].copy()
-        affected[self.of[:rows][loud]] = True
+        affected[self.of[:rows][loud | loud_at_sender]] = True
         unaffected = stale & ~affected
         self.stale[:columns] &= ~unaffected
         self.settled(unaffected[self.of[:rows]].nonzero()[0])
-        return [self.flights[i] for i in np.flatnonzero(stale & affected).tolist()]
+        return [self.flights[i] for i in (stale & affected).nonzero()[0].tolist()]
 
     def settled(self, rows: NDArray[np.int64]) -> None:
         """Note that the losses of receptions are worked out for what they meet now."""
-        self.drift[rows] = self.sender_drift[rows] = 0.0
+        self.drift[:, rows] = 0.0
 
     def _drop_row(self, row: int) -> None:
         last = len(self.receptions) - 1
@@ -208,8 +201,10 @@ class ReceivedPowers:
         for name in _OF_RECEPTIONS:
             array = getattr(self, name)
             array[row] = array[last]
-        for matrix in (self.at_receiver, self.at_sender, self.spared):
-            matrix[row] = matrix[last]
+        for name in _AT_BOTH_ENDS:
+            array = getattr(self, name)
+            array[:, row] = array[:, last]
+        self.heard[:, row], self.spared[row] = self.heard[:, last], self.spared[last]
 
     def _make_room(self, columns: int, rows: int) -> None:
         """Make arrays long enough for so many columns and rows."""
@@ -220,7 +215,8 @@ class ReceivedPowers:
         for names, more in ((_OF_FLIGHTS, more_columns), (_OF_RECEPTIONS, more_rows)):
             for name in names:
                 setattr(self, name, np.pad(getattr(self, name), (0, more)))
+        for name in _AT_BOTH_ENDS:
+            setattr(self, name, np.pad(getattr(self, name), ((0, 0), (0, more_rows))))
         wider = ((0, more_rows), (0, more_columns))
-        self.at_receiver = np.pad(self.at_receiver, wider)
-        self.at_sender = np.pad(self.at_sender, wider)
+        self.heard = np.pad(self.heard, ((0, 0), *wider))
         self.spared = np.pad(self.spared, wider)
