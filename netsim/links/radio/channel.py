@@ -323,20 +323,9 @@ class RadioChannel:
                 until_ns = others_ns if until_ns is None else min(others_ns, until_ns)
         return until_ns
 
-    def changes_at_ns(self, time_ns: int, fading: bool) -> int | None:
-        """When any link may next change after an instant [ns]; None: never.
-
-        Parameters
-        ----------
-        time_ns : int
-        fading : bool
-            Whether fading counts, beside movement.
-        """
-        at_ns = self._mean_snr.step_ends_ns(time_ns)
-        if fading and self._fading.in_time:
-            block_ns = self._fading.holds_until_ns(time_ns)
-            at_ns = block_ns if at_ns is None else min(at_ns, block_ns)
-        return at_ns
+    def step_ends_ns(self, time_ns: int) -> int | None:
+        """When the mean SNR of any link may next change after an instant [ns]; None: never."""
+        return self._mean_snr.step_ends_ns(time_ns)
 
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
         """SNR of a link without fading, linear; 0 for a pair that is left out.

@@ -3,15 +3,15 @@
 Two senders contend if each senses the other's carrier when the later one starts. Those that do not
 are hidden from each other, and matter where one of them can spoil a packet at the other's receiver:
 there the packet's error at its SINR with both on the air is compared with that without. Those that
-can't are noise, each for its share of the time; where no link changes in time `constant_contention`
-has what several of them do together in its place. The senders that hang together by hearing or
+can't are noise, each for its share of the time. The senders that hang together by hearing or
 spoiling are one situation, which `netsim.channels.mac.csma` solves; its answer is the `medium` of
-their flights until a flight of theirs begins or ends.
+their flights until a flight of theirs begins or ends. Where no link changes in time
+`constant_contention` has what several senders do together in place of the noise; where they do,
+`changing_contention` looks at all this again.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -28,14 +28,12 @@ HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
 STEPS = 16
 """Such probabilities are rounded to one in so many: situations that are alike have one solution."""
-ATTEMPTS = 8
-"""Fading that changes faster than so many packets are sent is looked at once in each message."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
 
 
 class Contention(Interference):
-    """As `Interference`, where senders listen before they talk, and links change in time.
+    """As `Interference`, where senders listen before they talk.
 
     Parameters
     ----------
@@ -130,50 +128,6 @@ class Contention(Interference):
         self._unsolved |= flight.contenders | flight.hidden
         if _lost_its_last(flight):
             self._keeping |= flight.hidden
-
-    def next_look_ns(self, now_ns: int) -> int | None:
-        """When to look again at those on the air, as links will have changed [ns]; None: never."""
-        frame_s = min([sender.frame_s for sender, _ in self._found.values()], default=math.inf)
-        return self._channel.changes_at_ns(now_ns, self._follows_fading(frame_s))
-
-    def _follows_fading(self, frame_s: float) -> bool:
-        """Whether fading lasts for several packets, or does not change in time."""
-        lasts_ns = self._channel.fading_lasts_ns
-        return lasts_ns is None or lasts_ns >= ATTEMPTS * frame_s * NS_PER_S
-
-    def look_again(self, now_ns: int) -> None:
-        """Find anew who hears whom and who spoils whose packets."""
-        flights = list(self._on_air)
-        self._unsolved |= self._on_air
-        for k, flight in enumerate(flights):
-            for other in flights[:k]:
-                self._meet_again(flight, other, now_ns)
-
-    def _meet_again(self, flight: Flight, other: Flight, now_ns: int) -> None:
-        heard, hidden = other in flight.contenders, other in flight.hidden
-        hears = self.hear_each_other(flight.src, other.src, now_ns)
-        if heard and hears:
-            return
-        if heard:
-            del flight.contenders[other], other.contenders[flight]
-        if hidden:
-            del flight.hidden[other], other.hidden[flight]
-            for at, by in ((flight, other), (other, flight)):
-                for reception in at.receptions:
-                    reception.hidden.pop(by, None)
-        if hears:
-            flight.contenders[other] = other.contenders[flight] = None
-        else:
-            self._hide(flight, other, now_ns)
-            self._hide(other, flight, now_ns)
-        apart, was_apart = not hears and other not in flight.hidden, not (heard or hidden)
-        if was_apart and not apart:
-            self.remove(flight, [other])
-            self.remove(other, [flight])
-        elif apart and not was_apart:
-            self.add(flight, [other], now_ns)
-        if not (apart and was_apart):
-            self._unsolved[flight] = self._unsolved[other] = None
 
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:
@@ -292,9 +246,9 @@ class Contention(Interference):
         dst, error = flight.receptions[0].tx.dst, 0.0
         snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
         rate_bps = sending_rate_bps(flight, snr, self._channel)
-        frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
-        if not flight.broadcast and rate_bps > 0.0 and self._follows_fading(frame_s):
+        if not flight.broadcast and rate_bps > 0.0:
             error = self._lost_anyway(flight, snr, rate_bps)
+        frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)
@@ -305,9 +259,7 @@ class Contention(Interference):
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
         """Probability that an attempt is lost without them."""
-        if snr < self._channel.sensitivity:
-            return 1.0
-        return round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
+        raise NotImplementedError
 
     def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
         """By reception: losses to them, and to other senders beside them."""

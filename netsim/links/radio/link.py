@@ -38,7 +38,7 @@ from netsim.links.link import (
 )
 from netsim.links.radio.admission import QueuedMessage
 from netsim.links.radio.cells import Cells
-from netsim.links.radio.contention import Contention
+from netsim.links.radio.changing_contention import ChangingContention
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
@@ -181,20 +181,16 @@ class RadioLink(RadioSetup):
                 flight.sampler.change(flight, worse)
                 if planned:
                     self._accounting.airtime(flight, flight.ends_ns)
-        if isinstance(interference, Contention) and not self._look_planned:
-            self._plan_look(interference)
-
-    def _plan_look(self, contention: Contention) -> None:
-        """See to it that those on the air are looked at again when links have changed."""
-        at_ns = contention.next_look_ns(self.env.now) if self._flights else None
-        if at_ns is not None:
-            self._look_planned = True
-            self.env.after(at_ns - self.env.now, self._look_again)
+        if isinstance(interference, ChangingContention) and not self._look_planned:
+            at_ns = interference.next_look_ns(self.env.now) if self._flights else None
+            if at_ns is not None:
+                self._look_planned = True
+                self.env.after(at_ns - self.env.now, self._look_again)
 
     def _look_again(self) -> None:
-        self._look_planned = False
-        contention = self._interference
-        if isinstance(contention, Contention) and not self._channel.constant:
+        """Let links that have changed matter for those on the air."""
+        self._look_planned, contention = False, self._interference
+        if isinstance(contention, ChangingContention):
             contention.look_again(self.env.now)
             self._settle(contention)
 

@@ -8,9 +8,9 @@ from collections.abc import Set as AbstractSet
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.links.radio.cells import Cells
+from netsim.links.radio.changing_contention import ChangingContention
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.constant_contention import ConstantContention
-from netsim.links.radio.contention import Contention
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.rate_adaptation import RateAdaptation
@@ -41,7 +41,7 @@ def interference_of(
     if radio.plays_frames:
         return None
     if mac.senses:
-        kind = ConstantContention if channel.constant else Contention
+        kind = ConstantContention if channel.constant else ChangingContention
         return kind(radio, channel, nodes, distance_m)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
