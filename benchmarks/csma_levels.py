@@ -1,12 +1,15 @@
 """CSMA message by message beside frame by frame, from light load to more than fits.
 
-    python benchmarks/csma_levels.py [--seeds 5] [--network domain hidden] [--json FILE]
+    python benchmarks/csma_levels.py [--seeds 5] [--network domain hidden] [--rate HZ...]
+        [--coherence-s S] [--m-per-s V] [--json FILE]
 
 Nodes push models of 35 frames (802.11a, 6 Mb/s) to all whom they hear: 12 nodes that all hear each
 other, and 40 nodes in a wider disc, where senders are hidden. Every seed is a network of its own,
 the same for both levels. Printed for each load: the share delivered frame by frame, by how much
 more is delivered at message level, the mean delay of messages that come in both and its ratio,
-all with standard errors over seeds, and CPU times.
+all with standard errors over seeds, and CPU times. `--coherence-s` lets links fade (Rayleigh) in
+blocks of that length, `--m-per-s` lets nodes go from one random place to the next at half to all of
+that speed.
 """
 
 import argparse
@@ -43,7 +46,22 @@ COLUMNS = (
 )
 
 
-def played(network: str, rate_hz: float, seed: int, lasting_s: float) -> dict[str, float]:
+def changing(coherence_s: float | None, m_per_s: float | None, radius_m: float) -> dict[str, Any]:
+    """The tables of a scenario that let its links change, to be merged into it."""
+    tables: dict[str, Any] = {}
+    if coherence_s is not None:
+        fading = {"kind": "rayleigh", "hold": "coherence", "coherence_s": coherence_s}
+        tables["radio"] = {"fading": fading}
+    if m_per_s is not None:
+        speeds = {"min_m_per_s": m_per_s / 2, "max_m_per_s": m_per_s}
+        tables["mobility"] = {"kind": "random_waypoint"} | speeds
+        tables["nodes"] = {"placement": "disc", "radius_m": radius_m}
+    return tables
+
+
+def played(
+    network: str, rate_hz: float, seed: int, lasting_s: float, changes: dict[str, Any]
+) -> dict[str, float]:
     """One network at both levels: shares delivered, mean delays of what came in both, CPU times.
 
     Parameters
@@ -54,6 +72,8 @@ def played(network: str, rate_hz: float, seed: int, lasting_s: float) -> dict[st
     seed : int
     lasting_s : float
         For how long models are pushed.
+    changes : dict
+        See `changing`.
     """
     nodes, radius_m, _, _ = NETWORKS[network]
     found: dict[str, float] = {}
@@ -61,6 +81,10 @@ def played(network: str, rate_hz: float, seed: int, lasting_s: float) -> dict[st
     for level in LEVELS:
         with tempfile.TemporaryDirectory() as folder:
             tables = _netsim.pushes(nodes, radius_m, rate_hz, lasting_s, seed, level)
+            for name, table in changes.items():
+                tables[name] = tables.get(name, {}) | table
+            if "mobility" in changes:
+                del tables["nodes"]["positions_m"]
             _, found[f"{level} CPU s"] = _netsim.play(tables, Path(folder) / "run")
             log = read(Path(folder) / "run" / "messages")
         order = np.lexsort((log["dst"], log["src"], log["t_sent_s"]))
@@ -75,10 +99,11 @@ def played(network: str, rate_hz: float, seed: int, lasting_s: float) -> dict[st
     return found
 
 
-def cell(network: str, rate_hz: float, seeds: int) -> dict[str, Any]:
+def cell(network: str, rate_hz: float, given: argparse.Namespace) -> dict[str, Any]:
     """One load: means over seeds, and standard errors."""
-    lasting_s = NETWORKS[network][3]
-    runs = [played(network, rate_hz, seed, lasting_s) for seed in range(seeds)]
+    _, radius_m, _, lasting_s = NETWORKS[network]
+    changes, seeds = changing(given.coherence_s, given.m_per_s, radius_m), given.seeds
+    runs = [played(network, rate_hz, seed, lasting_s, changes) for seed in range(seeds)]
     row: dict[str, Any] = {"network": network, "rate_hz": rate_hz, "seeds": seeds}
     for name in runs[0]:
         row[name], row[f"{name} ±"] = mean_se([run[name] for run in runs])
@@ -111,10 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--network", choices=list(NETWORKS), nargs="+", default=list(NETWORKS))
     parser.add_argument("--rate", type=float, nargs="+", help="wake-ups of a node [Hz]")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--coherence-s", type=float, help="links fade in blocks of so many s")
+    parser.add_argument("--m-per-s", type=float, help="nodes move at up to so many m/s")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
     cells = [
-        cell(network, rate_hz, given.seeds)
+        cell(network, rate_hz, given)
         for network in given.network
         for rate_hz in given.rate or NETWORKS[network][2]
     ]
