@@ -77,7 +77,7 @@ def played(
     """
     nodes, radius_m, _, _ = NETWORKS[network]
     found: dict[str, float] = {}
-    ages, came = {}, {}
+    ages: dict[str, dict[tuple[Any, ...], float]] = {}
     for level in LEVELS:
         with tempfile.TemporaryDirectory() as folder:
             tables = _netsim.pushes(nodes, radius_m, rate_hz, lasting_s, seed, level)
@@ -87,13 +87,14 @@ def played(
                 del tables["nodes"]["positions_m"]
             _, found[f"{level} CPU s"] = _netsim.play(tables, Path(folder) / "run")
             log = read(Path(folder) / "run" / "messages")
-        order = np.lexsort((log["dst"], log["src"], log["t_sent_s"]))
-        came[level] = np.asarray(log["outcome"]).astype(str)[order] == "delivered"
-        ages[level] = (log["t_done_s"] - log["t_sent_s"])[order]
-        found[f"{level} delivered"] = float(came[level].mean())
-    in_both = came["message"] & came["packet"]
+        sent = list(zip(log["src"], log["dst"], log["t_sent_s"], strict=True))
+        came = np.asarray(log["outcome"]).astype(str) == "delivered"
+        found[f"{level} delivered"] = float(came.mean())
+        age_s = log["t_done_s"] - log["t_sent_s"]
+        ages[level] = {one: age_s[i] for i, one in enumerate(sent) if came[i]}
+    in_both = ages["message"].keys() & ages["packet"].keys()
     for level in LEVELS:
-        found[f"{level} delay"] = float(ages[level][in_both].mean())
+        found[f"{level} delay"] = float(np.mean([ages[level][one] for one in in_both]))
     found["difference"] = found["message delivered"] - found["packet delivered"]
     found["ratio"] = found["message delay"] / found["packet delay"]
     return found
