@@ -244,9 +244,7 @@ class RadioChannel:
             found = self._mean_snr.pair(src, dst, time_ns) * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
-            rate, rate_until_ns = rate_bps, None
-            if rates is not None:
-                rate, rate_until_ns = rates(time_ns)
+            rate, rate_until_ns = (rate_bps, None) if rates is None else rates(time_ns)
             if rate is None:
                 known = found
                 if self._csi_delay_ns:
