@@ -58,6 +58,7 @@ def test_a_class_of_a_program_is_a_kind(folder: Path):
     assert engine.play(world.build(scenario), scenario.algorithm[0])["local_steps"] > 0
 
 
+@pytest.mark.slow
 def test_the_commands_at_the_beginning_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     commands = [shlex.split(line) for line in PAGE.splitlines() if line.startswith("    netsim ")]

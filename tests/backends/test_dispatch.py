@@ -206,6 +206,7 @@ def test_a_table_that_can_not_be_read_is_named_with_a_remedy(content, what, nets
     assert table.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     netsim, table, signature, monkeypatch
 ):

@@ -248,7 +248,7 @@ EACH = [
 ]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("arq", [Abort(max_attempts=3), Hole(max_attempts=3)], ids=lambda a: a.kind)
 @pytest.mark.parametrize("packets", [1, 2, 12])
 @pytest.mark.parametrize("way", [sampled, interrupted])

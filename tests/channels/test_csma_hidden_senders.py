@@ -121,6 +121,7 @@ def by_attempts(by_stage):
     return found
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("frames_s", "y", "z", "within"),
     [

@@ -81,6 +81,7 @@ def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp
     assert best["local"]["score"] == pytest.approx(max(t["score"] for t in trials))
 
 
+@pytest.mark.slow
 def test_a_search_learns_from_its_trials(begun, play):
     jobs = play(begun(30, seeds=[0]))
     distances = [abs(math.log10(j.point.values[RATE]) + 1.0) for j in jobs]
