@@ -95,21 +95,21 @@ class ConstantContention(Contention):
         begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        loudness = self._channel.loudness
-        senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
-        there = np.array(loudness.of(src, senders + receivers, now_ns))
-        from_senders = np.array(loudness.at(src, senders, now_ns))
-        heard = self._heard(src, senders, np.minimum(there[:begun], from_senders), now_ns)
+        loudness, power = self._channel.loudness, powers.power[:begun]
+        senders, receivers = powers.src[:begun], powers.dst[:first]
+        to_senders = loudness.of_all(src, senders, now_ns)
+        from_senders = loudness.at_all(src, senders, now_ns)
+        heard = self._heard(src, senders, np.minimum(to_senders, from_senders), now_ns)
         for other in self._in_order(heard):
             flight.contenders[other] = other.contenders[flight] = None
-        if heard.all():
+        if len(flight.contenders) == begun:
             return
         powers.apart = True
         self._know()
-        there, from_senders = there * flight.power_now, from_senders * powers.power[:begun]
-        to_senders, to_receivers = there[:begun], there[begun:]
+        to_receivers = loudness.of_all(src, receivers, now_ns) * flight.power_now
+        to_senders, from_senders = to_senders * flight.power_now, from_senders * power
         to_own = [
-            np.array(loudness.at(reception.tx.dst, senders, now_ns)) * powers.power[:begun]
+            loudness.at_all(reception.tx.dst, senders, now_ns) * power
             for reception in flight.receptions
         ]
         apart = ~heard
@@ -117,19 +117,22 @@ class ConstantContention(Contention):
             for one, by in ((flight, other), (other, flight)):
                 self._hide(one, by, now_ns)
                 powers.hide(one, by)
-        hidden = np.zeros(begun, np.bool_)
+        hidden = None
         if flight.hidden:
+            hidden = np.zeros(begun, np.bool_)
             hidden[[powers.column[other] for other in flight.hidden]] = True
             powers.outdate(flight.hidden)
             apart &= ~hidden
         for row, found in enumerate(to_own, first):
-            meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
-            beside = meets | hidden
-            powers.heard[:, row, :begun] = meets * found, beside * from_senders
+            meets = apart & (found >= self._least) & (senders != powers.dst[row])
+            powers.heard[0, row, :begun] = meets * found
+            beside = meets if hidden is None else meets | hidden
+            powers.heard[1, row, :begun] = beside * from_senders
         of = powers.of[:first]
-        meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
-        beside = meets | hidden[of]
-        powers.heard[:, :first, column] = meets * to_receivers, beside * to_senders[of]
+        meets = apart[of] & (to_receivers >= self._least) & (receivers != src)
+        beside = meets if hidden is None else meets | hidden[of]
+        powers.heard[0, :first, column] = meets * to_receivers
+        powers.heard[1, :first, column] = beside * to_senders[of]
         powers.sum[:, :first] += powers.heard[:, :first, column]
         rows = len(powers.receptions)
         powers.sum[:, first:rows] = powers.heard[:, first:rows, :begun].sum(2)
@@ -150,13 +153,15 @@ class ConstantContention(Contention):
                 powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
                 powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
-    def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
+    def _heard(
+        self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int
+    ) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
         if self._channel.fades:
-            return np.array([self.hear_each_other(src, other, now_ns) for other in senders])
+            return np.array([self.hear_each_other(src, j, now_ns) for j in senders.tolist()])
         heard: Flags = weaker >= self._channel.sensitivity
         if self._distance_m is not None:
-            pairs = [(src, other) if src < other else (other, src) for other in senders]
+            pairs = [(src, j) if src < j else (j, src) for j in senders.tolist()]
             heard &= np.array([self._near(*pair, 0) for pair in pairs])
         return heard
 
@@ -222,7 +227,8 @@ class ConstantContention(Contention):
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
         flights = self._powers.flights
-        return sorted([flights[i] for i in which.nonzero()[0].tolist()], key=in_order)
+        found = [flights[i] for i in which.nonzero()[0].tolist()]
+        return sorted(found, key=in_order) if len(found) > 1 else found
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
         for known in (self._burst, self._senders, self._captures):
@@ -246,6 +252,8 @@ class ConstantContention(Contention):
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
         if flight not in self._domain:
+            if flight.contenders or flight.hidden:  # whose shares may have changed
+                self._powers.look()
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
@@ -269,29 +277,28 @@ class ConstantContention(Contention):
         powers = self._powers
         if not powers.flights:
             return
+        powers.look()
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
             return
         receptions = [reception for flight in stale for reception in flight.receptions]
-        rows = np.array([powers.row[reception] for reception in receptions])
+        rows = [powers.row[reception] for reception in receptions]
         losses = iter(self._lost_to_several(receptions, rows))
-        powers.settled(rows)
+        powers.drift[:, rows] = 0.0
         for flight in stale:
             column = powers.column[flight]
             found = self._burst[flight] = [next(losses) for _ in flight.receptions]
             powers.stale[column], powers.lossy[column] = False, any(found)
 
     def _lost_to_several(
-        self, receptions: Sequence[Reception], rows: NDArray[np.int64]
+        self, receptions: Sequence[Reception], rows: Sequence[int]
     ) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
         powers, columns = self._powers, len(self._powers.flights)
-        lost = np.zeros(len(receptions))
-        if columns == 1:
-            return lost.tolist()
+        if columns == 1 or not any([powers.is_loud(row) for row in rows]):
+            return [0.0] * len(rows)
+        lost, rows = np.zeros(len(receptions)), np.array(rows)
         ends, which = (1.0 + powers.sum[:, rows] > powers.quiet[:, rows]).nonzero()
-        if not len(which):
-            return lost.tolist()
         packets, answers = which[ends == 0], which[ends == 1]
         of_packets, of_answers = rows[packets], rows[answers]
         share, frame_s = powers.share[:columns], powers.frame_s[:columns]

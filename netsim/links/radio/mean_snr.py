@@ -230,7 +230,8 @@ class PlacedMeanSnr(MeanSnr):
 
     def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
         if self._track is None and not self._many:
-            found: NDArray[np.float64] = self._row(src)[list(others)]
+            which = others if isinstance(others, np.ndarray) else list(others)
+            found: NDArray[np.float64] = self._row(src)[which]
             return found
         return self._of_some(src, np.asarray(others), self._step(time_ns))
 
@@ -239,7 +240,7 @@ class PlacedMeanSnr(MeanSnr):
         found = self.snr(dst, senders, time_ns)
         if self._same_power:
             return found
-        over_db = self._dbm[list(senders)] - self._powers_dbm[dst]
+        over_db = self._dbm[np.asarray(senders, np.int64)] - self._powers_dbm[dst]
         return found * 10.0 ** (over_db / 10.0)
 
     def pair(self, src: int, dst: int, time_ns: int) -> float:
