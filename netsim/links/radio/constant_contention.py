@@ -294,27 +294,30 @@ class ConstantContention(Contention):
         self, receptions: Sequence[Reception], rows: Sequence[int]
     ) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
-        powers, columns = self._powers, len(self._powers.flights)
-        if columns == 1 or not any([powers.is_loud(row) for row in rows]):
-            return [0.0] * len(rows)
-        lost, rows = np.zeros(len(receptions)), np.array(rows)
-        ends, which = (1.0 + powers.sum[:, rows] > powers.quiet[:, rows]).nonzero()
-        packets, answers = which[ends == 0], which[ends == 1]
-        of_packets, of_answers = rows[packets], rows[answers]
-        share, frame_s = powers.share[:columns], powers.frame_s[:columns]
-        power, there = powers.heard[ends, rows[which], :columns], np.empty((len(which), columns))
-        if len(packets):
-            own_s = frame_s[powers.of[of_packets]][:, None]
-            there[: len(packets)] = overlap(share, own_s, frame_s)
-        # A packet that is answered has survived: who would have spoilt it is silent then.
-        beside = share * powers.spared[of_answers, :columns]
-        there[len(packets) :] = beside / np.maximum(1.0 - share + beside, MOMENT)
-        both = zip(which.tolist(), ends.tolist(), strict=True)
+        powers, columns, lost = self._powers, len(self._powers.flights), [0.0] * len(rows)
+        if columns == 1:
+            return lost
+        loud = [powers.loud(row) for row in rows]
+        packets, answers = ([i for i, at in enumerate(loud) if at[end]] for end in (0, 1))
+        if not (packets or answers):
+            return lost
+        share, chances = powers.share[:columns], []
+        if packets:
+            frame_s = powers.frame_s[:columns]
+            own_s = frame_s[powers.of[[rows[i] for i in packets]]][:, None]
+            chances.append(overlap(share, own_s, frame_s))
+        if answers:
+            # A packet that is answered has survived: who would have spoilt it is silent then.
+            beside = share * powers.spared[[rows[i] for i in answers], :columns]
+            chances.append(beside / np.maximum(1.0 - share + beside, MOMENT))
+        both = [(i, 0) for i in packets] + [(i, 1) for i in answers]
         curves = [self._curves[receptions[i]][end] for i, end in both]
-        found = lost_to_several(curves, power, there)
-        lost[packets] = found[: len(packets)]
-        lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])
-        return lost.tolist()
+        power = powers.heard[[end for _, end in both], [rows[i] for i, _ in both], :columns]
+        there = chances[0] if len(chances) == 1 else np.concatenate(chances)
+        found = lost_to_several(curves, power, there).tolist()
+        for (i, end), loss in zip(both, found, strict=True):
+            lost[i] = 1.0 - (1.0 - lost[i]) * (1.0 - loss) if end else loss
+        return lost
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
         error = self._error(snr, flight.packet_bits, rate_bps)

@@ -191,24 +191,24 @@ class ReceivedPowers:
         for column in found:
             flight = self.flights[column]
             rows = [self.row[reception] for reception in self._rows_of[flight]]
-            if self.lossy[column] or any([self.is_loud(row) for row in rows]):
+            if self.lossy[column] or any([True in self.loud(row) for row in rows]):
                 suspects.append(flight)
             else:
                 self.stale[column] = False
                 self.drift[:, rows] = 0.0
         return suspects
 
-    def is_loud(self, row: int) -> bool:
-        """Whether packets of a reception, or what it answers, may be lost to all its interferers.
+    def loud(self, row: int) -> tuple[bool, bool]:
+        """Whether packets of a reception, and what it answers, may be lost to all interferers.
 
         Parameters
         ----------
         row : int
         """
         sums, quiet = self.sum, self.quiet
-        return bool(
-            1.0 + sums.item(0, row) > quiet.item(0, row)
-            or 1.0 + sums.item(1, row) > quiet.item(1, row)
+        return (
+            1.0 + sums.item(0, row) > quiet.item(0, row),
+            1.0 + sums.item(1, row) > quiet.item(1, row),
         )
 
     def _drop_row(self, row: int) -> None:
