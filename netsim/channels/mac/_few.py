@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netsim.channels.mac._crowd import Crowd, crowds
+from netsim.channels.mac._crowd import crowds
 from netsim.channels.mac._hidden import by_hearing
 from netsim.channels.mac._situation import Access, Hidden, Sender, Situation, Timing
 from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE, last_stage
@@ -65,9 +65,10 @@ class _Constants:
 
     def stages(self, fails: float) -> list[float]:
         """Probability that an attempt is made at each stage."""
-        weights = [1.0]
+        weights, weight = [1.0], 1.0
         for _ in self.means[1:]:
-            weights.append(weights[-1] * fails)
+            weight *= fails
+            weights.append(weight)
         if self.endless:
             weights[-1] /= 1.0 - min(fails, SURE)
         total = sum(weights)
@@ -111,6 +112,18 @@ class _Reception(NamedTuple):
     groups: list[list[Hidden]]
 
 
+class _Against(NamedTuple):
+    """One hidden from a sender, and for how long it must not begin, of itself, from there on."""
+
+    sender: int
+    constants: _Constants
+    earlier: float
+    later: float
+    brief: bool
+    together: bool
+    whole_s: float
+
+
 class _Few:
     """The senders in the iteration; lists have one entry a sender."""
 
@@ -133,18 +146,14 @@ class _Few:
             sorted({one.sender for found in found_at for one in found if one.warned})
             for found_at in situation.hidden
         ]
-        self.crowds: list[Crowd] = []
-        self.crowd = [-1] * n
-        apart = crowds(situation.contenders)
-        if apart:
-            hears = np.zeros((n, n))
-            for i, heard in enumerate(situation.contenders):
-                hears[i, list(heard)] = 1.0
-            found = [Crowd(who, hears) for who in apart]
-            self.crowds = [crowd for crowd in found if crowd.tractable]
+        self.crowds, self.crowd = crowds(situation.contenders), [-1] * n
         for number, crowd in enumerate(self.crowds):
             for i in crowd.who.tolist():
                 self.crowd[i] = number
+        self.groups = [
+            [[self._against(one.sender, hidden) for hidden in group] for group in one.groups]
+            for one in self.receptions
+        ]
         # As in `Stations`, by two senders; of those in a crowd alone.
         self.counts, self.beside, self.paces = (
             [[value] * n for _ in of] if self.crowds else [] for value in (1.0, 0.0, 1.0)
@@ -153,6 +162,13 @@ class _Few:
         self.spoilt = [0.0] * n
         self.cycle_s = self.own_s = [one.success_s for one in of]
         self._begin()
+
+    def _against(self, i: int, hidden: Hidden) -> _Against:
+        me, (j, earlier, later, warned) = self.of[i], hidden
+        brief = warned and me.rts
+        together = self.crowd[i] >= 0 and self.crowd[i] == self.crowd[j]
+        whole_s = self.mac.rts_s + self.mac.sifs_s if brief else me.body_s
+        return _Against(j, self.of[j], earlier, later, brief, together, whole_s)
 
     def _begin(self) -> None:
         """Mean backoff [slots], and the probability of beginning in a slot."""
@@ -258,32 +274,35 @@ class _Few:
 
     def _lost(self, collided: list[float]) -> list[float]:
         """By reception: probability of losing an attempt to others."""
-        found = []
-        for reception, loss in zip(self.receptions, collided, strict=True):
-            alone = 1.0 - loss
-            for group in reception.groups:
-                alone *= max(self._left_alone(reception.sender, group), _NEVER)
+        found, began_s = [], {}
+        for reception, groups, loss in zip(self.receptions, self.groups, collided, strict=True):
+            i, alone = reception.sender, 1.0 - loss
+            for group in groups:
+                alone *= max(self._left_alone(i, group, began_s), _NEVER)
             found.append(1.0 - alone)
         return found
 
-    def _left_alone(self, i: int, group: list[Hidden]) -> float:
-        """Probability that hidden senders which hear each other spoil no attempt of another's."""
-        of, me, mac = self.of, self.of[i], self.mac
-        warning_s = mac.rts_s + mac.sifs_s
-        busy = sum([self.own_s[one.sender] / self.cycle_s[one.sender] for one in group])
+    def _left_alone(
+        self, i: int, group: list[_Against], began_s: dict[tuple[int, float], float]
+    ) -> float:
+        """Probability that hidden senders which hear each other spoil no attempt of another's.
+
+        `began_s`: by sender and a packet's time, how long ago one began that its receiver has
+        locked to; what was worked out before.
+        """
+        mac, cycles_s, own_s, on_air_s = self.mac, self.cycle_s, self.own_s, self.on_air_s
+        busy = sum([own_s[one.sender] / cycles_s[one.sender] for one in group])
         on_air, spared, quiet, later_on = 0.0, 0.0, 1.0, 1.0
-        for j, earlier, later, warned in group:
-            other, cycle_s, silent_s = of[j], self.cycle_s[j], self.silent_s[j]
-            brief = warned and me.rts
-            together = self.crowd[i] >= 0 and self.crowd[i] == self.crowd[j]
+        for j, other, earlier, later, brief, together, whole_s in group:
+            cycle_s, silent_s = cycles_s[j], self.silent_s[j]
             if brief:
-                early_s = warning_s if other.rts else self.on_air_s[j]
+                early_s = whole_s if other.rts else on_air_s[j]
                 share, stretch = early_s / (early_s + silent_s), 1.0
             elif together:
-                share = self.beside[i][j] * self.on_air_s[j] / self.own_s[j]
+                share = self.beside[i][j] * on_air_s[j] / own_s[j]
                 stretch = 1.0 / self.paces[i][j]
             else:
-                share = self.on_air_s[j] / cycle_s
+                share = on_air_s[j] / cycle_s
                 # While others than the group's hold it up, it does not count down.
                 counted_s = max(mac.slot_s * self.backoff[j], MOMENT_S)
                 stretch = max(cycle_s * (1.0 - busy) / counted_s, 1.0)
@@ -291,14 +310,17 @@ class _Few:
             spared += share * (1.0 - later)
             if earlier != later:
                 # The receiver has locked to one that began since the sender's own last packet.
-                began_s = self.silent_s[i] - me.rest_s(self.weights[i], other.body_s)
-                spared += min(share, began_s / cycle_s) * (later - earlier)
+                key = i, other.body_s
+                if key not in began_s:
+                    rest_s = self.of[i].rest_s(self.weights[i], other.body_s)
+                    began_s[key] = self.silent_s[i] - rest_s
+                spared += min(share, began_s[key] / cycle_s) * (later - earlier)
             if later:
-                whole_s = warning_s if brief else me.body_s
-                silent = other.rest_s(self.weights[j], whole_s / stretch) / silent_s
+                rest_s = other.rest_s(self.weights[j], whole_s / stretch)
+                silent = rest_s / silent_s
                 if self.partial and not brief:
                     # One on the air may also begin its next packet meanwhile, and any one several.
-                    again = self._again(j, whole_s, stretch)
+                    again = self._again(j, whole_s, stretch, rest_s)
                     once = share * again + (1.0 - share) * (1.0 - silent)
                     often = max(1.0, whole_s / cycle_s / max(once, _NEVER))
                     later = 1.0 - (1.0 - later) ** often
@@ -306,14 +328,17 @@ class _Few:
                 quiet *= max(1.0 - later * (1.0 - silent), _NEVER)
         return spared * later_on / max(on_air, 1.0) + max(1.0 - on_air, 0.0) * quiet
 
-    def _again(self, j: int, time_s: float, stretch: float) -> float:
-        """Probability that a sender on the air begins its next packet within a time."""
-        other, air_s = self.of[j], self.on_air_s[j]
-        begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left
-        for within_s in (time_s, max(time_s - air_s, 0.0)):
-            rest_s = other.rest_s(self.weights[j], within_s / stretch)
-            begun_s.append(within_s / stretch - self.silent_s[j] + rest_s)
-        return min(1.0, max(0.0, (begun_s[0] - begun_s[1]) * stretch / air_s))
+    def _again(self, j: int, time_s: float, stretch: float, rest_s: float) -> float:
+        """Probability that a sender on the air begins its next packet within a time.
+
+        `rest_s`: what is left then of its silence, with none of its packet left.
+        """
+        other, air_s, silent_s = self.of[j], self.on_air_s[j], self.silent_s[j]
+        # Mean of max(0, t - silence), with none of the packet and with all of it left.
+        begun_s = time_s / stretch - silent_s + rest_s
+        within_s = max(time_s - air_s, 0.0) / stretch
+        late_s = within_s - silent_s + other.rest_s(self.weights[j], within_s)
+        return min(1.0, max(0.0, (begun_s - late_s) * stretch / air_s))
 
     def access(self, losses: list[float]) -> tuple[Access, ...]:
         """What comes of it: means over all attempts, also those that follow a success at once."""

@@ -153,9 +153,7 @@ class ConstantContention(Contention):
                 powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
                 powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
-    def _heard(
-        self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int
-    ) -> Flags:
+    def _heard(self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
         if self._channel.fades:
             return np.array([self.hear_each_other(src, j, now_ns) for j in senders.tolist()])
@@ -290,9 +288,7 @@ class ConstantContention(Contention):
             found = self._burst[flight] = [next(losses) for _ in flight.receptions]
             powers.stale[column], powers.lossy[column] = False, any(found)
 
-    def _lost_to_several(
-        self, receptions: Sequence[Reception], rows: Sequence[int]
-    ) -> list[float]:
+    def _lost_to_several(self, receptions: Sequence[Reception], rows: Sequence[int]) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
         powers, columns, lost = self._powers, len(self._powers.flights), [0.0] * len(rows)
         if columns == 1:

@@ -51,8 +51,9 @@ class ReceivedPowers:
     share, frame_s : (columns,) float64
         Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
-        As of the last `look`. Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
-        were worked out; whether it has begun to since it was told last; whether it has such losses.
+        Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
+        were worked out, as of the last `look`; whether it has begun to since it was told last;
+        whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
     harmless : (rows,) float64
@@ -126,7 +127,7 @@ class ReceivedPowers:
         return column, first
 
     def remove(self, flight: Flight) -> list[Reception]:
-        """Remove a flight; those that it interfered with will be stale and touched. Its receptions."""
+        """Remove a flight; those that it interfered with may be stale then. Its receptions."""
         self.shift(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
         if self.apart:
@@ -159,8 +160,9 @@ class ReceivedPowers:
     def shift(self, flight: Flight, share: float = 1.0) -> None:
         """Note that a flight is heard for a larger, or smaller, share of the time.
 
-        Those that hear it are stale, at the next `look`, once what has come and gone amounts to `SLIGHT` of the noise
-        from which on they lose packets: the many far senders add up to that rarely.
+        Those that hear it are stale, at the next `look`, once what has come and gone amounts to
+        `SLIGHT` of the noise from which on they lose packets: the many far senders add up to that
+        rarely.
         """
         if self.apart and len(self.flights) > 1:
             rows, column = len(self.receptions), self.column[flight]
