@@ -7,90 +7,20 @@ with none hidden from them, nothing in the iteration but the failure probabiliti
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from netsim.channels.mac._crowd import crowds
+from netsim.channels.mac._few_sender import Constants, constants, follow
 from netsim.channels.mac._hidden import by_hearing
-from netsim.channels.mac._situation import Access, Hidden, Sender, Situation, Timing
-from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE, last_stage
+from netsim.channels.mac._situation import Access, Hidden, Situation, Timing
+from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE
 
 MOST, MOST_HIDDEN = 30, 16
 """Of more senders than this, or with more hidden ones at all receptions, arrays are faster."""
 _NEVER = 1e-300
-
-
-class _Constants:
-    """What stays the same of a sender in the iteration."""
-
-    def __init__(self, mac: Timing, sender: Sender) -> None:
-        self.repeats, self.rts, self.error = sender.ack_s is not None, sender.rts, sender.error
-        top = last_stage(mac, sender)
-        self.endless = sender.limit is None and top > 0
-        self.means = [0.5 * (mac.cw_min * 2.0 ** min(q, mac.stages) - 1.0) for q in range(top + 1)]
-        before_s = mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s if sender.rts else 0.0
-        hops = 1.0 + self.repeats + 2.0 * sender.rts
-        ends_s = (mac.sifs_s + (sender.ack_s or 0.0) if self.repeats else 0.0) + mac.difs_s
-        self.gaps_s = [ends_s] + [mac.difs_s] * top
-        widths_s = [2.0 * mac.slot_s * mean for mean in self.means]
-        self.silences = [(g, w, g + w) for g, w in zip(self.gaps_s, widths_s, strict=True)]
-        self.body_s = before_s + sender.frame_s
-        self.failed_s = mac.rts_s if sender.rts else sender.frame_s
-        self.sent_s = (mac.rts_s if sender.rts else 0.0) + sender.frame_s
-        self.success_s = before_s + sender.frame_s + ends_s + hops * mac.propagation_s
-        self.answer_s = self.success_s - (0.0 if sender.rts else sender.frame_s)
-        if mac.anomalous_slots:
-            self.success_s = (self.success_s + mac.slot_s) * (1.0 + _follow(mac))
-        self.heard_failed_s = self.failed_s + (mac.difs_s if mac.eifs_s is None else mac.eifs_s)
-
-    def backoff(self, fails: float) -> float:
-        """Mean backoff, in slots, of a sender whose attempts fail with a probability."""
-        means = self.means
-        if fails == 0.0 or len(means) == 1:
-            return means[0]
-        weight = 1.0
-        weights = backoff = 0.0
-        for mean in means:
-            weights += weight
-            backoff += weight * mean
-            weight *= fails
-        if self.endless:  # all later stages are like the last one
-            weight /= 1.0 - min(fails, SURE)
-            weights += weight
-            backoff += weight * means[-1]
-        return backoff / weights
-
-    def stages(self, fails: float) -> list[float]:
-        """Probability that an attempt is made at each stage."""
-        weights, weight = [1.0], 1.0
-        for _ in self.means[1:]:
-            weight *= fails
-            weights.append(weight)
-        if self.endless:
-            weights[-1] /= 1.0 - min(fails, SURE)
-        total = sum(weights)
-        return [weight / total for weight in weights]
-
-    def rest_s(self, weights: list[float], time_s: float) -> float:
-        """Mean of max(0, g + B - t): see `_dcf`; `weights`: those of `stages`."""
-        found_s = 0.0
-        for weight, (gap_s, width_s, longest_s) in zip(weights, self.silences, strict=True):
-            if time_s <= gap_s:
-                found_s += weight * (0.5 * width_s + gap_s - time_s)
-            elif time_s < longest_s:
-                found_s += weight * (longest_s - time_s) ** 2 / (2.0 * width_s)
-        return found_s
-
-
-_constants = lru_cache(maxsize=4096)(_Constants)
-
-
-def _follow(mac: Timing) -> float:
-    """Packets that follow in the slot after a success, to each that does not."""
-    return 1.0 / (mac.cw_min - 1.0) if mac.anomalous_slots else 0.0
 
 
 def are_few(situation: Situation) -> bool:
@@ -116,7 +46,7 @@ class _Against(NamedTuple):
     """One hidden from a sender, and for how long it must not begin, of itself, from there on."""
 
     sender: int
-    constants: _Constants
+    constants: Constants
     earlier: float
     later: float
     brief: bool
@@ -128,7 +58,7 @@ class _Few:
     """The senders in the iteration; lists have one entry a sender."""
 
     def __init__(self, mac: Timing, situation: Situation) -> None:
-        known = {one: _constants(mac, one) for one in dict.fromkeys(situation.senders)}
+        known = {one: constants(mac, one) for one in dict.fromkeys(situation.senders)}
         of = self.of = [known[one] for one in situation.senders]
         self.mac, n = mac, len(of)
         self.receptions = _receptions(situation)
@@ -158,6 +88,8 @@ class _Few:
         self.counts, self.beside, self.paces = (
             [[value] * n for _ in of] if self.crowds else [] for value in (1.0, 0.0, 1.0)
         )
+        self.heard_failed_s = [one.heard_failed_s for one in of]
+        self.answering = sorted({j for heard in self.warned for j in heard})
         self.fails = [0.5 if one.repeats else 0.0 for one in of]
         self.spoilt = [0.0] * n
         self.cycle_s = self.own_s = [one.success_s for one in of]
@@ -172,11 +104,16 @@ class _Few:
 
     def _begin(self) -> None:
         """Mean backoff [slots], and the probability of beginning in a slot."""
-        self.backoff = [one.backoff(f) for one, f in zip(self.of, self.fails, strict=True)]
+        both = zip(self.of, self.fails, strict=True)
+        if self.hiding:
+            found = [one.begins(f) for one, f in both]
+            self.backoff = [backoff for backoff, _ in found]
+        else:
+            self.backoff = [one.backoff(f) for one, f in both]
         self.tau = [min(1.0 / (1.0 + backoff), SURE) for backoff in self.backoff]
         if self.hiding:
             slot_s = self.mac.slot_s
-            self.weights = [one.stages(f) for one, f in zip(self.of, self.fails, strict=True)]
+            self.weights = [weights for _, weights in found]
             self.silent_s = [
                 weights[0] * one.gaps_s[0] + (1.0 - weights[0]) * one.gaps_s[-1] + slot_s * backoff
                 for one, weights, backoff in zip(self.of, self.weights, self.backoff, strict=True)
@@ -231,17 +168,20 @@ class _Few:
             t / (1.0 - t) * (1.0 - s) * (one.success_s - one.heard_failed_s)
             for one, t, s in zip(of, tau, self.spoilt, strict=True)
         ]
-        before_s, self.cycle_s, self.own_s = self.cycle_s, [], []
+        held_s = {}  # for what the receiver of a hidden sender answers
+        for j in self.answering:
+            begins = tau[j] if of[j].rts else slot_s / self.cycle_s[j]
+            held_s[j] = begins * (1.0 - fails[j]) * of[j].answer_s
+        failed_s, self.cycle_s, self.own_s = self.heard_failed_s, [], []
         for i, one in enumerate(of):
             idle, busy_s, succeed_s = 1.0, 0.0, 0.0
             for j in self.longest[i]:  # of those that begin in a slot the longest packet counts
-                busy_s += idle * tau[j] * of[j].heard_failed_s
+                busy_s += idle * tau[j] * failed_s[j]
                 idle *= 1.0 - tau[j]
                 succeed_s += more_s[j]
             slots_s = idle * (slot_s + succeed_s) + busy_s
-            for j in self.warned[i]:  # for what the receiver of a hidden sender answers
-                begins = tau[j] if of[j].rts else slot_s / before_s[j]
-                slots_s += begins * (1.0 - fails[j]) * of[j].answer_s
+            for j in self.warned[i]:
+                slots_s += held_s[j]
             own_s = one.success_s + fails[i] * (one.failed_s + self.mac.difs_s - one.success_s)
             self.own_s.append(own_s)
             self.cycle_s.append(self.backoff[i] * slots_s + own_s)
@@ -274,7 +214,8 @@ class _Few:
 
     def _lost(self, collided: list[float]) -> list[float]:
         """By reception: probability of losing an attempt to others."""
-        found, began_s = [], {}
+        found: list[float] = []
+        began_s: dict[tuple[int, float], float] = {}
         for reception, groups, loss in zip(self.receptions, self.groups, collided, strict=True):
             i, alone = reception.sender, 1.0 - loss
             for group in groups:
@@ -342,7 +283,7 @@ class _Few:
 
     def access(self, losses: list[float]) -> tuple[Access, ...]:
         """What comes of it: means over all attempts, also those that follow a success at once."""
-        again = _follow(self.mac)
+        again = follow(self.mac)
         attempts = [1.0 + (1.0 - f) * again for f in self.fails]
         by_sender: list[list[float]] = [[] for _ in self.of]
         for reception, loss in zip(self.receptions, losses, strict=True):

@@ -70,13 +70,13 @@ class Loudness:
         """As `at`, from an array to an array: (senders,) float64."""
         if self._fading.per_exchange or len(senders) <= FEW:
             return np.array(self.at(dst, senders.tolist(), time_ns))
-        return self._mean_snr.towards(dst, senders, time_ns)  # type: ignore[arg-type]
+        return self._mean_snr.towards(dst, senders, time_ns)
 
     def of_all(self, src: int, receivers: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
         """As `of`, from an array to an array: (receivers,) float64."""
         if self._fading.per_exchange or len(receivers) <= FEW:
             return np.array(self.of(src, receivers.tolist(), time_ns))
-        return self._mean_snr.snr(src, receivers, time_ns)  # type: ignore[arg-type]
+        return self._mean_snr.snr(src, receivers, time_ns)
 
     def _with_held_gains(
         self, node: int, others: Sequence[int], time_ns: int, means: list[float]
