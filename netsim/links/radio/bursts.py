@@ -121,6 +121,8 @@ def lost_to_several(over: Sequence[Curve], power: Floats, there: Floats) -> Floa
     several = strongest.shape[1]
     on, are_on = _TOGETHER[: 1 << several, :several], _ARE_ON[: 1 << several, :several]
     noise = (1.0 + np.add.reduce(means, 1))[:, None] + of_strongest @ on.T
+    if not any([most > curve.noise[0] for most, curve in zip(noise.max(1), over, strict=True)]):
+        return np.zeros(len(over))  # interferers beyond the strongest count with their means only
     chance = chance[:, None, :]
     weights = np.multiply.reduce(np.where(are_on, chance, 1.0 - chance), 2)
     losses = [

@@ -264,10 +264,10 @@ class ConstantContention(Contention):
             return super().settle(now_ns)
         for flight in self._touched:
             powers.touched[powers.column[flight]] = True
-        suspects = powers.suspects()
-        self._look_at(suspects)
-        for flight in suspects:
-            if self._set_medium(flight):
+        before = {flight: self._burst[flight] for flight in powers.suspects()}
+        self._look_at(before)
+        for flight, losses in before.items():
+            if self._burst[flight] != losses and self._set_medium(flight):
                 self._touched[flight] = None
         return super().settle(now_ns)
 
