@@ -105,7 +105,9 @@ class Gains:
             next_ns = min(next_ns, self.period_ns)
         return round_ns + next_ns
 
-    def at(self, step: int, src: int, others: Sequence[int]) -> NDArray[np.float64]:
+    def at(
+        self, step: int, src: int, others: Sequence[int] | NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """Gains from one node to others.
 
         Parameters
@@ -113,7 +115,7 @@ class Gains:
         step : int
             As `step` gives it.
         src : int
-        others : sequence of int
+        others : sequence or array of int
 
         Returns
         -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,16 +39,17 @@ class Crowd:
         if self.tractable:
             bits = np.array(sets)[:, None] >> np.arange(len(who))
             self.on: Floats = (bits & 1).astype(float)
+            self.off: Floats = 1.0 - self.on
             self.idle: Floats = (self.on @ (near + np.eye(len(who))) == 0.0).astype(float)
 
     def law(self, ratios: Floats) -> Law:
         """The stationary law, from the time of an exchange over that of a backoff: (senders,)."""
         logs = self.on @ np.log(ratios)
-        weights = np.exp(logs - logs.max())
-        weights /= weights.sum()
+        weights = np.exp(logs - np.maximum.reduce(logs))
+        weights /= np.add.reduce(weights)
         when_idle, when_on = (self.idle * weights[:, None]).T, (self.on * weights[:, None]).T
-        idle = np.maximum(when_idle.sum(1), _NEVER)[:, None]
-        silent = np.maximum(when_on @ (1.0 - self.on), _NEVER)
+        idle = np.maximum(np.add.reduce(when_idle, 1), _NEVER)[:, None]
+        silent = np.maximum(when_on @ self.off, _NEVER)
         return Law(
             weights @ self.on,
             when_idle @ self.idle / idle,
@@ -77,7 +79,19 @@ class Law(NamedTuple):
     paces: Floats
 
 
-def crowds(contenders: tuple[tuple[int, ...], ...]) -> list[list[int]]:
+@lru_cache(maxsize=64)
+def crowds(contenders: tuple[tuple[int, ...], ...]) -> tuple[Crowd, ...]:
+    """The crowds among senders, by whom each hears: those whose sets are few enough."""
+    apart = _apart(contenders)
+    if not apart:
+        return ()
+    hears = np.zeros((len(contenders), len(contenders)))
+    for i, heard in enumerate(contenders):
+        hears[i, list(heard)] = 1.0
+    return tuple([crowd for who in apart if (crowd := Crowd(who, hears)).tractable])
+
+
+def _apart(contenders: tuple[tuple[int, ...], ...]) -> list[list[int]]:
     """The senders that hang together by hearing, where not all of them hear each other."""
     left, crowds = set(range(len(contenders))), []
     while left:

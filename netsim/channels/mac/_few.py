@@ -7,89 +7,20 @@ with none hidden from them, nothing in the iteration but the failure probabiliti
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from netsim.channels.mac._crowd import Crowd, crowds
+from netsim.channels.mac._crowd import crowds
+from netsim.channels.mac._few_sender import Constants, constants, follow
 from netsim.channels.mac._hidden import by_hearing
-from netsim.channels.mac._situation import Access, Hidden, Sender, Situation, Timing
-from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE, last_stage
+from netsim.channels.mac._situation import Access, Hidden, Situation, Timing
+from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE
 
 MOST, MOST_HIDDEN = 30, 16
 """Of more senders than this, or with more hidden ones at all receptions, arrays are faster."""
 _NEVER = 1e-300
-
-
-class _Constants:
-    """What stays the same of a sender in the iteration."""
-
-    def __init__(self, mac: Timing, sender: Sender) -> None:
-        self.repeats, self.rts, self.error = sender.ack_s is not None, sender.rts, sender.error
-        top = last_stage(mac, sender)
-        self.endless = sender.limit is None and top > 0
-        self.means = [0.5 * (mac.cw_min * 2.0 ** min(q, mac.stages) - 1.0) for q in range(top + 1)]
-        before_s = mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s if sender.rts else 0.0
-        hops = 1.0 + self.repeats + 2.0 * sender.rts
-        ends_s = (mac.sifs_s + (sender.ack_s or 0.0) if self.repeats else 0.0) + mac.difs_s
-        self.gaps_s = [ends_s] + [mac.difs_s] * top
-        widths_s = [2.0 * mac.slot_s * mean for mean in self.means]
-        self.silences = [(g, w, g + w) for g, w in zip(self.gaps_s, widths_s, strict=True)]
-        self.body_s = before_s + sender.frame_s
-        self.failed_s = mac.rts_s if sender.rts else sender.frame_s
-        self.sent_s = (mac.rts_s if sender.rts else 0.0) + sender.frame_s
-        self.success_s = before_s + sender.frame_s + ends_s + hops * mac.propagation_s
-        self.answer_s = self.success_s - (0.0 if sender.rts else sender.frame_s)
-        if mac.anomalous_slots:
-            self.success_s = (self.success_s + mac.slot_s) * (1.0 + _follow(mac))
-        self.heard_failed_s = self.failed_s + (mac.difs_s if mac.eifs_s is None else mac.eifs_s)
-
-    def backoff(self, fails: float) -> float:
-        """Mean backoff, in slots, of a sender whose attempts fail with a probability."""
-        means = self.means
-        if fails == 0.0 or len(means) == 1:
-            return means[0]
-        weight = 1.0
-        weights = backoff = 0.0
-        for mean in means:
-            weights += weight
-            backoff += weight * mean
-            weight *= fails
-        if self.endless:  # all later stages are like the last one
-            weight /= 1.0 - min(fails, SURE)
-            weights += weight
-            backoff += weight * means[-1]
-        return backoff / weights
-
-    def stages(self, fails: float) -> list[float]:
-        """Probability that an attempt is made at each stage."""
-        weights = [1.0]
-        for _ in self.means[1:]:
-            weights.append(weights[-1] * fails)
-        if self.endless:
-            weights[-1] /= 1.0 - min(fails, SURE)
-        total = sum(weights)
-        return [weight / total for weight in weights]
-
-    def rest_s(self, weights: list[float], time_s: float) -> float:
-        """Mean of max(0, g + B - t): see `_dcf`; `weights`: those of `stages`."""
-        found_s = 0.0
-        for weight, (gap_s, width_s, longest_s) in zip(weights, self.silences, strict=True):
-            if time_s <= gap_s:
-                found_s += weight * (0.5 * width_s + gap_s - time_s)
-            elif time_s < longest_s:
-                found_s += weight * (longest_s - time_s) ** 2 / (2.0 * width_s)
-        return found_s
-
-
-_constants = lru_cache(maxsize=4096)(_Constants)
-
-
-def _follow(mac: Timing) -> float:
-    """Packets that follow in the slot after a success, to each that does not."""
-    return 1.0 / (mac.cw_min - 1.0) if mac.anomalous_slots else 0.0
 
 
 def are_few(situation: Situation) -> bool:
@@ -111,11 +42,23 @@ class _Reception(NamedTuple):
     groups: list[list[Hidden]]
 
 
+class _Against(NamedTuple):
+    """One hidden from a sender, and for how long it must not begin, of itself, from there on."""
+
+    sender: int
+    constants: Constants
+    earlier: float
+    later: float
+    brief: bool
+    together: bool
+    whole_s: float
+
+
 class _Few:
     """The senders in the iteration; lists have one entry a sender."""
 
     def __init__(self, mac: Timing, situation: Situation) -> None:
-        known = {one: _constants(mac, one) for one in dict.fromkeys(situation.senders)}
+        known = {one: constants(mac, one) for one in dict.fromkeys(situation.senders)}
         of = self.of = [known[one] for one in situation.senders]
         self.mac, n = mac, len(of)
         self.receptions = _receptions(situation)
@@ -133,34 +76,44 @@ class _Few:
             sorted({one.sender for found in found_at for one in found if one.warned})
             for found_at in situation.hidden
         ]
-        self.crowds: list[Crowd] = []
-        self.crowd = [-1] * n
-        apart = crowds(situation.contenders)
-        if apart:
-            hears = np.zeros((n, n))
-            for i, heard in enumerate(situation.contenders):
-                hears[i, list(heard)] = 1.0
-            found = [Crowd(who, hears) for who in apart]
-            self.crowds = [crowd for crowd in found if crowd.tractable]
+        self.crowds, self.crowd = crowds(situation.contenders), [-1] * n
         for number, crowd in enumerate(self.crowds):
             for i in crowd.who.tolist():
                 self.crowd[i] = number
+        self.groups = [
+            [[self._against(one.sender, hidden) for hidden in group] for group in one.groups]
+            for one in self.receptions
+        ]
         # As in `Stations`, by two senders; of those in a crowd alone.
         self.counts, self.beside, self.paces = (
             [[value] * n for _ in of] if self.crowds else [] for value in (1.0, 0.0, 1.0)
         )
+        self.heard_failed_s = [one.heard_failed_s for one in of]
+        self.answering = sorted({j for heard in self.warned for j in heard})
         self.fails = [0.5 if one.repeats else 0.0 for one in of]
         self.spoilt = [0.0] * n
         self.cycle_s = self.own_s = [one.success_s for one in of]
         self._begin()
 
+    def _against(self, i: int, hidden: Hidden) -> _Against:
+        me, (j, earlier, later, warned) = self.of[i], hidden
+        brief = warned and me.rts
+        together = self.crowd[i] >= 0 and self.crowd[i] == self.crowd[j]
+        whole_s = self.mac.rts_s + self.mac.sifs_s if brief else me.body_s
+        return _Against(j, self.of[j], earlier, later, brief, together, whole_s)
+
     def _begin(self) -> None:
         """Mean backoff [slots], and the probability of beginning in a slot."""
-        self.backoff = [one.backoff(f) for one, f in zip(self.of, self.fails, strict=True)]
+        both = zip(self.of, self.fails, strict=True)
+        if self.hiding:
+            found = [one.begins(f) for one, f in both]
+            self.backoff = [backoff for backoff, _ in found]
+        else:
+            self.backoff = [one.backoff(f) for one, f in both]
         self.tau = [min(1.0 / (1.0 + backoff), SURE) for backoff in self.backoff]
         if self.hiding:
             slot_s = self.mac.slot_s
-            self.weights = [one.stages(f) for one, f in zip(self.of, self.fails, strict=True)]
+            self.weights = [weights for _, weights in found]
             self.silent_s = [
                 weights[0] * one.gaps_s[0] + (1.0 - weights[0]) * one.gaps_s[-1] + slot_s * backoff
                 for one, weights, backoff in zip(self.of, self.weights, self.backoff, strict=True)
@@ -215,17 +168,20 @@ class _Few:
             t / (1.0 - t) * (1.0 - s) * (one.success_s - one.heard_failed_s)
             for one, t, s in zip(of, tau, self.spoilt, strict=True)
         ]
-        before_s, self.cycle_s, self.own_s = self.cycle_s, [], []
+        held_s = {}  # for what the receiver of a hidden sender answers
+        for j in self.answering:
+            begins = tau[j] if of[j].rts else slot_s / self.cycle_s[j]
+            held_s[j] = begins * (1.0 - fails[j]) * of[j].answer_s
+        failed_s, self.cycle_s, self.own_s = self.heard_failed_s, [], []
         for i, one in enumerate(of):
             idle, busy_s, succeed_s = 1.0, 0.0, 0.0
             for j in self.longest[i]:  # of those that begin in a slot the longest packet counts
-                busy_s += idle * tau[j] * of[j].heard_failed_s
+                busy_s += idle * tau[j] * failed_s[j]
                 idle *= 1.0 - tau[j]
                 succeed_s += more_s[j]
             slots_s = idle * (slot_s + succeed_s) + busy_s
-            for j in self.warned[i]:  # for what the receiver of a hidden sender answers
-                begins = tau[j] if of[j].rts else slot_s / before_s[j]
-                slots_s += begins * (1.0 - fails[j]) * of[j].answer_s
+            for j in self.warned[i]:
+                slots_s += held_s[j]
             own_s = one.success_s + fails[i] * (one.failed_s + self.mac.difs_s - one.success_s)
             self.own_s.append(own_s)
             self.cycle_s.append(self.backoff[i] * slots_s + own_s)
@@ -258,32 +214,36 @@ class _Few:
 
     def _lost(self, collided: list[float]) -> list[float]:
         """By reception: probability of losing an attempt to others."""
-        found = []
-        for reception, loss in zip(self.receptions, collided, strict=True):
-            alone = 1.0 - loss
-            for group in reception.groups:
-                alone *= max(self._left_alone(reception.sender, group), _NEVER)
+        found: list[float] = []
+        began_s: dict[tuple[int, float], float] = {}
+        for reception, groups, loss in zip(self.receptions, self.groups, collided, strict=True):
+            i, alone = reception.sender, 1.0 - loss
+            for group in groups:
+                alone *= max(self._left_alone(i, group, began_s), _NEVER)
             found.append(1.0 - alone)
         return found
 
-    def _left_alone(self, i: int, group: list[Hidden]) -> float:
-        """Probability that hidden senders which hear each other spoil no attempt of another's."""
-        of, me, mac = self.of, self.of[i], self.mac
-        warning_s = mac.rts_s + mac.sifs_s
-        busy = sum([self.own_s[one.sender] / self.cycle_s[one.sender] for one in group])
+    def _left_alone(
+        self, i: int, group: list[_Against], began_s: dict[tuple[int, float], float]
+    ) -> float:
+        """Probability that hidden senders which hear each other spoil no attempt of another's.
+
+        `began_s`: by sender and a packet's time, how long ago one began that its receiver has
+        locked to; what was worked out before.
+        """
+        mac, cycles_s, own_s, on_air_s = self.mac, self.cycle_s, self.own_s, self.on_air_s
+        busy = sum([own_s[one.sender] / cycles_s[one.sender] for one in group])
         on_air, spared, quiet, later_on = 0.0, 0.0, 1.0, 1.0
-        for j, earlier, later, warned in group:
-            other, cycle_s, silent_s = of[j], self.cycle_s[j], self.silent_s[j]
-            brief = warned and me.rts
-            together = self.crowd[i] >= 0 and self.crowd[i] == self.crowd[j]
+        for j, other, earlier, later, brief, together, whole_s in group:
+            cycle_s, silent_s = cycles_s[j], self.silent_s[j]
             if brief:
-                early_s = warning_s if other.rts else self.on_air_s[j]
+                early_s = whole_s if other.rts else on_air_s[j]
                 share, stretch = early_s / (early_s + silent_s), 1.0
             elif together:
-                share = self.beside[i][j] * self.on_air_s[j] / self.own_s[j]
+                share = self.beside[i][j] * on_air_s[j] / own_s[j]
                 stretch = 1.0 / self.paces[i][j]
             else:
-                share = self.on_air_s[j] / cycle_s
+                share = on_air_s[j] / cycle_s
                 # While others than the group's hold it up, it does not count down.
                 counted_s = max(mac.slot_s * self.backoff[j], MOMENT_S)
                 stretch = max(cycle_s * (1.0 - busy) / counted_s, 1.0)
@@ -291,14 +251,17 @@ class _Few:
             spared += share * (1.0 - later)
             if earlier != later:
                 # The receiver has locked to one that began since the sender's own last packet.
-                began_s = self.silent_s[i] - me.rest_s(self.weights[i], other.body_s)
-                spared += min(share, began_s / cycle_s) * (later - earlier)
+                key = i, other.body_s
+                if key not in began_s:
+                    rest_s = self.of[i].rest_s(self.weights[i], other.body_s)
+                    began_s[key] = self.silent_s[i] - rest_s
+                spared += min(share, began_s[key] / cycle_s) * (later - earlier)
             if later:
-                whole_s = warning_s if brief else me.body_s
-                silent = other.rest_s(self.weights[j], whole_s / stretch) / silent_s
+                rest_s = other.rest_s(self.weights[j], whole_s / stretch)
+                silent = rest_s / silent_s
                 if self.partial and not brief:
                     # One on the air may also begin its next packet meanwhile, and any one several.
-                    again = self._again(j, whole_s, stretch)
+                    again = self._again(j, whole_s, stretch, rest_s)
                     once = share * again + (1.0 - share) * (1.0 - silent)
                     often = max(1.0, whole_s / cycle_s / max(once, _NEVER))
                     later = 1.0 - (1.0 - later) ** often
@@ -306,18 +269,21 @@ class _Few:
                 quiet *= max(1.0 - later * (1.0 - silent), _NEVER)
         return spared * later_on / max(on_air, 1.0) + max(1.0 - on_air, 0.0) * quiet
 
-    def _again(self, j: int, time_s: float, stretch: float) -> float:
-        """Probability that a sender on the air begins its next packet within a time."""
-        other, air_s = self.of[j], self.on_air_s[j]
-        begun_s = []  # mean of max(0, t - silence), with all of the packet and with none of it left
-        for within_s in (time_s, max(time_s - air_s, 0.0)):
-            rest_s = other.rest_s(self.weights[j], within_s / stretch)
-            begun_s.append(within_s / stretch - self.silent_s[j] + rest_s)
-        return min(1.0, max(0.0, (begun_s[0] - begun_s[1]) * stretch / air_s))
+    def _again(self, j: int, time_s: float, stretch: float, rest_s: float) -> float:
+        """Probability that a sender on the air begins its next packet within a time.
+
+        `rest_s`: what is left then of its silence, with none of its packet left.
+        """
+        other, air_s, silent_s = self.of[j], self.on_air_s[j], self.silent_s[j]
+        # Mean of max(0, t - silence), with none of the packet and with all of it left.
+        begun_s = time_s / stretch - silent_s + rest_s
+        within_s = max(time_s - air_s, 0.0) / stretch
+        late_s = within_s - silent_s + other.rest_s(self.weights[j], within_s)
+        return min(1.0, max(0.0, (begun_s - late_s) * stretch / air_s))
 
     def access(self, losses: list[float]) -> tuple[Access, ...]:
         """What comes of it: means over all attempts, also those that follow a success at once."""
-        again = _follow(self.mac)
+        again = follow(self.mac)
         attempts = [1.0 + (1.0 - f) * again for f in self.fails]
         by_sender: list[list[float]] = [[] for _ in self.of]
         for reception, loss in zip(self.receptions, losses, strict=True):

@@ -345,6 +345,7 @@ class _Chain:
         if not p.any():
             return
         one, other = self.sides[first], self.sides[1 - first]
+        weighted = np.array([*found, p * locked])
         for failed, doomed in product((1, 0), repeat=2):
             chance = (losses[0] if failed else 1.0 - losses[0]) * (
                 losses[1] if doomed else 1.0 - losses[1]
@@ -354,8 +355,7 @@ class _Chain:
             stage = one.next[stages[0]] if failed else np.zeros_like(stages[0])
             dst = first * self.half + (stage * other.stages + stages[1]) * self.flags
             dst += doomed * (self.flags - 1)
-            for k, of in enumerate((*found, p * locked)):
-                self.moves[k, src, dst] += of * chance
+            self.moves[:, src, dst] += weighted * chance
 
 
 def _by_attempt(by_stage: Floats, limit: int) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.mac._crowd import Crowd, Floats, crowds
+from netsim.channels.mac._crowd import Floats, crowds
 from netsim.channels.mac._situation import Access, Sender, Situation, Timing
 
 DAMPING = 0.7
@@ -57,11 +57,7 @@ class Stations:
         for i, of_sender in enumerate(situation.hidden):
             self.warned[i, [h.sender for found in of_sender for h in found if h.warned]] = 1.0
         self.any_warned = bool(self.warned.any())
-        self.crowds = [
-            crowd
-            for who in crowds(situation.contenders)
-            if (crowd := Crowd(who, self.hears)).tractable
-        ]
+        self.crowds = crowds(situation.contenders)
         # Whether j counts down when i does: not where one that only j hears is on the air.
         self.counts = np.ones((n, n))
         # In a crowd: share of the time for which j is on the air when i counts down; how long it

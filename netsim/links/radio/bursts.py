@@ -33,6 +33,7 @@ STEP = db_to_linear(0.1)
 """Noise rises by this from one point of a curve of losses to the next."""
 _TOGETHER = (np.arange(1 << MOST)[:, None] >> np.arange(MOST) & 1).astype(float)
 """Who of `MOST` is on the air, a row for each possibility."""
+_ARE_ON = _TOGETHER > 0.0
 _MOMENT_S = 1e-300
 LOUDEST = 1e6
 """Noise over noise beyond which nothing is asked for."""
@@ -113,18 +114,22 @@ def lost_to_several(over: Sequence[Curve], power: Floats, there: Floats) -> Floa
     (packets,) float64
     """
     packets = np.arange(len(over))[:, None]
-    strongest = np.lexsort((there, power))[:, ::-1][:, :MOST]
+    strongest = np.lexsort((there, power))[:, : -MOST - 1 : -1]
     of_strongest, chance = power[packets, strongest], there[packets, strongest]
     means = power * there
     means[packets, strongest] = 0.0
-    on = _TOGETHER[: 1 << strongest.shape[1], : strongest.shape[1]]
-    noise = (1.0 + means.sum(1))[:, None] + of_strongest @ on.T
-    weights = np.where(on, chance[:, None, :], 1.0 - chance[:, None, :]).prod(2)
+    several = strongest.shape[1]
+    on, are_on = _TOGETHER[: 1 << several, :several], _ARE_ON[: 1 << several, :several]
+    noise = (1.0 + np.add.reduce(means, 1))[:, None] + of_strongest @ on.T
+    if not any([most > curve.noise[0] for most, curve in zip(noise.max(1), over, strict=True)]):
+        return np.zeros(len(over))  # interferers beyond the strongest count with their means only
+    chance = chance[:, None, :]
+    weights = np.multiply.reduce(np.where(are_on, chance, 1.0 - chance), 2)
     losses = [
         np.interp(row, curve.noise, curve.lost, right=1.0)
         for row, curve in zip(noise, over, strict=True)
     ]
-    return np.asarray((weights * np.array(losses)).sum(1))
+    return np.asarray(np.add.reduce(weights * np.array(losses), 1))
 
 
 def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:

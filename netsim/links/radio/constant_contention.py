@@ -95,21 +95,21 @@ class ConstantContention(Contention):
         begun = len(powers.flights)
         column, first = powers.add(flight)
         self._unknown.append(flight)
-        loudness = self._channel.loudness
-        senders, receivers = powers.src[:begun].tolist(), powers.dst[:first].tolist()
-        there = np.array(loudness.of(src, senders + receivers, now_ns))
-        from_senders = np.array(loudness.at(src, senders, now_ns))
-        heard = self._heard(src, senders, np.minimum(there[:begun], from_senders), now_ns)
+        loudness, power = self._channel.loudness, powers.power[:begun]
+        senders, receivers = powers.src[:begun], powers.dst[:first]
+        to_senders = loudness.of_all(src, senders, now_ns)
+        from_senders = loudness.at_all(src, senders, now_ns)
+        heard = self._heard(src, senders, np.minimum(to_senders, from_senders), now_ns)
         for other in self._in_order(heard):
             flight.contenders[other] = other.contenders[flight] = None
-        if heard.all():
+        if len(flight.contenders) == begun:
             return
         powers.apart = True
         self._know()
-        there, from_senders = there * flight.power_now, from_senders * powers.power[:begun]
-        to_senders, to_receivers = there[:begun], there[begun:]
+        to_receivers = loudness.of_all(src, receivers, now_ns) * flight.power_now
+        to_senders, from_senders = to_senders * flight.power_now, from_senders * power
         to_own = [
-            np.array(loudness.at(reception.tx.dst, senders, now_ns)) * powers.power[:begun]
+            loudness.at_all(reception.tx.dst, senders, now_ns) * power
             for reception in flight.receptions
         ]
         apart = ~heard
@@ -117,19 +117,22 @@ class ConstantContention(Contention):
             for one, by in ((flight, other), (other, flight)):
                 self._hide(one, by, now_ns)
                 powers.hide(one, by)
-        hidden = np.zeros(begun, np.bool_)
+        hidden = None
         if flight.hidden:
+            hidden = np.zeros(begun, np.bool_)
             hidden[[powers.column[other] for other in flight.hidden]] = True
             powers.outdate(flight.hidden)
             apart &= ~hidden
         for row, found in enumerate(to_own, first):
-            meets = apart & (found >= self._least) & (powers.src[:begun] != powers.dst[row])
-            beside = meets | hidden
-            powers.heard[:, row, :begun] = meets * found, beside * from_senders
+            meets = apart & (found >= self._least) & (senders != powers.dst[row])
+            powers.heard[0, row, :begun] = meets * found
+            beside = meets if hidden is None else meets | hidden
+            powers.heard[1, row, :begun] = beside * from_senders
         of = powers.of[:first]
-        meets = apart[of] & (to_receivers >= self._least) & (powers.dst[:first] != src)
-        beside = meets | hidden[of]
-        powers.heard[:, :first, column] = meets * to_receivers, beside * to_senders[of]
+        meets = apart[of] & (to_receivers >= self._least) & (receivers != src)
+        beside = meets if hidden is None else meets | hidden[of]
+        powers.heard[0, :first, column] = meets * to_receivers
+        powers.heard[1, :first, column] = beside * to_senders[of]
         powers.sum[:, :first] += powers.heard[:, :first, column]
         rows = len(powers.receptions)
         powers.sum[:, first:rows] = powers.heard[:, first:rows, :begun].sum(2)
@@ -150,13 +153,13 @@ class ConstantContention(Contention):
                 powers.quiet[0, row] = packets.noise[0] * (1.0 - ROUNDING)
                 powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
-    def _heard(self, src: int, senders: Sequence[int], weaker: Floats, now_ns: int) -> Flags:
+    def _heard(self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int) -> Flags:
         """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
         if self._channel.fades:
-            return np.array([self.hear_each_other(src, other, now_ns) for other in senders])
+            return np.array([self.hear_each_other(src, j, now_ns) for j in senders.tolist()])
         heard: Flags = weaker >= self._channel.sensitivity
         if self._distance_m is not None:
-            pairs = [(src, other) if src < other else (other, src) for other in senders]
+            pairs = [(src, j) if src < j else (j, src) for j in senders.tolist()]
             heard &= np.array([self._near(*pair, 0) for pair in pairs])
         return heard
 
@@ -222,7 +225,8 @@ class ConstantContention(Contention):
     def _in_order(self, which: Flags) -> list[Flight]:
         """Flights by column, in the order in which they began."""
         flights = self._powers.flights
-        return sorted([flights[i] for i in which.nonzero()[0].tolist()], key=in_order)
+        found = [flights[i] for i in which.nonzero()[0].tolist()]
+        return sorted(found, key=in_order) if len(found) > 1 else found
 
     def remove(self, flight: Flight, others: Iterable[Flight]) -> None:
         for known in (self._burst, self._senders, self._captures):
@@ -246,6 +250,8 @@ class ConstantContention(Contention):
     def _told(self, flight: Flight) -> None:
         super()._told(flight)
         if flight not in self._domain:
+            if flight.contenders or flight.hidden:  # whose shares may have changed
+                self._powers.look()
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
@@ -258,10 +264,10 @@ class ConstantContention(Contention):
             return super().settle(now_ns)
         for flight in self._touched:
             powers.touched[powers.column[flight]] = True
-        suspects = powers.suspects()
-        self._look_at(suspects)
-        for flight in suspects:
-            if self._set_medium(flight):
+        before = {flight: self._burst[flight] for flight in powers.suspects()}
+        self._look_at(before)
+        for flight, losses in before.items():
+            if self._burst[flight] != losses and self._set_medium(flight):
                 self._touched[flight] = None
         return super().settle(now_ns)
 
@@ -269,45 +275,45 @@ class ConstantContention(Contention):
         powers = self._powers
         if not powers.flights:
             return
+        powers.look()
         stale = [flight for flight in flights if powers.stale[powers.column[flight]]]
         if not stale:
             return
         receptions = [reception for flight in stale for reception in flight.receptions]
-        rows = np.array([powers.row[reception] for reception in receptions])
+        rows = [powers.row[reception] for reception in receptions]
         losses = iter(self._lost_to_several(receptions, rows))
-        powers.settled(rows)
+        powers.drift[:, rows] = 0.0
         for flight in stale:
             column = powers.column[flight]
             found = self._burst[flight] = [next(losses) for _ in flight.receptions]
             powers.stale[column], powers.lossy[column] = False, any(found)
 
-    def _lost_to_several(
-        self, receptions: Sequence[Reception], rows: NDArray[np.int64]
-    ) -> list[float]:
+    def _lost_to_several(self, receptions: Sequence[Reception], rows: Sequence[int]) -> list[float]:
         """Probabilities of losing a packet, or its acknowledgement, to several senders at once."""
-        powers, columns = self._powers, len(self._powers.flights)
-        lost = np.zeros(len(receptions))
+        powers, columns, lost = self._powers, len(self._powers.flights), [0.0] * len(rows)
         if columns == 1:
-            return lost.tolist()
-        ends, which = (1.0 + powers.sum[:, rows] > powers.quiet[:, rows]).nonzero()
-        if not len(which):
-            return lost.tolist()
-        packets, answers = which[ends == 0], which[ends == 1]
-        of_packets, of_answers = rows[packets], rows[answers]
-        share, frame_s = powers.share[:columns], powers.frame_s[:columns]
-        power, there = powers.heard[ends, rows[which], :columns], np.empty((len(which), columns))
-        if len(packets):
-            own_s = frame_s[powers.of[of_packets]][:, None]
-            there[: len(packets)] = overlap(share, own_s, frame_s)
-        # A packet that is answered has survived: who would have spoilt it is silent then.
-        beside = share * powers.spared[of_answers, :columns]
-        there[len(packets) :] = beside / np.maximum(1.0 - share + beside, MOMENT)
-        both = zip(which.tolist(), ends.tolist(), strict=True)
+            return lost
+        loud = [powers.loud(row) for row in rows]
+        packets, answers = ([i for i, at in enumerate(loud) if at[end]] for end in (0, 1))
+        if not (packets or answers):
+            return lost
+        share, chances = powers.share[:columns], []
+        if packets:
+            frame_s = powers.frame_s[:columns]
+            own_s = frame_s[powers.of[[rows[i] for i in packets]]][:, None]
+            chances.append(overlap(share, own_s, frame_s))
+        if answers:
+            # A packet that is answered has survived: who would have spoilt it is silent then.
+            beside = share * powers.spared[[rows[i] for i in answers], :columns]
+            chances.append(beside / np.maximum(1.0 - share + beside, MOMENT))
+        both = [(i, 0) for i in packets] + [(i, 1) for i in answers]
         curves = [self._curves[receptions[i]][end] for i, end in both]
-        found = lost_to_several(curves, power, there)
-        lost[packets] = found[: len(packets)]
-        lost[answers] = 1.0 - (1.0 - lost[answers]) * (1.0 - found[len(packets) :])
-        return lost.tolist()
+        power = powers.heard[[end for _, end in both], [rows[i] for i, _ in both], :columns]
+        there = chances[0] if len(chances) == 1 else np.concatenate(chances)
+        found = lost_to_several(curves, power, there).tolist()
+        for (i, end), loss in zip(both, found, strict=True):
+            lost[i] = 1.0 - (1.0 - lost[i]) * (1.0 - loss) if end else loss
+        return lost
 
     def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
         error = self._error(snr, flight.packet_bits, rate_bps)

@@ -59,6 +59,8 @@ class Contention(Interference):
         self._radio, self._csma = radio, radio.mac
         self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
+        self._access = lru_cache(maxsize=4096)(self._csma.access)
+        self._alone = lru_cache(maxsize=256)(self._access_alone)
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
@@ -213,6 +215,11 @@ class Contention(Interference):
 
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's situation."""
+        if not (flight.contenders or flight.hidden):
+            self._look_at((flight,))
+            sender = self._sender(flight, now_ns)
+            self._take(flight, sender, self._alone(sender, len(flight.receptions)))
+            return
         together = self._together(flight)
         self._look_at(together)
         senders = {one: self._sender(one, now_ns) for one in together}
@@ -232,14 +239,23 @@ class Contention(Interference):
             lost,
             tuple([_hidden(one, index) for one in together]),
         )
-        found = zip(senders.items(), self._csma.access(situation), strict=True)
+        found = zip(senders.items(), self._access(situation), strict=True)
         for (one, sender), access in found:
-            self._unsolved.pop(one, None)
-            self._found[one] = sender, access
-            if self._set_medium(one):
-                self._touched[one] = None
-                share = min(1.0, access.sent_s / access.attempt_s)
-                self.set_share(one, share, self._on_air)
+            self._take(one, sender, access)
+
+    def _access_alone(self, sender: Sender, receptions: int) -> Access:
+        """What is done to a sender's attempts that has neither contenders nor hidden ones."""
+        nobody: tuple[tuple[()], ...] = ((),) * receptions
+        lost = (nobody,) if self._csma.capture else ()
+        return self._access(Situation((sender,), ((),), lost, (nobody,)))[0]
+
+    def _take(self, flight: Flight, sender: Sender, access: Access) -> None:
+        """Take over what is done to a flight's attempts."""
+        self._unsolved.pop(flight, None)
+        self._found[flight] = sender, access
+        if self._set_medium(flight):
+            self._touched[flight] = None
+            self.set_share(flight, min(1.0, access.sent_s / access.attempt_s), self._on_air)
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         """A flight as a sender that always has a packet."""

@@ -1,12 +1,11 @@
 """The mean SNR of links whose gains a file states."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.mean_snr import MeanSnr, Nodes
 from netsim.links.radio.table import Radio
 from netsim.traces.gains import Gains
 
@@ -30,7 +29,7 @@ class GivenMeanSnr(MeanSnr):
         self.pairs_left_out = int(np.triu(~(heard | heard.T), k=1).sum())
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
 
-    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
         return self._of_some(self._gains.step(time_ns), src, others)
 
     def pair(self, src: int, dst: int, time_ns: int) -> float:
@@ -45,6 +44,6 @@ class GivenMeanSnr(MeanSnr):
     def _of_pair(self, step: int, src: int, dst: int) -> float:
         return float(self._of_some(step, src, (dst,))[0])
 
-    def _of_some(self, step: int, src: int, others: Sequence[int]) -> NDArray[np.float64]:
+    def _of_some(self, step: int, src: int, others: Nodes) -> NDArray[np.float64]:
         snr_db = self._gains.at(step, src, others) + self._sent_over_noise_db[src]
         return np.asarray(10.0 ** (snr_db / 10.0))

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.links.radio.background import FEW
 from netsim.links.radio.fading_gains import FadingGains
 from netsim.links.radio.mean_snr import MeanSnr
@@ -62,6 +65,18 @@ class Loudness:
         else:
             found = self._mean_snr.snr(src, receivers, time_ns).tolist()
         return self._with_held_gains(src, receivers, time_ns, found)
+
+    def at_all(self, dst: int, senders: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
+        """As `at`, from an array to an array: (senders,) float64."""
+        if self._fading.per_exchange or len(senders) <= FEW:
+            return np.array(self.at(dst, senders.tolist(), time_ns))
+        return self._mean_snr.towards(dst, senders, time_ns)
+
+    def of_all(self, src: int, receivers: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
+        """As `of`, from an array to an array: (receivers,) float64."""
+        if self._fading.per_exchange or len(receivers) <= FEW:
+            return np.array(self.of(src, receivers.tolist(), time_ns))
+        return self._mean_snr.snr(src, receivers, time_ns)
 
     def _with_held_gains(
         self, node: int, others: Sequence[int], time_ns: int, means: list[float]

@@ -21,6 +21,8 @@ from netsim.rng import Streams
 from netsim.topology.mobility import Track
 from netsim.units import db_to_linear, to_ns
 
+Nodes = Sequence[int] | NDArray[np.int64]
+
 EVERY_PAIR_UP_TO = 1000
 """With more nodes than these, pairs beyond the radio's range are left out."""
 
@@ -45,13 +47,13 @@ class MeanSnr(ABC):
     pairs_left_out: int = 0
 
     @abstractmethod
-    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
         """Mean SNR from one node to others.
 
         Parameters
         ----------
         src : int
-        others : sequence of int
+        others : sequence or array of int
         time_ns : int
 
         Returns
@@ -60,13 +62,13 @@ class MeanSnr(ABC):
             Linear; 0 for a pair that is left out.
         """
 
-    def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
         """Mean SNR from some nodes to one.
 
         Parameters
         ----------
         dst : int
-        senders : sequence of int
+        senders : sequence or array of int
         time_ns : int
 
         Returns
@@ -74,7 +76,7 @@ class MeanSnr(ABC):
         (len(senders),) float64
             Linear; 0 for a pair that is left out.
         """
-        return np.array([self.pair(i, dst, time_ns) for i in senders])
+        return np.array([self.pair(int(i), dst, time_ns) for i in senders])
 
     @abstractmethod
     def pair(self, src: int, dst: int, time_ns: int) -> float:
@@ -141,7 +143,7 @@ class IidMeanSnr(MeanSnr):
         self._shadowed = radio.shadowing.drawn
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
 
-    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
         mean = np.full(len(others), db_to_linear(self._mean_snr_db[src]))
         if self._shadowed:
             low, high = np.minimum(src, others), np.maximum(src, others)
@@ -228,18 +230,19 @@ class PlacedMeanSnr(MeanSnr):
             within = (int(tree.count_neighbors(tree, range_m)) - nodes) // 2
             self.pairs_left_out = nodes * (nodes - 1) // 2 - within
 
-    def snr(self, src: int, others: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
         if self._track is None and not self._many:
-            found: NDArray[np.float64] = self._row(src)[list(others)]
+            which = others if isinstance(others, np.ndarray) else list(others)
+            found: NDArray[np.float64] = self._row(src)[which]
             return found
         return self._of_some(src, np.asarray(others), self._step(time_ns))
 
-    def towards(self, dst: int, senders: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+    def towards(self, dst: int, senders: Nodes, time_ns: int) -> NDArray[np.float64]:
         # Links are alike both ways but for the transmit power.
         found = self.snr(dst, senders, time_ns)
         if self._same_power:
             return found
-        over_db = self._dbm[list(senders)] - self._powers_dbm[dst]
+        over_db = self._dbm[np.asarray(senders, np.int64)] - self._powers_dbm[dst]
         return found * 10.0 ** (over_db / 10.0)
 
     def pair(self, src: int, dst: int, time_ns: int) -> float:

@@ -52,7 +52,8 @@ class ReceivedPowers:
         Share of the time on the air; time of a packet [s].
     stale, touched, lossy : (columns,) bool
         Whether what a flight meets differs, by `SLIGHT` or more, from what it met when its losses
-        were worked out; whether it has begun to since it was told last; whether it has such losses.
+        were worked out, as of the last `look`; whether it has begun to since it was told last;
+        whether it has such losses.
     dst, of : (rows,) int64
         The receiver; the column of the flight.
     harmless : (rows,) float64
@@ -99,6 +100,7 @@ class ReceivedPowers:
         for name in _AT_BOTH_ENDS:
             setattr(self, name, np.zeros((2, 0)))
         self.apart = False
+        self._shifted = False  # whether drifts have grown since `look`
         self.heard: Floats = np.zeros((2, 0, 0))
         self.spared: Floats = np.ones((0, 0))
 
@@ -125,10 +127,11 @@ class ReceivedPowers:
         return column, first
 
     def remove(self, flight: Flight) -> list[Reception]:
-        """Remove a flight; those that it interfered with are stale and touched. Its receptions."""
+        """Remove a flight; those that it interfered with may be stale then. Its receptions."""
         self.shift(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
-        self.sum[:, :rows] -= self.heard[:, :rows, column]
+        if self.apart:
+            self.sum[:, :rows] -= self.heard[:, :rows, column]
         receptions = self._rows_of.pop(flight)
         for reception in receptions:
             self._drop_row(self.row.pop(reception))
@@ -157,14 +160,21 @@ class ReceivedPowers:
     def shift(self, flight: Flight, share: float = 1.0) -> None:
         """Note that a flight is heard for a larger, or smaller, share of the time.
 
-        Those that hear it are stale once what has come and gone amounts to `SLIGHT` of the noise
-        from which on they lose packets: the many far senders add up to that rarely.
+        Those that hear it are stale, at the next `look`, once what has come and gone amounts to
+        `SLIGHT` of the noise from which on they lose packets: the many far senders add up to that
+        rarely.
         """
         if self.apart and len(self.flights) > 1:
             rows, column = len(self.receptions), self.column[flight]
             drift = self.drift[:, :rows]
             drift += share * self.heard[:, :rows, column]
-            far, far_at_sender = drift > SLIGHT * self.quiet[:, :rows]
+            self._shifted = True
+
+    def look(self) -> None:
+        """Bring `stale` and `touched` up to date with `drift`: once for several shifts."""
+        if self._shifted:
+            self._shifted, rows = False, len(self.receptions)
+            far, far_at_sender = self.drift[:, :rows] > SLIGHT * self.quiet[:, :rows]
             moved = self.of[:rows][far | far_at_sender]
             self.stale[moved] = self.touched[moved] = True
 
@@ -175,22 +185,33 @@ class ReceivedPowers:
 
     def suspects(self) -> list[Flight]:
         """Of the flights that are stale and touched those that may lose other shares by it."""
-        columns, rows = len(self.flights), len(self.receptions)
-        stale = self.stale[:columns] & self.touched[:columns]
+        self.look()
+        columns = len(self.flights)
+        found = (self.stale[:columns] & self.touched[:columns]).nonzero()[0].tolist()
         self.touched[:columns] = False
-        if not stale.any():
-            return []
-        loud, loud_at_sender = 1.0 + self.sum[:, :rows] > self.quiet[:, :rows]
-        affected = self.lossy[:columns].copy()
-        affected[self.of[:rows][loud | loud_at_sender]] = True
-        unaffected = stale & ~affected
-        self.stale[:columns] &= ~unaffected
-        self.settled(unaffected[self.of[:rows]].nonzero()[0])
-        return [self.flights[i] for i in (stale & affected).nonzero()[0].tolist()]
+        suspects = []
+        for column in found:
+            flight = self.flights[column]
+            rows = [self.row[reception] for reception in self._rows_of[flight]]
+            if self.lossy[column] or any([True in self.loud(row) for row in rows]):
+                suspects.append(flight)
+            else:
+                self.stale[column] = False
+                self.drift[:, rows] = 0.0
+        return suspects
 
-    def settled(self, rows: NDArray[np.int64]) -> None:
-        """Note that the losses of receptions are worked out for what they meet now."""
-        self.drift[:, rows] = 0.0
+    def loud(self, row: int) -> tuple[bool, bool]:
+        """Whether packets of a reception, and what it answers, may be lost to all interferers.
+
+        Parameters
+        ----------
+        row : int
+        """
+        sums, quiet = self.sum, self.quiet
+        return (
+            1.0 + sums.item(0, row) > quiet.item(0, row),
+            1.0 + sums.item(1, row) > quiet.item(1, row),
+        )
 
     def _drop_row(self, row: int) -> None:
         last = len(self.receptions) - 1
