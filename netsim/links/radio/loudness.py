@@ -67,13 +67,37 @@ class Loudness:
         return self._with_held_gains(src, receivers, time_ns, found)
 
     def at_all(self, dst: int, senders: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """As `at`, from an array to an array: (senders,) float64."""
+        """As `at`, from an array to an array.
+
+        Parameters
+        ----------
+        dst : int
+            The receiver.
+        senders : (n,) int array
+        time_ns : int
+
+        Returns
+        -------
+        (n,) float array
+        """
         if self._fading.per_exchange or len(senders) <= FEW:
             return np.array(self.at(dst, senders.tolist(), time_ns))
         return self._mean_snr.towards(dst, senders, time_ns)
 
     def of_all(self, src: int, receivers: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """As `of`, from an array to an array: (receivers,) float64."""
+        """As `of`, from an array to an array.
+
+        Parameters
+        ----------
+        src : int
+            The sender.
+        receivers : (n,) int array
+        time_ns : int
+
+        Returns
+        -------
+        (n,) float array
+        """
         if self._fading.per_exchange or len(receivers) <= FEW:
             return np.array(self.of(src, receivers.tolist(), time_ns))
         return self._mean_snr.snr(src, receivers, time_ns)
