@@ -10,6 +10,7 @@ from scipy import stats
 
 from netsim.channels.arq import Arq, Transfer
 from netsim.channels.arq.abort import Abort
+from netsim.channels.arq.harq_chase import HarqChase
 from netsim.channels.arq.hole import Hole
 from netsim.channels.arq.none import NoArq
 from netsim.channels.arq.unlimited import Unlimited
@@ -277,6 +278,18 @@ def test_a_copy_goes_its_own_way(arq):
     assert (sending.delivered, sending.over) == (before, False)
     assert sending.arrived(generator(3)).sum() == before
     assert same.delivered > before
+
+
+@pytest.mark.parametrize("arq", [*ALL, HarqChase(max_attempts=3)], ids=lambda a: a.kind)
+def test_a_copy_goes_on_as_its_original(arq):
+    """Combining, too: what its attempts have gathered is kept."""
+    sending = arq.begin(30, want_mask=True, decode=lambda snr: math.exp(-snr))
+    sending.attempt(generator(1), 10, 0.1, snr=0.5)
+    same = sending.copy()
+    used = [one.attempt(generator(2), 25, 0.1, snr=0.5) for one in (sending, same)]
+    assert used[0] == used[1] > 0
+    assert (sending.delivered, sending.lost) == (same.delivered, same.lost)
+    assert vars(same).keys() == vars(sending).keys()
 
 
 def test_a_message_of_more_attempts_than_numpy_can_deal_out_is_interrupted_all_the_same():

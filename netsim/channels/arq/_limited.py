@@ -135,7 +135,7 @@ class LimitedSending(Sending):
         return self._mask
 
     def copy(self) -> "LimitedSending":
-        same = object.__new__(LimitedSending)
+        same = object.__new__(type(self))
         same.__dict__.update(self.__dict__)
         same._mask = None if self._mask is None else self._mask.copy()
         return same
