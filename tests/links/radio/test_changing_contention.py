@@ -88,7 +88,7 @@ def test_senders_meet_anew_when_their_links_change(ether, matrices):
 
 
 def test_a_deep_fade_leaves_the_medium_to_the_others(ether):
-    """Links fade below the sensitivity for a fifth of the time: backoffs grow, so few are lost.
+    """Links fade below the sensitivity for a quarter of the time: backoffs grow, so few are lost.
 
     If own fades did not count for the backoff, 44 packets would be lost instead of 9.
     """
