@@ -5,15 +5,14 @@ Fashion-MNIST, every method with the same number of local steps, in rounds over 
 clocks of their own over radio. Learning rates are chosen there, on validation samples, in rounds.
 """
 
-import csv
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tools.results.numbers import NUMBERS, Result
+from tools.results.numbers import NUMBERS, Result, parsed, write_csv
 from tools.results.tables import RESULTS, ROOT
 from tools.results.verdict import Difference, Seeds, paired, values_of, word
 
@@ -166,9 +165,7 @@ def collect(folder: Path) -> None:
                 values = [found[k] for k in ("steps", "megabytes", "transmitted_megabytes")]
                 values += [found["airtime_s"], found["cpu_s"]]
                 lines.append([label, world, seed, *(round(v, 6) for v in (accuracy, *values))])
-    CSV.parent.mkdir(parents=True, exist_ok=True)
-    with CSV.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+    write_csv(CSV, COLUMNS, lines)
 
 
 Worlds = dict[tuple[str, str], dict[int, Result]]
@@ -178,13 +175,14 @@ Worlds = dict[tuple[str, str], dict[int, Result]]
 def kept() -> Worlds:
     """The numbers as they were kept."""
     found: Worlds = {}
-    if CSV.is_file():
-        with CSV.open(encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                values = {name: float(line[name]) for name in COLUMNS[3:]}
-                one = found.setdefault((line["method"], line["world"]), {})
-                one[int(line["seed"])] = Result(values)
+    for key, seed, values in parsed(CSV, _values):
+        found.setdefault(key, {})[seed] = Result(values)
     return found
+
+
+def _values(line: Mapping[str, str]) -> tuple[tuple[str, str], int, dict[str, float]]:
+    values = {name: float(line[name]) for name in COLUMNS[3:]}
+    return (line["method"], line["world"]), int(line["seed"]), values
 
 
 def page() -> str:
