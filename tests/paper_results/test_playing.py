@@ -39,7 +39,10 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert code == 0
     assert "Not judged" in page
     assert "4 runs are played of 10 planned" in page
-    assert "on the moon (no files)" in page
+    assert "Not to be played (no files): on the moon." in page
+    assert "**In the paper, not to be played (no files)** [%]\n\n|  | on the moon |" in page
+    assert "| Local | 50.0 ± 1.0 | " in page
+    assert "on the moon, " not in page
     assert "[1]" in page
     assert little("play", "little")[0] == 0
     assert capsys.readouterr().out.count(": is kept\n") == 4
@@ -230,4 +233,4 @@ def test_every_accuracy_has_a_verdict_of_its_own(little, tmp_path):
     assert page.count("**Verdict.**") == 1
     assert page.count("*By on validation samples:*") == 1
     assert page.count("**Lead over the best baseline** by") == 2
-    assert page.count("**Every row against it**") == 1
+    assert page.count("**FedAvg less every row** by accuracy [points]") == 1

@@ -81,21 +81,21 @@ in rounds over perfect links and over radio.
 
 **Setting.** One small size for all, that of [methods_table.md](../methods_table.md), since the
 papers' own sizes over radio take days: ten nodes with 70 Fashion-MNIST images each, of a class
-mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, 360 local steps a node in both
-worlds. *Ideal*: rounds with a barrier, nothing is lost (KD-PDFL: its star exchange, every 20
-slots). *Radio*: nodes wake by clocks of their own, 4.5 of 9 peers in reach on average under
-Rayleigh fading, Shannon rates above 5 Mbit/s; what is older than three wake-ups is not used.
-Learning rates are chosen in rounds on validation samples, of three, and are the same in both
-worlds; KD-PDFL was played with a constant rate and with one that falls halfway, as FedAvg+'s
-does.
+mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, some 360 local steps a node in
+both worlds (the last table has each method's). *Ideal*: rounds with a barrier, nothing is lost
+(KD-PDFL: its star exchange, every 20 slots). *Radio*: nodes wake by clocks of their own, 4.5 of 9
+peers in reach on average under Rayleigh fading, Shannon rates above 5 Mbit/s; what is older than
+three wake-ups is not used. Learning rates are chosen in rounds on validation samples, of three,
+and are the same in both worlds; KD-PDFL was played with a constant rate and with one that falls
+halfway, as FedAvg+'s does.
 
 **To read.** Accuracy on the node's own mix [%], mean over nodes, then mean ± standard deviation
 over seeds. A lead [points] is the mean over seeds of differences between runs of one seed, ± half
-its 95 % interval; the best baseline is the one with the highest mean in that world. It *holds* if
-the interval is above zero, the method is *behind* if it is below. *Change*: the lead over radio
-less the ideal one, seed by seed, over the baseline that is best in each world. On the air: every
-attempt with headers, a broadcast once; in rounds what is offered, once a receiver. Airtime: of
-all nodes together.
+its 95 % interval; the best baseline is the one with the highest mean in that world, local
+training apart. A lead *holds* if the interval is above zero, the method is *behind* if it is
+below, else the lead is *not clear*. *Change*: the lead over radio less the ideal one, seed by
+seed, over the baseline that is best in each world. On the air: every attempt with headers, a
+broadcast once; in rounds what is offered, once a receiver. Airtime: of all nodes together.
 """
 
 
@@ -239,8 +239,8 @@ def _survives(found: Worlds, paper: Paper, method: str) -> str:
             local = against == "local training"
             other = "local" if local else _best(found, paper.baselines, world)
             lead = _lead(found, method, other, world)
-            said = "not played" if lead is None else word(lead)
-            words.append(f"{called} {said}" + (f" {_spelled(lead)}" if lead else ""))
+            said = "not played" if lead is None else f"{_spelled(lead)} ({word(lead)})"
+            words.append(f"{called} {said}")
         told.append(f"lead over {against}: {', '.join(words)}")
     return f"- **{paper.name}**, `{method}`: {'; '.join(told)}."
 
@@ -254,7 +254,8 @@ def _leads(found: Worlds) -> Iterable[str]:
             for who in ("local", *paper.baselines, None):
                 worlds = {w: who or _best(found, paper.baselines, w) for w in _methods.WORLDS}
                 leads = [_lead(found, method, worlds[w], w) for w in _methods.WORLDS]
-                name = who or f"its best: {worlds['rounds']}, {worlds['radio']}"
+                bests = dict.fromkeys(str(best) for best in worlds.values())
+                name = who or f"its best: {', '.join(bests)}"
                 words = ["-" if lead is None else word(lead) for lead in leads]
                 change = _spelled(_change(found, method, worlds))
                 spelled = [_spelled(lead) for lead in leads]
