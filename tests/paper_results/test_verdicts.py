@@ -83,6 +83,20 @@ def test_the_sentence_tells_of_every_column(tmp_path, first, second, told):
     assert Verdict(table, found, None).sentence().startswith(told + " Order")
 
 
+def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):
+    other = '[[measures]]\nname = "worst"\npath = "accuracy.worst_10pct"\nprinted = false\n'
+    text = TABLE.format(scenario="quickstart").replace("[[columns]]", f"{other}\n[[columns]]", 1)
+    (tmp_path / "little.toml").write_text(text)
+    table = tables.load("little", tmp_path)
+    found = {
+        ("batches_of_50", row, "table", None): {s: Result({"worst": v}) for s in (0, 1)}
+        for row, v in (("local", 0.2), ("fedavg", 0.3))
+    }
+    told = Verdict(table, found, None, table.measures[1])
+    assert told.sentence() == "The lead holds in batches of 50; not judged yet in batches of 100."
+    assert next(told.leads()).printed is None
+
+
 def test_the_best_baseline_is_found_among_equal_seeds(tmp_path):
     """Over all its seeds Other has the higher mean, over those it shares with FedAvg the lower."""
     other = '[[rows]]\nname = "Other"\nentry = "other"\n\n[[rows]]\nname = "FedAvg"'

@@ -41,12 +41,15 @@ class Measure:
         "%" for shares, which are shown in percent; else what stands behind the number.
     nodes : str
         Path of its spread over nodes; empty: there is none.
+    printed : bool
+        Whether it may be what the paper prints, so that both are compared.
     """
 
     name: str
     path: str
     unit: str = "%"
     nodes: str = ""
+    printed: bool = True
 
 
 @dataclass(frozen=True, config=STRICT)

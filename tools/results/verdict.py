@@ -119,6 +119,10 @@ class Verdict:
         values = values_of(self.seeds(column, row), self._name)
         return fmean(values.values()) if values else None
 
+    def _printed(self, row: Row, column: Column) -> float | None:
+        """What the paper has of the measure."""
+        return self.table.printed(row, column) if self.measure.printed else None
+
     def leads(self) -> Iterator[Lead]:
         """Every method of the paper in every column."""
         methods = dict.fromkeys(r.competes_as for r in self.table.rows if r.role == "ours")
@@ -139,12 +143,11 @@ class Verdict:
         printed = [
             (value, r)
             for r in self.table.rows
-            if r.role in ("local", "baseline")
-            and (value := self.table.printed(r, column)) is not None
+            if r.role in ("local", "baseline") and (value := self._printed(r, column)) is not None
         ]
         most, there = max(printed, key=lambda pair: pair[0], default=(0.0, None))
         shown = [row] if row else [r for r in self.table.rows if r.competes_as == method]
-        values = [v for r in shown if (v := self.table.printed(r, column)) is not None]
+        values = [v for r in shown if (v := self._printed(r, column)) is not None]
         lead = max(values) - most if values and there is not None else None
         return Lead(column, method, row, best, difference, there, lead)
 
@@ -183,7 +186,7 @@ class Verdict:
         for column in self.table.columns:
             both = []
             for row in self.table.rows:
-                here, there = self.mean(column, row), self.table.printed(row, column)
+                here, there = self.mean(column, row), self._printed(row, column)
                 if here is not None and there is not None and self._stands(column, row):
                     both.append((here, there))
             for (a, p), (b, q) in combinations(both, 2):
@@ -197,7 +200,7 @@ class Verdict:
         far = []
         for column in self.table.columns:
             for row in self.table.rows:
-                here, there = self.mean(column, row), self.table.printed(row, column)
+                here, there = self.mean(column, row), self._printed(row, column)
                 if here is not None and there is not None and self._stands(column, row):
                     far.append((abs(here - there), f"{row.name}, {column.name}"))
         if not far or self.measure.unit != "%":
