@@ -11,10 +11,12 @@ import json
 import os
 import platform
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +316,8 @@ def estimated_s(
     from netsim.console.papers import KeptTimes, kept_times
     from netsim.engine import estimate
 
-    timer = KeptTimes(kept_times(), anew=False)
+    say = partial(print, file=sys.stderr, flush=True)
+    timer = KeptTimes(kept_times(), anew=False, say=say)
     path, found = runs / table.name / ESTIMATES, kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
