@@ -296,7 +296,7 @@ def list_papers(measure: bool) -> None:
         Time models anew, even those whose times are kept.
     """
     path = papers.kept_times()
-    timer = papers.KeptTimes(path, measure)
+    timer = papers.KeptTimes(path, measure, lambda text: terminal.err().print(Text(text)))
     entries = papers.entries(kinds_of(), timer)
     console = terminal.out()
     console.print(papers.as_table(entries))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from netsim.engine.estimate import Timer
 from netsim.engine.step_times import Times, timed
 from netsim.errors import ScenarioError
 from netsim.models import ModelKind
+from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import Kinds
@@ -137,10 +138,12 @@ class KeptTimes:
     path : Path
     anew : bool
         Time even what the file has.
+    say : callable, optional
+        Told once, before the first model is timed.
     """
 
-    def __init__(self, path: Path, anew: bool) -> None:
-        self._path = path
+    def __init__(self, path: Path, anew: bool, say: Callable[[str], object] | None = None) -> None:
+        self._path, self._say = path, say
         self._known: dict[str, Times] = {}
         if not anew and path.is_file():
             try:
@@ -159,10 +162,15 @@ class KeptTimes:
         """The times of a model in an algorithm's minibatches; see `timed`."""
         key = _key(scenario, training, model, played)
         if key not in self._known:
+            if self._say is not None:
+                self._say(
+                    f"timing models here, some minutes; kept in {self._path} for the next time"
+                )
+                self._say = None
             self._known[key] = timed(scenario, training, model, played)
             self._path.parent.mkdir(parents=True, exist_ok=True)
             kept = {key: asdict(times) for key, times in sorted(self._known.items())}
-            self._path.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            write_text(self._path, json.dumps(kept, indent=1))
         return self._known[key]
 
 

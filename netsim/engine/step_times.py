@@ -110,8 +110,15 @@ def timed(
     step_s = lasted / steps / NODES
     if played is not None:
         batches = int(min(max(ROUND_S / step_s, MINIBATCHES), MOST_MINIBATCHES))
-        step_s = _played_step_s(_small(scenario, training, model, played, batches), on_gpu)
+        few = _with_few_steps(played, max(batches, math.ceil(LONG_S / step_s)))
+        step_s = _played_step_s(_small(scenario, training, model, few, batches), on_gpu)
     return Times(step_s, looking)
+
+
+def _with_few_steps(played: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    """An entry with no more local steps a round: hundreds of a slow model would take minutes."""
+    steps = played.get("local_steps")
+    return {**played, "local_steps": min(steps, most)} if isinstance(steps, int) else played
 
 
 def _small(

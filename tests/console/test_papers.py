@@ -26,10 +26,13 @@ def test_times_are_kept_from_one_call_to_the_next(tmp_path, timings):
     path = tmp_path / "cache" / "times.json"
     scenario = load("quickstart")
     asked = (scenario, scenario.training, scenario.model[0], None)
-    timer = papers.KeptTimes(path, anew=False)
+    told = []
+    timer = papers.KeptTimes(path, anew=False, say=told.append)
     assert timer(*asked) == timer(*asked) == Times(1.0, 0.0)
     assert papers.KeptTimes(path, anew=False)(*asked) == Times(1.0, 0.0)
     assert len(timings) == 1
+    [line] = told
+    assert str(path) in line
     papers.KeptTimes(path, anew=True)(*asked)
     assert len(timings) == 2
     assert len(json.loads(path.read_text())) == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from netsim.data.sets.digits import Digits
-from netsim.engine import estimate
+from netsim.engine import estimate, step_times
 from netsim.engine.step_times import Times, timed
 from netsim.scenario import from_dict
 from netsim.scenario.tables import Training
@@ -92,6 +92,19 @@ def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
     assert played["kind"] == kind
     times = timed(one, Training(batch_size=4), one.model[0], played)
     assert 0 < times.step_s < 1
+
+
+def test_hundreds_of_steps_a_round_are_not_all_timed(monkeypatch):
+    """A step takes 0.1 s: two a round are timed, not the 200 of the entry."""
+    played = []
+    monkeypatch.setattr(step_times, "lasting", lambda do, on_gpu: 0.2)
+    monkeypatch.setattr(
+        step_times, "_played_step_s", lambda small, on_gpu: played.append(small.algorithm[0]) or 1.0
+    )
+    one = scenario(kind="local")
+    entry = {"kind": "ditto", "local_steps": 200}
+    assert timed(one, Training(batch_size=4), one.model[0], entry).step_s == 1.0
+    assert played[0].params.local_steps == 2
 
 
 @pytest.mark.slow

@@ -35,5 +35,5 @@ def test_the_radio_page_tells_what_survives(tmp_path, monkeypatch):
     (tmp_path / "radio.csv").write_text("\n".join(lines))
     monkeypatch.setattr(over_radio, "CSV", tmp_path / "radio.csv")
     page = over_radio.page()
-    assert "`kd_pdfl`: lead over local training: ideal holds +10.0 ± 0.0, radio none" in page
-    assert "| KD-PDFL: kd_pdfl | its best: fedavg, fedavg | +5.0 ± 0.0 | +0.0 ± 0.0 | -5.0" in page
+    assert "`kd_pdfl`: lead over local training: ideal +10.0 ± 0.0 (holds), radio" in page
+    assert "| KD-PDFL: kd_pdfl | its best: fedavg | +5.0 ± 0.0 | +0.0 ± 0.0 | -5.0" in page

@@ -1,10 +1,13 @@
 """A small table is played, collected and written by the command."""
 
+import errno
 import json
 
 import pytest
 
-from .little import SCENARIO, TABLE, command, numbers, tables
+from netsim.engine.sweep import Outcome
+
+from .little import SCENARIO, TABLE, command, numbers, playing, tables
 
 
 @pytest.fixture
@@ -36,7 +39,10 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert code == 0
     assert "Not judged" in page
     assert "4 runs are played of 10 planned" in page
-    assert "on the moon (no files)" in page
+    assert "Not to be played (no files): on the moon." in page
+    assert "**In the paper, not to be played (no files)** [%]\n\n|  | on the moon |" in page
+    assert "| Local | 50.0 ± 1.0 | " in page
+    assert "on the moon, " not in page
     assert "[1]" in page
     assert little("play", "little")[0] == 0
     assert capsys.readouterr().out.count(": is kept\n") == 4
@@ -58,6 +64,100 @@ def test_a_run_of_other_settings_is_named_and_left_out(little, tmp_path, capsys)
     _, page = little("page", "little")
     assert "other training.learning_rate: not counted" in capsys.readouterr().err
     assert "0 runs are played" in page
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('entry = "local"', 'entrry = "local"', 'rows 1 ("Local").entrry: no such key; did you'),
+        ('role = "ours"', 'role = "our"', "rows 2 (\"FedAvg\").role = 'our': input should be"),
+        ('columns = ["batches of 50"]', 'columns = ["b"]', 'columns: there is no "b" (there are'),
+        ('"56.0"', '"56,0"', 'rows ("FedAvg").printed: "56,0": must be as'),
+        ("seeds = [0, 1]", "seeds = [0, 1", "is not TOML"),
+    ],
+)
+def test_a_typo_in_a_table_is_told_with_its_place(little, tmp_path, capsys, before, after, told):
+    path = tmp_path / "results/tables/little.toml"
+    path.write_text(path.read_text().replace(before, after))
+    assert little("page", "little") == (2, "")
+    assert capsys.readouterr().err.startswith(f"{path}: ")
+    assert little("list")[0] == 2
+    assert told in capsys.readouterr().err
+
+
+def test_names_that_there_are_not_are_refused(little, capsys):
+    assert little("play", "little", "--columns", "batches of 5")[0] == 2
+    assert 'there is no "batches of 5"; did you mean "batches of 50"?' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main(["play", "little"])
+    assert "--runs" in capsys.readouterr().err
+
+
+def kept_line(seed):
+    """A line of numbers as they are kept."""
+    return f"batches_of_50,local,table,,{seed},0.5,0.1,0.5,1.0,,abc,def"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("batches_of_50,local,table,,0", "line 3: has 5 cells, the first line 12; restore"),
+        (kept_line("zero"), "line 3: invalid literal for int()"),
+        (kept_line(0).replace("0.5", "\0"), "line 3: could not convert string to float"),
+    ],
+)
+def test_a_damaged_line_of_numbers_is_named_and_nothing_is_written(
+    little, tmp_path, capsys, line, told
+):
+    head = "column,row,reading,rounds,seed,accuracy,'accuracy, nodes',choose,cpu_s,estimated_s"
+    path = tmp_path / "results/numbers/little.csv"
+    path.parent.mkdir()
+    text = f"{head},commit,settings\n".replace("'", '"') + f"{kept_line(1)}\n{line}\n"
+    path.write_text(text)
+    (tmp_path / "runs/little").mkdir(parents=True)
+    assert little("page", "little") == (2, "")
+    assert f"{path}: {told}" in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+def test_a_disk_that_is_full_leaves_the_numbers_as_they_were(little, tmp_path, capsys, monkeypatch):
+    little("play", "little", "--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
+    little("page", "little")
+    path = tmp_path / "results/numbers/little.csv"
+    before, page = path.read_text(), tmp_path / "results/little.md"
+    page.write_text("as it was")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert little("page", "little") == (1, "as it was")
+    assert "can't be written: No space left on device" in capsys.readouterr().err
+    assert path.read_text() == before
+
+
+def test_what_another_process_plays_is_passed_over(little, tmp_path, capsys, monkeypatch):
+    """The other one comes between the look and the lock."""
+    busy = Outcome(None, "process 7 holds the folder")
+    monkeypatch.setattr(playing, "play_job", lambda *_: busy)
+    monkeypatch.setattr(playing.folder_lock, "holder", lambda _: "process 7")
+    folder = tmp_path / "runs/little/batches_of_50/local/table/seed-0"
+    monkeypatch.setattr(playing, "job_of", lambda *a: folder.mkdir(parents=True))
+    monkeypatch.setattr(playing, "wanted", lambda *_: None)
+    little_rows = ("--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
+    assert little("play", "little", *little_rows)[0] == 0
+    assert "is being played" in capsys.readouterr().out
+
+
+def test_a_line_of_the_ledger_that_was_broken_off_is_left_out(little, tmp_path):
+    few = ("--seeds", "0", "--rows", "Local")
+    little("play", "little", *few, "--columns", "batches of 50")
+    path = tmp_path / "runs/little/played.jsonl"
+    path.write_text(path.read_text() + '{"run": "batches_of')
+    little("play", "little", *few, "--columns", "batches of 100")
+    table = tables.load("little")
+    assert len(playing.ledger(table, tmp_path / "runs")) == 2
+    assert "2 runs are played" in little("page", "little")[1]
 
 
 @pytest.mark.slow
@@ -133,4 +233,4 @@ def test_every_accuracy_has_a_verdict_of_its_own(little, tmp_path):
     assert page.count("**Verdict.**") == 1
     assert page.count("*By on validation samples:*") == 1
     assert page.count("**Lead over the best baseline** by") == 2
-    assert page.count("**Every row against it**") == 1
+    assert page.count("**FedAvg less every row** by accuracy [points]") == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netsim.errors import ScenarioError
 from netsim.scenario import check
 
 from .little import command, playing, tables
@@ -28,7 +29,7 @@ def test_keys_follow_the_rounds(rule, rounds, value):
 
 
 def test_a_rule_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="is not of the form"):
+    with pytest.raises(ScenarioError, match="is not of the form"):
         tables.by_rounds("rounds ** 2", 3)
 
 

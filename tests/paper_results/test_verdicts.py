@@ -24,7 +24,7 @@ def test_a_lead_is_judged_by_its_paired_interval():
         pytest.approx(0.02484, rel=1e-3),
         3,
     )
-    assert word(wide) == "none that the seeds show"
+    assert word(wide) == "not clear"
     assert word(paired(results(0.519, 0.62, 0.421), base, "accuracy")) == "holds"
     assert word(paired(base, results(0.519, 0.62, 0.421), "accuracy")) == "behind"
     assert word(paired(results(0.6), base, "accuracy")) == "one seed"
@@ -39,15 +39,77 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
         (first, "local", "table", None): results(0.50, 0.60),
         (first, "fedavg", "table", None): results(0.60, 0.70),
     }
-    assert Verdict(table, found, None).sentence().startswith("The lead holds in 1 of 3 columns")
+    told = Verdict(table, found, None).sentence()
+    assert told.startswith(
+        "The lead holds in batches of 50; the paper has none in batches of 100. "
+    )
     found[second, "local", "table", None] = results(0.7, 0.8)
     found[second, "fedavg", "table", None] = results(0.6, 0.7)
     told = Verdict(table, found, None).sentence()
     assert told.startswith("The lead holds")  # the paper has none in the second column
     assert "Order: 2 of 2 pairs" in told
-    assert (
-        "8.5 points from the printed ones on average, at most 15.0 (Local, batches of 100)" in told
+    assert told.endswith(
+        "The 4 cells compared are 8.5 points from the printed figures on average, at most 15.0 "
+        "(Local, batches of 100)."
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (
+            (0.60, 0.71),
+            (0.5,),
+            "The lead holds in batches of 50; not judged yet in batches of 100.",
+        ),
+        ((0.60, 0.60), (0.6, 0.7), "No clear lead in batches of 50; it holds in batches of 100."),
+        (
+            (0.40, 0.51),
+            (0.5, 0.5),
+            "Not reproduced: 9.5 points behind Local in batches of 50; "
+            "not clear in batches of 100.",
+        ),
+    ],
+)
+def test_the_sentence_tells_of_every_column(tmp_path, first, second, told):
+    """Local has 0.5 and 0.6: differences .1 and .11 hold, .1 and 0 do not."""
+    text = TABLE.format(scenario="quickstart").replace('"56.0"', '"66.0"')
+    (tmp_path / "little.toml").write_text(text)
+    columns = ("batches_of_50", "batches_of_100")
+    found = {(column, "local", "table", None): results(0.5, 0.6) for column in columns}
+    for column, values in zip(columns, (first, second), strict=True):
+        found[column, "fedavg", "table", None] = results(*values)
+    table = tables.load("little", tmp_path)
+    assert Verdict(table, found, None).sentence().startswith(told + " Order")
+
+
+def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):
+    other = '[[measures]]\nname = "worst"\npath = "accuracy.worst_10pct"\nprinted = false\n'
+    text = TABLE.format(scenario="quickstart").replace("[[columns]]", f"{other}\n[[columns]]", 1)
+    (tmp_path / "little.toml").write_text(text)
+    table = tables.load("little", tmp_path)
+    found = {
+        ("batches_of_50", row, "table", None): {s: Result({"worst": v}) for s in (0, 1)}
+        for row, v in (("local", 0.2), ("fedavg", 0.3))
+    }
+    told = Verdict(table, found, None, table.measures[1])
+    assert told.sentence() == "The lead holds in batches of 50; not judged yet in batches of 100."
+    assert next(told.leads()).printed is None
+
+
+def test_the_best_baseline_is_found_among_equal_seeds(tmp_path):
+    """Over all its seeds Other has the higher mean, over those it shares with FedAvg the lower."""
+    other = '[[rows]]\nname = "Other"\nentry = "other"\n\n[[rows]]\nname = "FedAvg"'
+    text = TABLE.format(scenario="quickstart").replace('[[rows]]\nname = "FedAvg"', other)
+    (tmp_path / "little.toml").write_text(text)
+    here = "batches_of_50"
+    found = {
+        (here, "local", "table", None): results(0.50, 0.50),
+        (here, "other", "table", None): results(0.45, 0.46, 0.90),
+        (here, "fedavg", "table", None): results(0.60, 0.60),
+    }
+    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    assert (lead.baseline.name, lead.difference.pairs) == ("Local", 2)
 
 
 def test_variants_of_a_method_compete_on_validation_samples(tmp_path):

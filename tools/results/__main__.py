@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
+from netsim.errors import NetsimError, ScenarioError
+from netsim.recording.whole_files import write_text
 from tools.results import numbers as kept_numbers
 from tools.results import page as pages
 from tools.results import playing, tables
@@ -29,28 +31,40 @@ OVER_RADIO = "over_radio"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play the tables of the papers, and write docs/results; 1 if a run failed."""
+    """Play the tables of the papers, and write docs/results; 1 if a run failed, 2 for bad input."""
     given = _parser().parse_args(arguments)
     if given.data:
         os.environ[DATA_VARIABLE] = str(given.data.absolute())
-    found: int = given.do(given)
+    try:
+        found: int = given.do(given)
+    except ScenarioError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (NetsimError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on", file=sys.stderr)
+        return 130
     return found
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tools.results", description=main.__doc__)
     commands = parser.add_subparsers(required=True)
-    for name, do, told in (
+    for name, do, what in (
         ("list", _list, "the tables and how far they are"),
         ("estimate", _estimate, "CPU hours of a table's runs, timed here and kept with them"),
         ("play", _play, "play what is missing of a table"),
         ("page", _page, "write the page of a table from what is played"),
         ("tuned", _tuned, "the algorithms of a scenario with what a search has found"),
     ):
-        command = commands.add_parser(name, help=told)
+        command = commands.add_parser(name, help=what)
         command.set_defaults(do=do)
         command.add_argument("--data", type=Path, help="the data sets [$NETSIM_DATA]")
-        command.add_argument("--runs", type=Path, help="the folder of all tables' runs")
+        needed = name in ("estimate", "play")
+        told = "the folder of all tables' runs"
+        command.add_argument("--runs", type=Path, required=needed, help=told)
         if name == "list":
             continue
         if name == "tuned":
@@ -138,7 +152,7 @@ def _page(given: argparse.Namespace) -> int:
 
         if given.runs and (given.runs / OVER_RADIO).is_dir():
             over_radio.collect(given.runs / OVER_RADIO)
-        over_radio.PAGE.write_text(over_radio.page(), encoding="utf-8")
+        write_text(over_radio.PAGE, over_radio.page())
         return 0
     table = tables.load(given.table)
     if given.runs and (given.runs / table.name).is_dir():
@@ -155,10 +169,10 @@ def _tuned(given: argparse.Namespace) -> int:
 
 def write_page(name: str) -> None:
     """Write a page from the numbers that are kept, and the list of all verdicts."""
-    (RESULTS / f"{name}.md").write_text(page_text(name), encoding="utf-8")
+    write_text(RESULTS / f"{name}.md", page_text(name))
     index = RESULTS / "README.md"
     if index.is_file():
-        index.write_text(with_verdicts(index.read_text(encoding="utf-8")), encoding="utf-8")
+        write_text(index, with_verdicts(index.read_text(encoding="utf-8")))
 
 
 def page_text(name: str) -> str:

@@ -2,11 +2,13 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from netsim.errors import ScenarioError
+from netsim.recording.whole_files import write_text
 from netsim.results.sweep_comparison import mean_and_half_width
 from tools.results import playing
 from tools.results.tables import RESULTS, Cell, PaperTable, cells
@@ -103,7 +105,7 @@ def _short(value: float | None) -> float | None:
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write lines as CSV.
+    """Write lines as CSV; a full disk leaves the file as it was.
 
     Parameters
     ----------
@@ -117,32 +119,37 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]])
     writer.writerow(columns)
     writer.writerows(rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.getvalue(), encoding="utf-8")
+    write_text(path, text.getvalue())
 
 
 def kept(table: PaperTable) -> Numbers:
     """The numbers as they were kept; none if they never were."""
     found: Numbers = {}
-    for line in csv_lines(NUMBERS / f"{table.name}.csv"):
-        rounds = int(line["rounds"]) if line["rounds"] else None
-        values = {
-            name: float(text)
-            for name, text in line.items()
-            if name not in (*_FIRST, *_LAST) and text
-        }
-        choose, cpu_s, estimated_s = (float(line[n]) if line[n] else None for n in _LAST[:3])
-        result = Result(values, choose, cpu_s, estimated_s, line["commit"], line["settings"])
-        key = (line["column"], line["row"], line["reading"], rounds)
-        found.setdefault(key, {})[int(line["seed"])] = result
+    for key, seed, result in parsed(NUMBERS / f"{table.name}.csv", _result):
+        found.setdefault(key, {})[seed] = result
     return found
+
+
+def _result(line: Mapping[str, str]) -> tuple[Where, int, Result]:
+    rounds = int(line["rounds"]) if line["rounds"] else None
+    values = {
+        name: float(text) for name, text in line.items() if name not in (*_FIRST, *_LAST) and text
+    }
+    choose, cpu_s, estimated_s = (float(line[n]) if line[n] else None for n in _LAST[:3])
+    result = Result(values, choose, cpu_s, estimated_s, line["commit"], line["settings"])
+    return (line["column"], line["row"], line["reading"], rounds), int(line["seed"]), result
 
 
 def kept_curves(table: PaperTable) -> Curves:
     """The curves as they were kept."""
-    found: Curves = {}
-    for line in csv_lines(NUMBERS / f"{table.name}.curves.csv"):
+
+    def point(line: Mapping[str, str]) -> tuple[CurveOf, float, float]:
         key = (line["curve"], line["row"], int(line["seed"]))
-        found.setdefault(key, {})[float(line["t_s"])] = float(line["value"])
+        return key, float(line["t_s"]), float(line["value"])
+
+    found: Curves = {}
+    for key, t_s, value in parsed(NUMBERS / f"{table.name}.curves.csv", point):
+        found.setdefault(key, {})[t_s] = value
     return found
 
 
@@ -172,9 +179,54 @@ def has(table: PaperTable, numbers: Numbers, run: playing.Run) -> bool:
     return found is not None and found.settings == playing.settings(table, run)
 
 
+T = TypeVar("T")
+
+
+def parsed(path: Path, parse: Callable[[Mapping[str, str]], T]) -> list[T]:
+    """What the lines of a CSV say.
+
+    Parameters
+    ----------
+    path : Path
+    parse : callable
+        (line) -> anything.
+
+    Raises
+    ------
+    ScenarioError
+        If a line is damaged; names it.
+    """
+    found = []
+    for number, line in enumerate(csv_lines(path), 2):
+        try:
+            found.append(parse(line))
+        except KeyError as error:
+            raise ScenarioError(f"{path}: line 1: has no column {error}; {_REMEDY}") from error
+        except ValueError as error:
+            raise ScenarioError(f"{path}: line {number}: {error}; {_REMEDY}") from error
+    return found
+
+
 def csv_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV; none if there is no file."""
+    """The lines of a CSV; none if there is no file.
+
+    Raises
+    ------
+    ScenarioError
+        If it is damaged; names the line.
+    """
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: {error}; {_REMEDY}") from error
+    for number, line in enumerate(lines, 1):
+        if len(line) != len(lines[0]):
+            told = f"has {len(line)} cells, the first line {len(lines[0])}"
+            raise ScenarioError(f"{path}: line {number}: {told}; {_REMEDY}")
+    return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+
+
+_REMEDY = "restore the file (git checkout), or delete the line and have its run collected again"

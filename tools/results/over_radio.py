@@ -5,15 +5,14 @@ Fashion-MNIST, every method with the same number of local steps, in rounds over 
 clocks of their own over radio. Learning rates are chosen there, on validation samples, in rounds.
 """
 
-import csv
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tools.results.numbers import NUMBERS, Result
+from tools.results.numbers import NUMBERS, Result, parsed, write_csv
 from tools.results.tables import RESULTS, ROOT
 from tools.results.verdict import Difference, Seeds, paired, values_of, word
 
@@ -82,21 +81,21 @@ in rounds over perfect links and over radio.
 
 **Setting.** One small size for all, that of [methods_table.md](../methods_table.md), since the
 papers' own sizes over radio take days: ten nodes with 70 Fashion-MNIST images each, of a class
-mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, 360 local steps a node in both
-worlds. *Ideal*: rounds with a barrier, nothing is lost (KD-PDFL: its star exchange, every 20
-slots). *Radio*: nodes wake by clocks of their own, 4.5 of 9 peers in reach on average under
-Rayleigh fading, Shannon rates above 5 Mbit/s; what is older than three wake-ups is not used.
-Learning rates are chosen in rounds on validation samples, of three, and are the same in both
-worlds; KD-PDFL was played with a constant rate and with one that falls halfway, as FedAvg+'s
-does.
+mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, some 360 local steps a node in
+both worlds (the last table has each method's). *Ideal*: rounds with a barrier, nothing is lost
+(KD-PDFL: its star exchange, every 20 slots). *Radio*: nodes wake by clocks of their own, 4.5 of 9
+peers in reach on average under Rayleigh fading, Shannon rates above 5 Mbit/s; what is older than
+three wake-ups is not used. Learning rates are chosen in rounds on validation samples, of three,
+and are the same in both worlds; KD-PDFL was played with a constant rate and with one that falls
+halfway, as FedAvg+'s does.
 
 **To read.** Accuracy on the node's own mix [%], mean over nodes, then mean ± standard deviation
 over seeds. A lead [points] is the mean over seeds of differences between runs of one seed, ± half
-its 95 % interval; the best baseline is the one with the highest mean in that world. It *holds* if
-the interval is above zero, the method is *behind* if it is below. *Change*: the lead over radio
-less the ideal one, seed by seed, over the baseline that is best in each world. On the air: every
-attempt with headers, a broadcast once; in rounds what is offered, once a receiver. Airtime: of
-all nodes together.
+its 95 % interval; the best baseline is the one with the highest mean in that world, local
+training apart. A lead *holds* if the interval is above zero, the method is *behind* if it is
+below, else the lead is *not clear*. *Change*: the lead over radio less the ideal one, seed by
+seed, over the baseline that is best in each world. On the air: every attempt with headers, a
+broadcast once; in rounds what is offered, once a receiver. Airtime: of all nodes together.
 """
 
 
@@ -166,9 +165,7 @@ def collect(folder: Path) -> None:
                 values = [found[k] for k in ("steps", "megabytes", "transmitted_megabytes")]
                 values += [found["airtime_s"], found["cpu_s"]]
                 lines.append([label, world, seed, *(round(v, 6) for v in (accuracy, *values))])
-    CSV.parent.mkdir(parents=True, exist_ok=True)
-    with CSV.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+    write_csv(CSV, COLUMNS, lines)
 
 
 Worlds = dict[tuple[str, str], dict[int, Result]]
@@ -178,13 +175,14 @@ Worlds = dict[tuple[str, str], dict[int, Result]]
 def kept() -> Worlds:
     """The numbers as they were kept."""
     found: Worlds = {}
-    if CSV.is_file():
-        with CSV.open(encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                values = {name: float(line[name]) for name in COLUMNS[3:]}
-                one = found.setdefault((line["method"], line["world"]), {})
-                one[int(line["seed"])] = Result(values)
+    for key, seed, values in parsed(CSV, _values):
+        found.setdefault(key, {})[seed] = Result(values)
     return found
+
+
+def _values(line: Mapping[str, str]) -> tuple[tuple[str, str], int, dict[str, float]]:
+    values = {name: float(line[name]) for name in COLUMNS[3:]}
+    return (line["method"], line["world"]), int(line["seed"]), values
 
 
 def page() -> str:
@@ -241,8 +239,8 @@ def _survives(found: Worlds, paper: Paper, method: str) -> str:
             local = against == "local training"
             other = "local" if local else _best(found, paper.baselines, world)
             lead = _lead(found, method, other, world)
-            said = "not played" if lead is None else word(lead)
-            words.append(f"{called} {said}" + (f" {_spelled(lead)}" if lead else ""))
+            said = "not played" if lead is None else f"{_spelled(lead)} ({word(lead)})"
+            words.append(f"{called} {said}")
         told.append(f"lead over {against}: {', '.join(words)}")
     return f"- **{paper.name}**, `{method}`: {'; '.join(told)}."
 
@@ -256,7 +254,8 @@ def _leads(found: Worlds) -> Iterable[str]:
             for who in ("local", *paper.baselines, None):
                 worlds = {w: who or _best(found, paper.baselines, w) for w in _methods.WORLDS}
                 leads = [_lead(found, method, worlds[w], w) for w in _methods.WORLDS]
-                name = who or f"its best: {worlds['rounds']}, {worlds['radio']}"
+                bests = dict.fromkeys(str(best) for best in worlds.values())
+                name = who or f"its best: {', '.join(bests)}"
                 words = ["-" if lead is None else word(lead) for lead in leads]
                 change = _spelled(_change(found, method, worlds))
                 spelled = [_spelled(lead) for lead in leads]

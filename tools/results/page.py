@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
+from tools.results import layout
+from tools.results.layout import Head, rows
 from tools.results.numbers import CurvePoint, Numbers, Result
 from tools.results.tables import Cell, Column, Measure, PaperTable, Row, cells
 from tools.results.verdict import Difference, Lead, Seeds, Verdict, paired, values_of
@@ -56,6 +58,7 @@ def _section(table: PaperTable, numbers: Numbers, points: Sequence[CurvePoint]) 
         for measure in table.measures:
             if measure.unit == "%":
                 yield from _leads(Verdict(table, numbers, rounds, measure))
+        yield from _choice(verdict)
         yield from _against_every_row(verdict)
         yield from _readings(verdict)
     yield from _curves(table, points)
@@ -97,13 +100,13 @@ def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
     commits = dict.fromkeys(result.commit for result in results if result.commit)
     parts = [f"{len(results)} runs are played of {planned} planned"]
     if results:
-        parts.append(f"{hours(results)}, one core")
+        parts.append(hours(results))
         by = ", ".join(f"`{one}`" for one in commits)
         parts.append(f"commit {by}" if commits else "the commit is not known")
     yield f"**Played.** {'; '.join(parts)}."
-    missing = [f"{c.name} ({c.missing})" for c in table.columns if c.missing]
-    if missing:
-        yield f"Not to be played: {', '.join(missing)}."
+    for why in dict.fromkeys(c.missing for c in table.columns if c.missing):
+        some = [c for c in table.columns if c.missing == why]
+        yield f"Not to be played ({why}): {layout.named(some, table.columns)}."
     yield from (
         "",
         f"    python -m tools.results play {table.name} --runs FOLDER",
@@ -116,12 +119,13 @@ def hours(results: Sequence[Result]) -> str:
     """What runs took and were thought to take, in CPU hours."""
     took = [r.cpu_s for r in results if r.cpu_s is not None]
     both = [r for r in results if r.cpu_s is not None and r.estimated_s is not None]
-    told = f"{_hours(sum(took))} h"
+    told = f"{_hours(sum(took))} h of one core"
     if both:
-        thought = sum(r.estimated_s or 0.0 for r in both)
-        same = sum(r.cpu_s or 0.0 for r in both)
-        of = "" if len(both) == len(took) else f" (of {_hours(same)} h of them)"
-        told += f", estimated {_hours(thought)} h{of}"
+        thought = _hours(sum(r.estimated_s or 0.0 for r in both))
+        same = _hours(sum(r.cpu_s or 0.0 for r in both))
+        whole = len(both) == len(took)
+        told += f", estimated {thought} h"
+        told += "" if whole else f" for {len(both)} of the runs, which took {same} h"
     return told
 
 
@@ -130,22 +134,54 @@ def _hours(seconds: float) -> str:
 
 
 def _tables(verdict: Verdict) -> Iterable[str]:
+    """A table a measure of what is played, then what is only printed."""
     table = verdict.table
+    has_printed = any(row.printed for row in table.rows)
     for number, measure in enumerate(table.measures):
-        printed = number == 0 and any(row.printed for row in table.rows)
-        each = ("paper", "here") if printed else ("here",)
-        heads = [f"{c.name}, {word}" if printed else c.name for c in table.columns for word in each]
-        yield from (f"**{measure.name[0].upper()}{measure.name[1:]}** {_unit(measure)}", "")
-        yield _line(["", *heads])
-        yield _line(["---"] * (1 + len(heads)))
-        for row in table.rows:
-            line = [row.name]
-            for column in table.columns:
-                line += [_printed(table, row, column)] if printed else []
-                seeds = verdict.seeds(column, row)
-                line.append(cell_text(seeds, measure, len(column.seeds or table.seeds)))
-            yield _line(line)
-        yield ""
+        first = has_printed and number == 0
+        title = f"{measure.name[0].upper()}{measure.name[1:]}"
+        played = [c for c in table.columns if _is_played(verdict, measure, [c], table.rows)]
+        heads = [Head(c.name, w) for c in played for w in (("paper", "here") if first else ("",))]
+        lines = [
+            (row.name, _cells(verdict, measure, played, row, first))
+            for row in table.rows
+            if (first and row.printed) or _is_played(verdict, measure, played, [row])
+        ]
+        yield from layout.tables(title, _unit(measure), heads, lines)
+        if first:
+            yield from _only_printed(table, [c for c in table.columns if c not in played])
+
+
+def _is_played(
+    verdict: Verdict, measure: Measure, columns: Sequence[Column], some: Sequence[Row]
+) -> bool:
+    return any(values_of(verdict.seeds(c, row), measure.name) for c in columns for row in some)
+
+
+def _cells(
+    verdict: Verdict, measure: Measure, columns: Sequence[Column], row: Row, printed: bool
+) -> list[str]:
+    cells = []
+    for column in columns:
+        cells += [_printed(verdict.table, row, column)] if printed else []
+        planned = len(column.seeds or verdict.table.seeds)
+        cells.append(cell_text(verdict.seeds(column, row), measure, planned))
+    return cells
+
+
+def _only_printed(table: PaperTable, columns: Sequence[Column]) -> Iterable[str]:
+    """What the paper has in columns of which nothing is played."""
+    for why in sorted({column.missing for column in columns}):
+        some = [column for column in columns if column.missing == why]
+        lines = [
+            (row.name, [_printed(table, row, column) for column in some])
+            for row in table.rows
+            if row.printed
+        ]
+        told = f"not to be played ({why})" if why else "not played yet"
+        yield from layout.tables(
+            f"In the paper, {told}", "[%]", [Head(column.name) for column in some], lines
+        )
 
 
 def _unit(measure: Measure) -> str:
@@ -205,31 +241,43 @@ def _leads(verdict: Verdict) -> Iterable[str]:
         return
     yield from (f"**Lead over the best baseline** by {measure.name} [points], paired by seed", "")
     heads = ("column", "method", "best baseline here", "lead here", "seeds", "the lead")
-    yield _line([*heads, "best baseline in the paper", "lead there"])
-    yield _line(["---"] * 8)
-    for lead in leads:
-        yield _line(_lead_cells(lead, measure))
-    yield ""
+    lines = (_lead_cells(lead, measure) for lead in leads)
+    yield from rows([*heads, "best baseline in the paper", "lead there"], lines)
+
+
+def _choice(verdict: Verdict) -> Iterable[str]:
+    """By which number the variants of a method compete."""
+    table = verdict.table
+    leads = [lead for lead in verdict.leads() if lead.difference is not None]
+    if table.choose and leads and any(_has_variants(table, row.competes_as) for row in table.rows):
+        yield "Of a method played in several variants, the one with the highest mean of"
+        yield from (f"`{table.choose}` stands here, whatever the accuracy compared.", "")
+
+
+def _has_variants(table: PaperTable, method: str) -> bool:
+    return sum(row.competes_as == method for row in table.rows) > 1
 
 
 def _against_every_row(verdict: Verdict) -> Iterable[str]:
-    """Each method against every row."""
+    """Each method less every row, in points."""
     table, measure = verdict.table, verdict.measure
     leads = [lead for lead in verdict.leads() if lead.difference is not None]
-    if not leads:
-        return
-    yield from (f"**Every row against it**: method - row by {measure.name} [points]", "")
-    yield _line(["", *(f"{lead.method}, {lead.column.name}" for lead in leads)])
-    yield _line(["---"] * (1 + len(leads)))
-    for row in table.rows:
-        line = [row.name]
-        for lead in leads:
-            assert lead.row is not None
-            own, other = (verdict.seeds(lead.column, r) for r in (lead.row, row))
-            same = lead.row == row
-            line.append("" if same else spelled(paired(own, other, measure.name), measure))
-        yield _line(line)
-    yield ""
+    for method in dict.fromkeys(lead.method for lead in leads):
+        own = [lead for lead in leads if lead.method == method]
+        lines = [(row.name, [_less(verdict, lead, row) for lead in own]) for row in table.rows]
+        lines = [line for line in lines if set(line[1]) - {"-"}]
+        if _has_variants(table, method):
+            lines.insert(0, ("*variant*", [lead.row.name for lead in own if lead.row]))
+        title = f"{method} less every row"
+        heads = [Head(lead.column.name) for lead in own]
+        yield from layout.tables(title, f"by {measure.name} [points]", heads, lines)
+
+
+def _less(verdict: Verdict, lead: Lead, row: Row) -> str:
+    if lead.row is None or lead.row == row:
+        return ""
+    own, other = (verdict.seeds(lead.column, r) for r in (lead.row, row))
+    return spelled(paired(own, other, verdict.measure.name), verdict.measure)
 
 
 def _lead_cells(lead: Lead, measure: Measure) -> list[str]:
@@ -263,11 +311,8 @@ def _readings(verdict: Verdict) -> Iterable[str]:
         if not played:
             continue
         heads = [part for m in table.measures for part in (m.name, "difference")]
-        yield _line(["changed", "column", "row", *heads])
-        yield _line(["---"] * (3 + len(heads)))
-        for cell in played:
-            yield _line(_reading_cells(verdict, cell))
-        yield ""
+        lines = (_reading_cells(verdict, cell) for cell in played)
+        yield from rows(["changed", "column", "row", *heads], lines)
 
 
 def _reading_cells(verdict: Verdict, cell: Cell) -> list[str]:
@@ -290,16 +335,13 @@ def _curves(table: PaperTable, points: Sequence[CurvePoint]) -> Iterable[str]:
         some = [p for p in points if p.curve == curve.name]
         if not some:
             continue
-        rows = list(dict.fromkeys(p.row for p in some))
+        names = list(dict.fromkeys(p.row for p in some))
         by = {(p.row, p.t_s): p for p in some}
         yield from (f"### {curve.name}", "", f"`{curve.metric}` [%], mean over seeds", "")
-        yield _line(["slot", *rows])
-        yield _line(["---"] * (1 + len(rows)))
-        for t_s in sorted({p.t_s for p in some}):
-            found = [by.get((row, t_s)) for row in rows]
-            yield _line([f"{t_s:g}", *("-" if p is None else f"{100 * p.mean:.1f}" for p in found)])
-        yield ""
+        moments = sorted({p.t_s for p in some})
+        lines = ([f"{t_s:g}", *(_at(by.get((name, t_s))) for name in names)] for t_s in moments)
+        yield from rows(["slot", *names], lines)
 
 
-def _line(parts: Iterable[str]) -> str:
-    return "| " + " | ".join(parts) + " |"
+def _at(point: CurvePoint | None) -> str:
+    return "-" if point is None else f"{100 * point.mean:.1f}"

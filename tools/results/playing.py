@@ -8,20 +8,26 @@ table's rounds are cut. Several processes may play one table: what another plays
 import datetime
 import hashlib
 import json
+import os
 import platform
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from netsim.engine import sweep_folder
 from netsim.engine.sweep import Job, Point
 from netsim.engine.workers.play_job import play_job
+from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
+from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
+from tools.results.problems import unknown
 from tools.results.tables import ROOT, Cell, PaperTable, cells, keys
 
 LEDGER, ESTIMATES = "played.jsonl", "estimates.json"
@@ -110,7 +116,8 @@ def wanted(table: PaperTable, run: Run) -> Scenario:
     whole = check(job_of(table, run).draft, MODULES)
     entry = tuple(e for e in whole.algorithm if e.name == run.cell.row.entry)
     if not entry:
-        raise ValueError(f"{table.name}: {whole.name} has no algorithm {run.cell.row.entry}")
+        known, row = [e.name for e in whole.algorithm], run.cell.row
+        raise ScenarioError(unknown(row.entry, known, f'{table.name}: row "{row.name}"'))
     return whole.model_copy(update={"algorithm": entry})
 
 
@@ -126,10 +133,18 @@ def settings(table: PaperTable, run: Run) -> str:
     """A digest of what a run's scenario says, seed apart.
 
     Keys that are left to their defaults are not in it, so a new one changes no digest.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no algorithm of the row's entry.
     """
     raw = {k: v for k, v in job_of(table, run).draft.raw.items() if k not in (*FREE, "seed")}
     entry = run.cell.row.entry
-    raw["algorithm"] = [one for one in raw["algorithm"] if one.get("name", one["kind"]) == entry]
+    labels = [one.get("name", one["kind"]) for one in raw["algorithm"]]
+    if entry not in labels:
+        raise ScenarioError(unknown(entry, labels, f'{table.name}: row "{run.cell.row.name}"'))
+    raw["algorithm"] = [raw["algorithm"][labels.index(entry)]]
     text = json.dumps(raw, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
 
@@ -162,7 +177,21 @@ def chosen(
         Names.
     groups : sequence of str
         Headings of readings; `table` is the table itself.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none of a name.
     """
+    headings = ["table", *(reading.group for reading in table.readings)]
+    for what, names, known in (
+        ("columns", columns, [column.name for column in table.columns]),
+        ("rows", rows, [row.name for row in table.rows]),
+        ("groups", groups, headings),
+    ):
+        for name in names:
+            if name not in known:
+                raise ScenarioError(unknown(name, known, f"--{what}"))
 
     def fits(cell: Cell) -> bool:
         group = cell.reading.group if cell.reading else "table"
@@ -208,15 +237,17 @@ def play(table: PaperTable, run: Run, runs: Path, threads: int = 1) -> str:
     """
     if run.is_done:
         return "is there"
-    if run.folder.is_dir() and folder_lock.holder(run.folder) is not None:
-        return "is being played"
     wanted(table, run)
+    if _is_others(run):
+        return "is being played"
     run.folder.parent.mkdir(parents=True, exist_ok=True)
     wall_s, cpu_s = time.monotonic(), time.process_time()
-    problem, ended = "interrupted", False
+    problem = "interrupted"
     try:
         outcome = play_job(job_of(table, run, threads), lambda *_: None, lambda *_: True)
-        problem, ended = outcome.problem, True
+        problem = outcome.problem
+        if problem and (run.is_done or _is_others(run)):  # which was quicker
+            return "is being played"
     finally:
         line = {
             "run": str(run.folder.relative_to(runs / table.name)),
@@ -227,19 +258,34 @@ def play(table: PaperTable, run: Run, runs: Path, threads: int = 1) -> str:
             "wall_s": round(time.monotonic() - wall_s, 2),
             "problem": problem,
         }
-        with (runs / table.name / LEDGER).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-    assert ended
+        _append(runs / table.name / LEDGER, line)
     return problem or f"{line['cpu_s']:.1f} s"
 
 
+def _is_others(run: Run) -> bool:
+    """Whether another process plays a run."""
+    return run.folder.is_dir() and folder_lock.holder(run.folder) is not None
+
+
+def _append(path: Path, line: Mapping[str, Any]) -> None:
+    """Add a line, after the end of one that was broken off."""
+    with path.open("ab+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        torn = file.read(1) not in (b"", b"\n")
+        file.write(b"\n" * torn + json.dumps(line).encode() + b"\n")
+
+
 def ledger(table: PaperTable, runs: Path) -> dict[str, list[dict[str, Any]]]:
-    """The lines of `played.jsonl` by run."""
+    """The lines of `played.jsonl` by run; a line that was broken off is left out."""
     path = runs / table.name / LEDGER
     found: dict[str, list[dict[str, Any]]] = {}
     if path.is_file():
-        for text in path.read_text(encoding="utf-8").splitlines():
-            line = json.loads(text)
+        for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
             found.setdefault(line["run"], []).append(line)
     return found
 
@@ -270,14 +316,15 @@ def estimated_s(
     from netsim.console.papers import KeptTimes, kept_times
     from netsim.engine import estimate
 
-    timer = KeptTimes(kept_times(), anew=False)
+    say = partial(print, file=sys.stderr, flush=True)
+    timer = KeptTimes(kept_times(), anew=False, say=say)
     path, found = runs / table.name / ESTIMATES, kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
         key = str(run.folder.parent.relative_to(runs / table.name))
         found[key] = round(estimate.seconds(wanted(table, run), timer), 1)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1, sort_keys=True), encoding="utf-8")
+    write_text(path, json.dumps(found, indent=1, sort_keys=True))
     return found
 
 

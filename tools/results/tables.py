@@ -3,10 +3,16 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
+
+from netsim.errors import ScenarioError
+from tools.results.problems import named, problem, unknown
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -16,9 +22,12 @@ Role = Literal["local", "baseline", "ours", "other"]
 
 _ROUNDS = re.compile(r"(?:(\d+) \* )?rounds(?: / (\d+))?(?: ([+-]) (\d+))?")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_PRINTED = re.compile(r"-?|-?\d+(?:\.\d+)?(?: ± \d+(?:\.\d+)?| \(\d+(?:\.\d+)?\))?")
+
+STRICT = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Measure:
     """A number of a run's summary.
 
@@ -32,15 +41,18 @@ class Measure:
         "%" for shares, which are shown in percent; else what stands behind the number.
     nodes : str
         Path of its spread over nodes; empty: there is none.
+    printed : bool
+        Whether it may be what the paper prints, so that both are compared.
     """
 
     name: str
     path: str
     unit: str = "%"
     nodes: str = ""
+    printed: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Column:
     """A column: a point of the scenario.
 
@@ -64,7 +76,7 @@ class Column:
     missing: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Row:
     """A row: an entry of the scenario, and what the paper prints of it.
 
@@ -106,7 +118,7 @@ class Row:
         return self.method or self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Reading:
     """A change of the setting, played for some cells and compared with them seed by seed.
 
@@ -134,7 +146,7 @@ class Reading:
     against: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Curve:
     """A metric over time, at one column, of some rows.
 
@@ -154,7 +166,7 @@ class Curve:
     rows: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class PaperTable:
     """One table.
 
@@ -212,11 +224,11 @@ class PaperTable:
 
     def column(self, name: str) -> Column:
         """The column of a name."""
-        return next(c for c in self.columns if c.name == name)
+        return named(name, self.columns, f"{self.name}: columns")
 
     def row(self, name: str) -> Row:
         """The row of a name."""
-        return next(r for r in self.rows if r.name == name)
+        return named(name, self.rows, f"{self.name}: rows")
 
     def printed(self, row: Row, column: Column) -> float | None:
         """The printed mean of a row's method, as a share or in the measure's unit, or None."""
@@ -278,13 +290,14 @@ def keys(table: PaperTable, cell: Cell, rounds: int | None = None) -> dict[str, 
 
     Raises
     ------
-    ValueError
+    ScenarioError
         If the table does not say what a number of rounds changes.
     """
     found = {**cell.column.set, **cell.row.set}
     if rounds is not None and rounds != table.rounds:
         if not table.by_rounds:
-            raise ValueError(f"{table.name}: has no [by_rounds], so its rounds can't be cut")
+            told = "has no [by_rounds], so its rounds can't be cut: leave out --rounds"
+            raise ScenarioError(f"{table.name}: {told}")
         found |= {key: by_rounds(rule, rounds) for key, rule in table.by_rounds.items()}
     return {**found, **(cell.reading.set if cell.reading else {})}
 
@@ -294,12 +307,12 @@ def by_rounds(rule: str, rounds: int) -> float | int:
 
     Raises
     ------
-    ValueError
+    ScenarioError
         If it is no rule.
     """
     found = _ROUNDS.fullmatch(rule)
     if found is None:
-        raise ValueError(f'"{rule}" is not of the form [A *] rounds [/ B] [+ C]')
+        raise ScenarioError(f'by_rounds: "{rule}" is not of the form [A *] rounds [/ B] [+ C]')
     times, over, sign, more = found.groups()
     value = rounds * int(times or 1) / int(over or 1) + int(f"{sign or '+'}{more or 0}")
     return int(value) if value == int(value) else value
@@ -320,32 +333,57 @@ def load(name: str, folder: Path = TABLES) -> PaperTable:
 
     Raises
     ------
-    ValueError
-        If there is none, or it does not agree with itself.
+    ScenarioError
+        If there is none, if a key is not known or of the wrong kind, or if the table does not
+        agree with itself.
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
-        raise ValueError(f"{name}: no such table; there are {', '.join(names())}")
-    raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    kinds = {"measures": Measure, "columns": Column, "rows": Row, "readings": Reading}
-    kinds["curves"] = Curve
-    for key, kind in kinds.items():
-        raw[key] = tuple(kind(**_tuples(one)) for one in raw.get(key, ()))
-    table = PaperTable(name, **_tuples(raw))
-    _agree(table)
+        raise ScenarioError(unknown(name, names(), str(folder)))
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from error
+    try:
+        table = PaperTable(name=name, **{k: v for k, v in raw.items() if k != "name"})
+    except ValidationError as error:
+        lines = [f"{path}: {problem(one, raw, PaperTable, _KINDS)}" for one in error.errors()]
+        raise ScenarioError("\n".join(lines)) from error
+    try:
+        _agree(table)
+    except ScenarioError as error:
+        raise ScenarioError(f"{path}: {error}") from error
     return table
 
 
-def _tuples(raw: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
+_KINDS: dict[str, Any] = {
+    "measures": Measure,
+    "columns": Column,
+    "rows": Row,
+    "readings": Reading,
+    "curves": Curve,
+}
 
 
 def _agree(table: PaperTable) -> None:
     for row in table.rows:
         if row.printed and len(row.printed) != len(table.columns):
-            raise ValueError(f"{table.name}: {row.name}: {len(row.printed)} printed cells")
-    ids = [(cell.id, cell.seeds) for cell in cells(table)]
-    if len({cell for cell, _ in ids}) < len(ids):
-        raise ValueError(f"{table.name}: two cells have the same name")
+            told = f"{len(row.printed)} cells, but there are {len(table.columns)} columns"
+            raise ScenarioError(f'rows ("{row.name}").printed: {told}')
+        for cell in row.printed:
+            if not _PRINTED.fullmatch(cell):
+                told = 'must be as "75.2", "75.2 ± 1.3", "75.2 (1.3)" or "-"'
+                raise ScenarioError(f'rows ("{row.name}").printed: "{cell}": {told}')
+    for rule in table.by_rounds.values():
+        by_rounds(rule, 1)
+    ids = [cell.id for cell in cells(table)]
+    twice = next((one for one in ids if ids.count(one) > 1), None)
+    if twice:
+        raise ScenarioError(f"two cells are called {' / '.join(twice)}: give one another name")
     for curve in table.curves:
         table.column(curve.column)
+        for name in curve.rows:
+            table.row(name)
+    for reading in table.readings:
+        if reading.against:
+            table.row(reading.against)

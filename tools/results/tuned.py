@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from netsim.errors import ScenarioError
 from netsim.scenario import draft_of
 from netsim.scenario.labels import shown
 from tools.results.playing import MODULES
@@ -22,8 +23,17 @@ def blocks(scenario: str, search: Path) -> str:
         Its name.
     search : Path
         The folder of the search, whose entries have the same names.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such scenario, or nothing was found.
     """
-    best = json.loads((search / "best.json").read_text(encoding="utf-8"))
+    try:
+        best = json.loads((search / "best.json").read_text(encoding="utf-8"))
+    except OSError as error:
+        told = "is no search that has ended (netsim sweep plays one)"
+        raise ScenarioError(f"{search}: {told}: {error.strerror}: best.json") from error
     entries = draft_of(scenario, (), MODULES).raw["algorithm"]
     return "\n".join(_block(entry, best.get(entry.get("name", entry["kind"]))) for entry in entries)
 

@@ -1,28 +1,29 @@
 """What the numbers of a table say of the paper's claim, by one rule for all tables.
 
 The lead of a method in a column is the mean over seeds of the difference to its best baseline, run
-by run with the same seed, and its 95 % interval (Student's). The best baseline is the one with the
-highest mean here, local training included; where a method has several entries, the one with the
-highest accuracy on validation samples stands for it. A lead *holds* if its whole interval is above
-zero, the method is *behind* if all of it is below; else there is *no lead that the seeds show*. One
-seed has no interval and no verdict.
+by run with the same seed, and its 95 % interval (Student's). The best baseline is the one that
+leaves the smallest lead, local training included; where a method has several variants, the one with
+the highest accuracy on validation samples stands for it. A lead *holds* if its whole interval is
+above zero, the method is *behind* if all of it is below; else the lead is *not clear*. One seed has
+no interval and no verdict.
 
 Of the columns in which the paper has the method ahead of its own best baseline: all leads hold:
-"The lead holds."; the method is behind in some: "Not reproduced: ..."; else "The lead is within
-its interval ...". docs/results/README.md says the same for readers.
+"The lead holds"; the method is behind in some: "Not reproduced"; else "No clear lead".
+docs/results/README.md says the same for readers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 from typing import Literal
 
 from netsim.results.sweep_comparison import mean_and_half_width
+from tools.results import layout
 from tools.results.numbers import Numbers, Result
 from tools.results.tables import Cell, Column, Measure, PaperTable, Row, slug
 
-Word = Literal["holds", "behind", "none that the seeds show", "one seed", "not played"]
+Word = Literal["holds", "behind", "not clear", "one seed", "not played"]
 
 Seeds = Mapping[int, Result]
 
@@ -76,7 +77,7 @@ def word(difference: Difference) -> Word:
         return "one seed"
     if mean - half > 0:
         return "holds"
-    return "behind" if mean + half < 0 else "none that the seeds show"
+    return "behind" if mean + half < 0 else "not clear"
 
 
 class Verdict:
@@ -118,6 +119,10 @@ class Verdict:
         values = values_of(self.seeds(column, row), self._name)
         return fmean(values.values()) if values else None
 
+    def _printed(self, row: Row, column: Column) -> float | None:
+        """What the paper has of the measure."""
+        return self.table.printed(row, column) if self.measure.printed else None
+
     def leads(self) -> Iterator[Lead]:
         """Every method of the paper in every column."""
         methods = dict.fromkeys(r.competes_as for r in self.table.rows if r.role == "ours")
@@ -131,19 +136,19 @@ class Verdict:
             r.competes_as for r in self.table.rows if r.role in ("local", "baseline")
         )
         standing = [s for r in rivals if (s := self._standing(column, r)) is not None]
-        best = max(standing, key=lambda r: self.mean(column, r) or 0.0, default=None)
-        difference = None
-        if row is not None and best is not None:
-            difference = paired(self.seeds(column, row), self.seeds(column, best), self._name)
+        own = self.seeds(column, row) if row is not None else {}
+        against = [(paired(own, self.seeds(column, r), self._name), r) for r in standing]
+        both = [(difference, r) for difference, r in against if difference is not None]
+        difference, best = min(both, key=lambda pair: pair[0].mean, default=(None, None))
         printed = [
             (value, r)
             for r in self.table.rows
-            if r.role in ("local", "baseline")
-            and (value := self.table.printed(r, column)) is not None
+            if r.role in ("local", "baseline") and (value := self._printed(r, column)) is not None
         ]
         most, there = max(printed, key=lambda pair: pair[0], default=(0.0, None))
-        own = self.table.printed(row, column) if row is not None else None
-        lead = own - most if own is not None and there is not None else None
+        shown = [row] if row else [r for r in self.table.rows if r.competes_as == method]
+        values = [v for r in shown if (v := self._printed(r, column)) is not None]
+        lead = max(values) - most if values and there is not None else None
         return Lead(column, method, row, best, difference, there, lead)
 
     def _standing(self, column: Column, method: str) -> Row | None:
@@ -170,9 +175,10 @@ class Verdict:
             return "Not played yet."
         parts = []
         for method in methods:
-            told = _on_method([lead for lead in leads if lead.method == method])
+            own = [lead for lead in leads if lead.method == method]
+            told = _on_method(own, self.table.columns)
             parts.append(f"{method}: {told}" if len(methods) > 1 else told[0].upper() + told[1:])
-        return " ".join([*parts, self.order(), self.distance()]).strip()
+        return " ".join(filter(None, [*parts, self.order(), self.distance()]))
 
     def order(self) -> str:
         """How many pairs of rows are in the order of the paper."""
@@ -180,7 +186,7 @@ class Verdict:
         for column in self.table.columns:
             both = []
             for row in self.table.rows:
-                here, there = self.mean(column, row), self.table.printed(row, column)
+                here, there = self.mean(column, row), self._printed(row, column)
                 if here is not None and there is not None and self._stands(column, row):
                     both.append((here, there))
             for (a, p), (b, q) in combinations(both, 2):
@@ -194,7 +200,7 @@ class Verdict:
         far = []
         for column in self.table.columns:
             for row in self.table.rows:
-                here, there = self.mean(column, row), self.table.printed(row, column)
+                here, there = self.mean(column, row), self._printed(row, column)
                 if here is not None and there is not None and self._stands(column, row):
                     far.append((abs(here - there), f"{row.name}, {column.name}"))
         if not far or self.measure.unit != "%":
@@ -202,41 +208,50 @@ class Verdict:
         most, which = max(far)
         mean = fmean(distance for distance, _ in far)
         return (
-            f"Cells are {100 * mean:.1f} points from the printed ones on average, at most "
-            f"{100 * most:.1f} ({which})."
+            f"{_cells(len(far))} {100 * mean:.1f} points from the printed figures on average, at "
+            f"most {100 * most:.1f} ({which})."
         )
 
 
-def _on_method(leads: list[Lead]) -> str:
+def _cells(number: int) -> str:
+    return f"The {number} cells compared are" if number > 1 else "The one cell compared is"
+
+
+def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
     """The verdict on one method."""
+
+    def where(some: list[Lead]) -> str:
+        return layout.named([lead.column for lead in some], columns)
+
     claimed = [lead for lead in leads if lead.printed is None or lead.printed > 0]
-    judged = [lead for lead in claimed if lead.word not in ("one seed", "not played")]
-    if not judged:
-        return "not judged, as there are no two seeds of it and of a baseline."
     by_word: dict[str, list[Lead]] = {}
-    for lead in judged:
+    for lead in claimed:
         by_word.setdefault(lead.word, []).append(lead)
-    behind, held = by_word.get("behind", []), by_word.get("holds", [])
-    of = f"in {len(judged)} of {len(leads)} columns" if len(judged) < len(leads) else ""
-    if len(held) == len(judged):
-        return f"the lead holds{' ' + of + ' (the others are not judged)' if of else ''}."
-    told = f"it holds in {_columns(held)}; " if held else ""
+    held, behind, unclear = (by_word.get(w, []) for w in ("holds", "behind", "not clear"))
+    if not (held or behind or unclear):
+        return "not judged, as it has no two seeds in common with a baseline."
+    parts = []
     if behind:
-        worst = "; ".join(
+        worst = ", ".join(
             f"{-100 * lead.difference.mean:.1f} points behind {lead.baseline.name} "
-            f"in {lead.column.name}"
+            f"in {where([lead])}"
             for lead in behind
             if lead.difference and lead.baseline
         )
-        return f"not reproduced: {told}{worst}."
-    within = _columns(by_word["none that the seeds show"])
-    return (
-        f"the lead is within its interval over seeds in {within}{'; ' + told[:-2] if told else ''}."
-    )
-
-
-def _columns(leads: list[Lead]) -> str:
-    return ", ".join(lead.column.name for lead in leads)
+        parts.append(f"not reproduced: {worst}")
+    elif unclear:
+        parts.append(f"no clear lead in {where(unclear)}")
+    if held:
+        parts.append(f"{'it' if parts else 'the lead'} holds in {where(held)}")
+    if behind and unclear:
+        parts.append(f"not clear in {where(unclear)}")
+    unjudged = [c for c in claimed if c.word in ("one seed", "not played") and not c.column.missing]
+    if unjudged:
+        parts.append(f"not judged yet in {where(unjudged)}")
+    others = [lead for lead in leads if lead not in claimed]
+    if others:
+        parts.append(f"the paper has none in {where(others)}")
+    return "; ".join(parts) + "."
 
 
 def values_of(seeds: Seeds, measure: str) -> dict[int, float]:

@@ -93,7 +93,7 @@ def _leads(sweep: Sweep, where: str) -> str:
         if cell is not None:
             lead = Difference(cell.mean, cell.half_width, cell.seeds)
             found.setdefault(word(lead), []).append(f"{line.algorithm} ({spelled(lead)})")
-    heads = {"holds": "ahead", "behind": "behind", "none that the seeds show": "not clear"}
+    heads = {"holds": "ahead", "behind": "behind", "not clear": "not clear"}
     return f"Over {where}, against training alone for as many steps [pp]: {_told(heads, found)}."
 
 
@@ -130,7 +130,7 @@ def _costs(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:
     for name, here, ideal in _pairs(radio, rounds, clocks):
         change = _change(here, ideal)
         found.setdefault(word(change), []).append(f"{name} ({spelled(change)})")
-    heads = {"behind": "lose", "holds": "gain", "none that the seeds show": "not clear"}
+    heads = {"behind": "lose", "holds": "gain", "not clear": "not clear"}
     return f"From ideal links to radio [pp of accuracy]: {_told(heads, found)}."
 
 

@@ -88,7 +88,7 @@ class Told:
         heads = {
             "holds": "ahead at {}",
             "behind": "behind at {}",
-            "none that the seeds show": f"{doubt(pairs)} at {{}}",
+            "not clear": f"{doubt(pairs)} at {{}}",
             "one seed": "one seed says at {}",
         }
         parts = [head.format(listed(by_word[w])) for w, head in heads.items() if w in by_word]
