@@ -37,7 +37,7 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert capsys.readouterr().out.count(" s\n") == 4
     code, page = little("page", "little")
     assert code == 0
-    assert "Not judged" in page
+    assert "with one seed, not judged" in page
     assert "4 runs are played of 10 planned" in page
     assert "Not to be played (no files): on the moon." in page
     assert "**In the paper, not to be played (no files)** [%]\n\n|  | on the moon |" in page

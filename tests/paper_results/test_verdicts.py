@@ -59,8 +59,9 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
     [
         (
             (0.60, 0.71),
-            (0.5,),
-            "The lead holds in batches of 50; not judged yet in batches of 100.",
+            (0.52,),
+            "The lead holds in batches of 50; +2.0 points to Local in batches of 100 with one seed, "
+            "not judged.",
         ),
         ((0.60, 0.60), (0.6, 0.7), "No clear lead in batches of 50; it holds in batches of 100."),
         (
@@ -93,7 +94,7 @@ def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):
         for row, v in (("local", 0.2), ("fedavg", 0.3))
     }
     told = Verdict(table, found, None, table.measures[1])
-    assert told.sentence() == "The lead holds in batches of 50; not judged yet in batches of 100."
+    assert told.sentence() == "The lead holds in batches of 50; not played yet in batches of 100."
     assert next(told.leads()).printed is None
 
 

@@ -173,11 +173,14 @@ class Verdict:
             return ""
         if not any(rounds == self.rounds for (*_, rounds) in self._numbers):
             return "Not played yet."
-        parts = []
+        by_told: dict[str, list[str]] = {}
         for method in methods:
             own = [lead for lead in leads if lead.method == method]
-            told = _on_method(own, self.table.columns)
-            parts.append(f"{method}: {told}" if len(methods) > 1 else told[0].upper() + told[1:])
+            by_told.setdefault(_on_method(own, self.table.columns), []).append(method)
+        parts = [
+            f"{', '.join(of)}: {told}" if len(methods) > 1 else told[0].upper() + told[1:]
+            for told, of in by_told.items()
+        ]
         return " ".join(filter(None, [*parts, self.order(), self.distance()]))
 
     def order(self) -> str:
@@ -228,8 +231,6 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
     for lead in claimed:
         by_word.setdefault(lead.word, []).append(lead)
     held, behind, unclear = (by_word.get(w, []) for w in ("holds", "behind", "not clear"))
-    if not (held or behind or unclear):
-        return "not judged, as it has no two seeds in common with a baseline."
     parts = []
     if behind:
         worst = ", ".join(
@@ -245,13 +246,17 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
         parts.append(f"{'it' if parts else 'the lead'} holds in {where(held)}")
     if behind and unclear:
         parts.append(f"not clear in {where(unclear)}")
-    unjudged = [c for c in claimed if c.word in ("one seed", "not played") and not c.column.missing]
-    if unjudged:
-        parts.append(f"not judged yet in {where(unjudged)}")
+    for lead in by_word.get("one seed", []):
+        if lead.difference and lead.baseline:
+            points = f"{100 * lead.difference.mean:+.1f} points to {lead.baseline.name}"
+            parts.append(f"{points} in {where([lead])} with one seed, not judged")
+    missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
+    if missing:
+        parts.append(f"not played yet in {where(missing)}")
     others = [lead for lead in leads if lead not in claimed]
     if others:
         parts.append(f"the paper has none in {where(others)}")
-    return "; ".join(parts) + "."
+    return "; ".join(parts or ["not to be played"]) + "."
 
 
 def values_of(seeds: Seeds, measure: str) -> dict[int, float]:
