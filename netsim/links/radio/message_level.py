@@ -10,6 +10,8 @@ What was sampled up to that moment stands, exactly as if every attempt had been 
   attempt meets the worst of its time. Two exceptions: where attempts are combined, what follows a
   fall has no effect on the attempt under way unless it is the last; and after a fall that attempt
   counts as made, should the time to live end first.
+- Where rates follow the SNR, an attempt keeps the rate at which it began (`held`), and is lost if
+  interference leaves too little for it; the next one has a rate that suits.
 - More or fewer senders contend, so that attempts take another time: the part of the attempt that
   has been sent stays sent, the rest takes the new time.
 """
@@ -76,6 +78,8 @@ class MessageLevelSampler:
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
         self._raises_held = not (radio.mac.contends or radio.arq.combines)
+        by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
+        self._rates_follow = self._raises_held and by_snr
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
@@ -107,12 +111,12 @@ class MessageLevelSampler:
             return
         if now > flight.leg_begins_ns:
             position = position_at(flight, now)
-            holds = not worse and position.fraction > 0.0
+            holds = position.fraction > 0.0 and (not worse or self._keeps_its_rate(flight))
             if holds:
                 position = position._replace(
                     done=position.done + 1, fraction=position.fraction - 1.0
                 )
-            if has_made_its_last_attempt(flight, position):
+            if not (worse and holds) and has_made_its_last_attempt(flight, position):
                 flight.met_worse = True
                 return
             for reception in flight.receptions:
@@ -126,6 +130,8 @@ class MessageLevelSampler:
             attempt_ns = alone_ns * new.slowdown + new.wait_ns
             flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
             flight.held_ns = position.attempt_ns if holds else 0.0
+            if worse and holds:
+                raise_held(flight, self._channel)
         else:
             if worse and flight.held_ns and now < flight.leg_begins_ns and self._raises_held:
                 raise_held(flight, self._channel)
@@ -173,6 +179,10 @@ class MessageLevelSampler:
         elif reception.tx.envelope.message.accepts_partial and sending.delivered:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
+
+    def _keeps_its_rate(self, flight: Flight) -> bool:
+        """Whether a flight's attempt under way has a rate that interference would change."""
+        return self._rates_follow and flight.rate_bps is None
 
     def _met_worse(self, flight: Flight) -> bool:
         """Whether the attempt under way, the last one, met no less noise at any receiver than now.

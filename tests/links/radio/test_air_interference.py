@@ -208,6 +208,33 @@ def test_what_it_costs_is_that_attempt(ether, fidelity, limit, share):
     )
 
 
+@FIDELITIES
+@pytest.mark.parametrize(
+    ("arq", "ends_ms", "attempts", "outcome"),
+    [("hole", 4, 4, "delivered"), ("unlimited", 4, 4, "delivered"), ("none", 3, 3, "partial")],
+)
+def test_a_packet_under_way_keeps_its_rate(ether, fidelity, arq, ends_ms, attempts, outcome):
+    """log2(1 + 1023) bits/s/Hz in 100 kHz: 1 ms a packet. The second meets a burst, and is lost."""
+    snr = np.zeros((4, 4))
+    snr[0, 1] = snr[2, 3] = 1023.0
+    snr[2, 1] = 100.0
+    radio = {
+        "mac": {"kind": "shared"},
+        "bandwidth_hz": 1e5,
+        "rate": {"kind": "shannon_gap", "gap_db": 0.0, "min_rate_bps": 1e3},
+        "packet_error": {"kind": "rate_outage"},
+        "arq": {"kind": arq},
+        "ttl_s": 1.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, snr, nodes=4)
+    e.send(0, 1, 3 * PACKET, parts=True)
+    e.send(2, 3, PACKET // 5, at_ns=1_500_000)
+    (ended,) = [x for x in e.run() if x.src == 0]
+    assert ended.at_ns == pytest.approx(ends_ms * MS, abs=3)
+    assert (ended.attempts, ended.outcome) == (attempts, outcome)
+
+
 # -- what a receiver hears ---------------------------------------------------------------------
 
 
