@@ -102,6 +102,7 @@ def test_nodes_of_the_file_are_chosen(write):
         ({"gain_db": between(-1, -2)}, {}, "has no member t_s"),
         ({"gain_db": between(-1, -2), "t_s": [0.0]}, {}, "member t_s: has 1 times, and gain_db has 2 matrices"),
         ({"gain_db": between(-1, -2), "t_s": [1.0, 0.5]}, {}, "member t_s: times must be at least 0 s and ascend"),
+        ({"gain_db": between(-1, -2), "t_s": [0.0, 1e-12]}, {"after": "loop"}, "member t_s: two times are less than 1 ns apart"),
         ({"gain_db": np.zeros((2, 3))}, {}, r"member gain_db: has shape \(2, 3\) at 1 times"),
         ({"gain_db": between(-1)}, {"nodes": (0, 2)}, "has 2 nodes, and node 2 is asked for"),
         ({"gain_db": between(-1)}, {"nodes": (0,)}, "nodes names 1 of its nodes, and the scenario has"),

@@ -96,6 +96,8 @@ def test_a_cell_has_the_same_gain_both_ways_and_none_between_users(write):
         ({"a": 1j * np.ones((2, 2, 2, 1, 4, 1))}, "2 and 1 antennas; trace with one antenna"),
         ({"a": 1j * np.ones((2, 2, 4, 2))}, "has no member t_s"),
         ({"a": 2j * np.ones((2, 2, 4, 1))}, "member a: the gain from node 0 to node 1 .* is 12"),
+        ({"a": np.nan * np.ones((2, 2, 4, 1), complex)}, "member a: path 0 from transmitter 0 to"),
+        ({"tau": np.nan * np.ones((2, 2, 4))}, "member tau: path 0 .* no finite number"),
         ({"rx_node": [0, 0]}, "member rx_node: must hold 2 different node numbers"),
         ({"tx_node": [0, 10**9]}, "member tx_node: holds node 1000000000"),
         ({"carrier_hz": 28e9}, r"member carrier_hz: is 2.8e\+10, and \[radio\] carrier_hz = 3.5e"),

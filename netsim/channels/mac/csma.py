@@ -18,9 +18,9 @@ counts every one of them, as the retry limit of 802.11 does, and saturated hidde
 packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
 
 Payload within 5 % of ns-3's in one domain up to capacity (20 saturated senders; 6 % below with
-50), with four saturated hidden senders and with RTS/CTS; 6 % below with two saturated hidden
-senders, some three tenths below with four hidden ones that just fill their receiver; delays in
-networks full of hidden senders under heavy load some 7 % too short: see `docs/fidelity.md`.
+50), with four saturated hidden senders and with RTS/CTS; 5 % below with two saturated hidden
+senders, some three tenths below with four hidden ones that just fill their receiver; mean
+delays in networks full of hidden senders within 5 %: see `docs/fidelity.md`.
 
 I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
 Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success can be used by its

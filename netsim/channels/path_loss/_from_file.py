@@ -11,6 +11,7 @@ from netsim.errors import ScenarioError
 from netsim.registry import Duration, Index
 from netsim.traces.arrays import Arrays
 from netsim.traces.gains import Gains
+from netsim.units import to_ns
 
 TABLE = "radio.path_loss"
 _CARRIER = 0.01
@@ -99,6 +100,8 @@ class PathLossFromFile(PathLoss):
             )
         if not np.isfinite(t_s).all() or (t_s < 0).any() or (np.diff(t_s) <= 0).any():
             raise arrays.wrong("times must be at least 0 s and ascend", "t_s")
+        if len({to_ns(t) for t in t_s.tolist()}) < len(t_s):
+            raise arrays.wrong("two times are less than 1 ns apart; they count in seconds", "t_s")
         step_s = self.step_s if self.between == "linear" else None
         return Gains.of(t_s, found, self.after == "loop", step_s, faded)
 

@@ -55,6 +55,7 @@ class RayTracedGains(PathLossFromFile):
                 "must be alike",
                 "tau",
             )
+        _require_numbers(arrays, a, tau_s)
         require_carrier(arrays, carrier_hz)
         t_s = times(arrays, a.shape[3], "a")
         band_hz = bandwidth_hz if self.gain == "faded" else None
@@ -110,6 +111,22 @@ def _one_antenna(arrays: Arrays, member: str, found: NDArray[Any], last: int) ->
             member,
         )
     return found[:, 0, :, 0]
+
+
+def _require_numbers(arrays: Arrays, a: NDArray[Any], tau_s: NDArray[Any]) -> None:
+    """Raise DataError if a coefficient, or the delay of a path that is there, is no number."""
+    there = (a != 0).any(axis=3)
+    for member, bad in (
+        ("a", ~np.isfinite(a).all(axis=3)),
+        ("tau", there & ~np.isfinite(tau_s)),
+    ):
+        if bad.any():
+            r, t, path = (int(x[0]) for x in np.nonzero(bad))
+            raise arrays.wrong(
+                f"path {path} from transmitter {t} to receiver {r} has an entry that is no finite "
+                "number; 0 in a is no path",
+                member,
+            )
 
 
 def _node_numbers(arrays: Arrays, name: str, count: int) -> NDArray[np.int64]:

@@ -32,6 +32,9 @@ SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
 
 
+_HARMLESS = 0.0, 0.0, False
+
+
 class Contention(Interference):
     """As `Interference`, where senders listen before they talk.
 
@@ -87,7 +90,7 @@ class Contention(Interference):
         self._on_air[flight] = None
         self._solve(flight, now_ns)
         if self._ended_ns.get(flight.src) != now_ns:
-            self._spoilt |= dict.fromkeys(_overlap_now(flight))
+            self._spoilt |= dict.fromkeys(self._overlap_now(flight))
         self._told(flight)
 
     def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
@@ -202,6 +205,33 @@ class Contention(Interference):
             1.0 - alone
         )
         return round(max(0.0, lost) * STEPS) / STEPS
+
+    def _overlap_now(self, flight: Flight) -> list[Flight]:
+        """Let a flight's first attempt overlap the attempts under way; which others it may spoil.
+
+        A sender that has been silent and finds the medium idle begins at once. So it does beside
+        senders that are hidden from it and have the medium to themselves, which are on the air
+        nearly all the time, unless it has heard their receivers' CTS.
+        """
+        if flight.contenders:
+            return []
+        spoilt = []
+        for other in flight.hidden:
+            if other.contenders:
+                continue
+            rts = self._found[other][0].rts
+            for reception in flight.receptions:
+                loss, _, warned = reception.hidden.get(other, _HARMLESS)
+                if warned and rts:
+                    continue
+                if loss > 0.0 and (reception.first_loss is None or loss > reception.first_loss[0]):
+                    reception.first_loss = loss, flight.leg
+            for reception in other.receptions:
+                _, loss, warned = reception.hidden.get(flight, _HARMLESS)
+                if loss > 0.0 and not (warned and rts):
+                    reception.first_loss = loss, other.leg + 1
+                    spoilt.append(other)
+        return spoilt
 
     def _together(self, flight: Flight) -> list[Flight]:
         """The flights of a flight's situation, in order of their start."""
@@ -336,31 +366,6 @@ def _each(access: Access, loss: float) -> tuple[float, ...] | None:
         return None
     spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the situation's
     return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])
-
-
-def _overlap_now(flight: Flight) -> list[Flight]:
-    """Let a flight's first attempt overlap the attempts under way; which others it may spoil.
-
-    A sender that has been silent and finds the medium idle begins at once. So it does beside
-    senders that are hidden from it and have the medium to themselves, which are on the air nearly
-    all the time.
-    """
-    if flight.contenders:
-        return []
-    spoilt = []
-    for other in flight.hidden:
-        if other.contenders:
-            continue
-        for reception in flight.receptions:
-            loss = reception.hidden.get(other, (0.0, 0.0, False))[0]
-            if loss > 0.0 and (reception.first_loss is None or loss > reception.first_loss[0]):
-                reception.first_loss = loss, flight.leg
-        for reception in other.receptions:
-            loss = reception.hidden.get(flight, (0.0, 0.0, False))[1]
-            if loss > 0.0:
-                reception.first_loss = loss, other.leg + 1
-                spoilt.append(other)
-    return spoilt
 
 
 def _lost_its_last(flight: Flight) -> bool:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from netsim.links.link import Report
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.overhearing import Overhearing
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
 
@@ -110,6 +111,7 @@ class EnergyAccounting:
     def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
         self._recorder, self._meter = recorder, meter
         self.listens = meter.listens
+        self._overhearing = Overhearing()
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
@@ -171,7 +173,9 @@ class EnergyAccounting:
         for from_ns, to_ns, airtime_ns in heard:
             self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
 
-    def overheard(self, flight: Flight, nodes: Iterable[int]) -> None:
+    def overheard(
+        self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight] | None = None
+    ) -> None:
         """Count what nodes that a flight was not for have heard of it.
 
         Parameters
@@ -180,12 +184,23 @@ class EnergyAccounting:
             One that has ended.
         nodes : iterable of int
             All that notice its sender.
+        others : iterable of Flight or None
+            Those on the air that may be sent at the very same time; None: there are none, where
+            senders take turns.
         """
         begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
-        if ends_ns > begins_ns:
-            meant = {flight.src, *flight.addressees}
-            others = [node for node in nodes if node not in meant]
-            self._meter.overhears(others, begins_ns, ends_ns, flight.airtime_ns)
+        if ends_ns <= begins_ns:
+            return
+        meant = {flight.src, *flight.addressees}
+        apart = [node for node in nodes if node not in meant]
+        if others is None:
+            self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
+            return
+        share = flight.airtime_ns / (ends_ns - begins_ns)
+        for node, spans in self._overhearing.of(flight, apart, others):
+            for from_ns, to_ns in spans:
+                airtime_ns = round(share * (to_ns - from_ns))
+                self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
 
     def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.

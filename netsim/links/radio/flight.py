@@ -68,10 +68,9 @@ class Reception:
     interferers : dict of Flight to float
         Interference over noise of each flight that is heard, linear, without fading that changes
         in time; kept by `Interference`, as are the next four.
-    rise : float
-        Interference and noise over noise from these, each for its share of the time.
-    told_rise : float
-        `rise` when the flight was last told that it had changed.
+    rise, told_rise : float
+        Interference and noise over noise from these, each for its share of the time; what it was
+        when the flight was last told that it had changed.
     alike : (float, float)
         Least and largest `rise` that are known to make no difference to `told_rise`.
     shifts : dict of int to float
@@ -86,16 +85,15 @@ class Reception:
         been sampled.
     rng : numpy.random.Generator or None
         What the leg was sampled with.
-    blocks : list of ChannelBlock
-        The blocks of the leg.
-    block_attempts : list of int
-        Attempts made in each of them.
+    blocks, block_attempts : list of ChannelBlock, list of int
+        The blocks of the leg, and the attempts made in each of them.
     last_block : ChannelBlock or None
         The last block of earlier legs.
     first_snr : float or None
         SNR of the first block of all, linear.
-    attempts, attempts_asleep : int
-        Attempts of earlier legs, and those of them at which the receiver slept.
+    attempts, attempts_asleep, held_attempts : int
+        Attempts of earlier legs, those of them at which the receiver slept, and those that
+        `leg_start` has made in its last block.
     transmissions : float
         How often a packet of a unicast was sent in them: more than `attempts` where what counts as
         one attempt is several transmissions; one that was cut short counts by its part.
@@ -135,7 +133,7 @@ class Reception:
     _clear_ns = 0.0
     wakes_ns = 0
     attempts = 0
-    attempts_asleep = 0
+    attempts_asleep = held_attempts = 0
     transmissions = 0.0
     weighted_snr = 0.0
     hopeless = True
@@ -311,6 +309,8 @@ class Flight:
         How many interruptions it has had.
     leg_begins_ns, ends_ns : int
         When its leg began, and when it ends as things are.
+    held_ns : float
+        Time of the attempt under way when interference fell last, which ends where the leg begins.
     packets_left : int
         Packets of a broadcast that are still to be sent where the leg begins.
     expired : bool
@@ -359,7 +359,7 @@ class Flight:
     hidden: dict[Flight, None]
     sampler: Any
     medium_share = power = power_now = 1.0
-    overhead_ns = 0.0
+    overhead_ns = held_ns = 0.0
     expected_bps: float | None = None
     order = 0
     medium = told_medium = sampled_medium = ALONE

@@ -219,7 +219,8 @@ class RadioLink(RadioSetup):
             noticing = self._channel.noticing(
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
-            self._accounting.overheard(flight, noticing)
+            at_once = self._flights if self._exclusive else None
+            self._accounting.overheard(flight, noticing, at_once)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

@@ -6,9 +6,12 @@ What was sampled up to that moment stands, exactly as if every attempt had been 
 (`Sending.rewind`), and the rest is sampled anew. Which conditions the attempt under way meets:
 
 - Interference grows: the new ones, with the gains of the block in which it began. Interference
-  falls: the old ones. So each attempt meets the worst of its time. Two exceptions: after a fall, a
-  later rise during the same attempt has no effect on it unless the attempt is the last; and that
-  attempt counts as made, should the time to live end first.
+  falls: the old ones, unless it grows beyond them again while that attempt lasts (`held`). So each
+  attempt meets the worst of its time. Two exceptions: where attempts are combined, what follows a
+  fall has no effect on the attempt under way unless it is the last; and after a fall that attempt
+  counts as made, should the time to live end first.
+- Where rates follow the SNR, an attempt keeps the rate at which it began (`held`), and is lost if
+  interference leaves too little for it; the next one has a rate that suits.
 - More or fewer senders contend, so that attempts take another time: the part of the attempt that
   has been sent stays sent, the rest takes the new time.
 """
@@ -29,6 +32,7 @@ from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import blocks_met, interferers_at, transmit_share
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.held import raise_held
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import first_lost, lost_while_asleep
@@ -73,6 +77,9 @@ class MessageLevelSampler:
         self._adaptation = adaptation
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
+        self._raises_held = not (radio.mac.contends or radio.arq.combines)
+        by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
+        self._rates_follow = self._raises_held and by_snr
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
@@ -104,24 +111,30 @@ class MessageLevelSampler:
             return
         if now > flight.leg_begins_ns:
             position = position_at(flight, now)
-            if not worse and position.fraction > 0.0:
+            holds = position.fraction > 0.0 and (not worse or self._keeps_its_rate(flight))
+            if holds:
                 position = position._replace(
                     done=position.done + 1, fraction=position.fraction - 1.0
                 )
-            if has_made_its_last_attempt(flight, position):
+            if not (worse and holds) and has_made_its_last_attempt(flight, position):
                 flight.met_worse = True
                 return
             for reception in flight.receptions:
                 first = reception.first_loss
                 if first and first[1] == flight.leg and position.block == position.done == 0:
                     reception.first_loss = first[0], flight.leg + 1  # its attempt is under way
-                self._keep_up_to(flight, reception, position)
+                self._keep_up_to(flight, reception, position, holds)
             flight.packets_left -= position.done
             old, new = flight.sampled_medium, flight.medium
             alone_ns = (position.attempt_ns - old.wait_ns) / old.slowdown
             attempt_ns = alone_ns * new.slowdown + new.wait_ns
             flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
+            flight.held_ns = position.attempt_ns if holds else 0.0
+            if worse and holds:
+                raise_held(flight, self._channel)
         else:
+            if worse and flight.held_ns and now < flight.leg_begins_ns and self._raises_held:
+                raise_held(flight, self._channel)
             for reception in flight.receptions:
                 reception.blocks, reception.block_attempts = [], []
         flight.expired = False
@@ -167,6 +180,10 @@ class MessageLevelSampler:
             arrived = sending.arrived(reception.rng)
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
+    def _keeps_its_rate(self, flight: Flight) -> bool:
+        """Whether a flight's attempt under way has a rate that interference would change."""
+        return self._rates_follow and flight.rate_bps is None
+
     def _met_worse(self, flight: Flight) -> bool:
         """Whether the attempt under way, the last one, met no less noise at any receiver than now.
 
@@ -192,6 +209,11 @@ class MessageLevelSampler:
         sending = reception.sending = self._at_leg_start(flight, reception)
         rng = reception.rng = self._leg_rng(flight, reception)
         blocks, block_attempts = reception.blocks, reception.block_attempts
+        if sending.over and reception.last_block is not None:  # with the attempt that was held
+            blocks.append(reception.last_block)
+            block_attempts.append(0)
+            flight.pauses = []
+            return 0
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
@@ -286,13 +308,18 @@ class MessageLevelSampler:
         key = (tx.src, tx.dst, reception.serial, flight.leg)
         return self._streams.lazy_generator("packets", *key)
 
-    def _keep_up_to(self, flight: Flight, reception: Reception, position: LegPosition) -> None:
-        """Keep what was sampled up to a place in the leg, forget the rest; closes the leg."""
+    def _keep_up_to(
+        self, flight: Flight, reception: Reception, position: LegPosition, holds: bool = False
+    ) -> None:
+        """Keep what was sampled up to a place in the leg, forget the rest; closes the leg.
+
+        `holds`: the last attempt that is kept is under way.
+        """
         if reception.predetermined is not None:
             return
         at, done, attempts = position.block, position.done, reception.block_attempts
         if flight.broadcast:
-            while at < len(attempts) - 1 and done >= attempts[at]:
+            while at < len(attempts) - 1 and done - holds >= attempts[at]:
                 done -= attempts[at]
                 at += 1
         sending, rng, before = reception.sending, reception.rng, 0
@@ -309,7 +336,7 @@ class MessageLevelSampler:
         reception.blocks = reception.blocks[: at + 1]
         reception.block_attempts = [*attempts[:at], done]
         reception.leg_start = reception.sending = sending
-        reception.rng = rng
+        reception.rng, reception.held_attempts = rng, done
         reception.close_leg(reception.clearer(self._env.now))
 
 

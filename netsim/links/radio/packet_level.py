@@ -2,11 +2,10 @@
 
 This is the literal model that `message_level` samples, and is there to be compared with it. Time on
 the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
-time that it has under the conditions at its beginning, and fails with the probability of the worst
-that it meets, with the gains that the link and those of interferers have at its beginning. The two
-differ in the attempt under way where other senders slow it down, or where
-interference grows and the rate follows it: `message_level` sends it anew, in the time that it takes
-then.
+time and the rate that it has under the conditions at its beginning, and fails with the probability
+of the worst that it meets, with the gains that the link and those of interferers have at its
+beginning. The two differ in the attempt under way where other senders slow it down:
+`message_level` lets the rest of it take the new time.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import blocks_met, transmit_share
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.held import rate_under_way
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -90,6 +90,8 @@ class PacketLevelSampler:
         self._adaptation = adaptation
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
+        by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
+        self._rates_follow = by_snr and not radio.mac.contends
         self._counts: dict[Reception, _PacketCounts] = {}
 
     def begin(self, flight: Flight) -> None:
@@ -114,8 +116,11 @@ class PacketLevelSampler:
             return  # the attempt under way meets the old ones, or is over at this instant
         for reception in flight.receptions:
             if reception.blocks:  # a rise after a greater fall is not the worst that it has met
-                met = self._current_block(flight, reception), reception.blocks[0]
-                reception.blocks = [min(met, key=attrgetter("snr"))]
+                now = self._current_block(flight, reception)
+                if self._rates_follow and flight.rate_bps is None and not now.erasure:
+                    rate_bps = rate_under_way(flight, flight.attempt_ns)
+                    now.per = self._channel.error(now.snr, flight.packet_bits, rate_bps)
+                reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """What became of a flight that ends now at one receiver.

@@ -143,9 +143,7 @@ class Radio(Table):
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:
         if self.arq.kind == "unlimited" and self.ttl_s is None:
-            raise ValueError(
-                'arq "unlimited" over fading needs ttl_s: a link in outage would never give up'
-            )
+            raise ValueError('arq "unlimited" needs ttl_s: a link in outage would never give up')
         return self
 
     @model_validator(mode="after")

@@ -156,6 +156,85 @@ def test_seven_tries_get_a_message_past_a_fading_interferer(ether, fidelity):
     assert {x.outcome for x in ended} == {"delivered", "collision"}
 
 
+# -- bursts shorter than a packet --------------------------------------------------------------
+
+
+def second_packets_under_two_bursts(ether, fidelity, arq, to=1, rises=(0.5, 0.75)):
+    """Messages of 3 packets, the second under two bursts, one after the other, of .2 ms each.
+
+    Each burst alone would have it lost with the probability of `rises`; alone it is never lost.
+    """
+    m, snr = 1e-6, np.zeros((7, 7))
+    snr[0, 1] = snr[0, 6] = snr[2, 3] = snr[4, 5] = 1e3
+    for src, lost in zip((2, 4), rises, strict=True):
+        snr[src, [1, 6]] = -math.log1p(-lost) / m * 1e3 - 1.0
+    radio = {
+        "mac": {"kind": "shared"},
+        "packet_error": {"kind": "exponential_snr", "m": m},
+        "arq": arq,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, snr, nodes=7, seed=2)
+    for k in range(MESSAGES):
+        at_ns = k * 10 * MS
+        e.send(0, to, 3 * PACKET, at_ns=at_ns, parts=arq["kind"] == "none")
+        e.send(2, 3, PACKET // 5, at_ns=at_ns + MS + 100_000)
+        e.send(4, 5, PACKET // 5, at_ns=at_ns + MS + 500_000)
+    return [x for x in e.run() if x.src == 0]
+
+
+@FIDELITIES
+@pytest.mark.parametrize("to", [1, [1, 6]], ids=["unicast", "broadcast"])
+@pytest.mark.parametrize("rises", [(0.5, 0.75), (0.75, 0.5)], ids=["louder", "softer"])
+def test_a_packet_meets_the_louder_of_two_bursts(ether, fidelity, to, rises):
+    """Whichever comes first: it is lost with .75."""
+    ended = second_packets_under_two_bursts(ether, fidelity, {"kind": "none"}, to, rises=rises)
+    lost = [x.arrived is not None and not x.arrived[1] for x in ended]
+    assert abs(np.mean(lost) - 0.75) < 4 * math.sqrt(0.75 * 0.25 / len(lost))
+    assert all(x.arrived[[0, 2]].all() for x in ended if x.arrived is not None)
+
+
+@FIDELITIES
+@pytest.mark.parametrize(("limit", "share"), [(1, 0.25), (2, 1.0)])
+def test_what_it_costs_is_that_attempt(ether, fidelity, limit, share):
+    arq = {"kind": "abort", "max_attempts": limit}
+    ended = second_packets_under_two_bursts(ether, fidelity, arq)
+    came = [x.outcome == "delivered" for x in ended]
+    assert abs(np.mean(came) - share) <= 4 * math.sqrt(share * (1.0 - share) / MESSAGES)
+    attempts = {x.attempts for x in ended if x.outcome == "delivered"}
+    assert attempts == ({3} if limit == 1 else {3, 4})
+    assert {(x.attempts, x.lost, x.outcome) for x in ended if x.outcome != "delivered"} == (
+        {(2, 1, "collision")} if limit == 1 else set()
+    )
+
+
+@FIDELITIES
+@pytest.mark.parametrize(
+    ("arq", "ends_ms", "attempts", "outcome"),
+    [("hole", 4, 4, "delivered"), ("unlimited", 4, 4, "delivered"), ("none", 3, 3, "partial")],
+)
+def test_a_packet_under_way_keeps_its_rate(ether, fidelity, arq, ends_ms, attempts, outcome):
+    """log2(1 + 1023) bits/s/Hz in 100 kHz: 1 ms a packet. The second meets a burst, and is lost."""
+    snr = np.zeros((4, 4))
+    snr[0, 1] = snr[2, 3] = 1023.0
+    snr[2, 1] = 100.0
+    radio = {
+        "mac": {"kind": "shared"},
+        "bandwidth_hz": 1e5,
+        "rate": {"kind": "shannon_gap", "gap_db": 0.0, "min_rate_bps": 1e3},
+        "packet_error": {"kind": "rate_outage"},
+        "arq": {"kind": arq},
+        "ttl_s": 1.0,
+        "fidelity": fidelity,
+    }
+    e = ether(radio, snr, nodes=4)
+    e.send(0, 1, 3 * PACKET, parts=True)
+    e.send(2, 3, PACKET // 5, at_ns=1_500_000)
+    (ended,) = [x for x in e.run() if x.src == 0]
+    assert ended.at_ns == pytest.approx(ends_ms * MS, abs=3)
+    assert (ended.attempts, ended.outcome) == (attempts, outcome)
+
+
 # -- what a receiver hears ---------------------------------------------------------------------
 
 

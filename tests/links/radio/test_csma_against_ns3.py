@@ -108,6 +108,26 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
     assert got == pytest.approx(offered, rel=0.06)
 
 
+@pytest.mark.parametrize(("mbps", "rate_hz"), [(12, 40), (6, 80)])
+def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
+    """Frame by frame 1.00 and 1.02 attempts a packet; 1.15 and 1.46 if it began all the same."""
+    snr, distance_m = around(2, True, 0)
+    delays, draws = {}, np.random.default_rng(1)
+    times_ns = [np.cumsum(draws.exponential(S / rate_hz, 8 * rate_hz)) for _ in range(2)]
+    for fidelity in ("message", "packet"):
+        keys = radio(mbps, carrier_sense_m=100.0, rts_threshold_bits=0) | {"fidelity": fidelity}
+        e = ether(keys, snr, nodes=3, distance_m=distance_m)
+        for i in range(2):
+            for t in times_ns[i]:
+                e.send(i, 2, PAYLOAD_BITS, at_ns=int(t))
+        ended = e.run()
+        assert np.mean([x.outcome == "delivered" for x in ended]) > 0.995
+        delays[fidelity] = np.mean([x.at_ns - x.sent_ns for x in ended])
+        most = 1.2 if fidelity == "message" else 1.05
+        assert np.mean([x.attempts for x in ended]) < most
+    assert delays["message"] == pytest.approx(delays["packet"], rel=0.15)
+
+
 @pytest.mark.thinned(5)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "want", "error"),

@@ -79,3 +79,18 @@ def test_bystanders_receive_what_they_notice(ether, kind, hears):
     e.run()
     assert e.spent.receiving_ns == [0, 10 * MS, 0, 0]
     assert e.spent.overheard_ns == [0, 0, 10 * MS if hears else 0, 0]
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_a_radio_hears_two_messages_at_once_for_no_longer_than_they_last(ether, fidelity):
+    """0 sends for 10 ms, 2 from the 5th to the 13th; who sends or receives overhears nothing."""
+    radio = {"mac": {"kind": "shared"}, "arq": {"kind": "none"}, "fidelity": fidelity}
+    e = ether(radio, nodes=6)
+    e.off.add(5)
+    for k in range(2):
+        e.send(0, 1, 10 * PACKET, at_ns=k * 20 * MS)
+        e.send(2, 3, 8 * PACKET, at_ns=(k * 20 + 5) * MS)
+    e.run()
+    assert e.spent.sending_ns[:4] == [20 * MS, 0, 16 * MS, 0]
+    assert e.spent.receiving_ns[:4] == [0, 20 * MS, 0, 16 * MS]
+    assert e.spent.overheard_ns[:5] == [6 * MS, 6 * MS, 10 * MS, 10 * MS, 26 * MS]
