@@ -60,8 +60,8 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
         (
             (0.60, 0.71),
             (0.52,),
-            "The lead holds in batches of 50; +2.0 points to Local in batches of 100 with one seed, "
-            "not judged.",
+            "The lead holds in batches of 50; "
+            "+2.0 points to Local in batches of 100 with one seed, not judged.",
         ),
         ((0.60, 0.60), (0.6, 0.7), "No clear lead in batches of 50; it holds in batches of 100."),
         (
