@@ -66,13 +66,21 @@ class Columns:
         if not ok.all():
             self._fail(what, self._lines[int(np.argmin(ok))])
 
+    def _first_without_number(self, column: pa.ChunkedArray) -> int | None:
+        for line, cell in zip(self._lines, column.cast(pa.string()), strict=True):
+            try:
+                cell.cast(pa.float64())
+            except pa.ArrowException:
+                return line
+        return None
+
     def numbers(self, name: str, empty: float | None = None) -> NDArray[np.float64]:
         """A column of finite numbers, (n,); `empty` replaces empty cells, None: they are errors."""
         column = self._table.column(name)
         try:
             found = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
         except pa.ArrowException:
-            self._fail(f"column {name} must hold numbers")
+            self._fail(f"{name} must be a number", self._first_without_number(column))
         hollow = np.asarray(column.is_null().to_numpy())
         self.require(hollow | np.isfinite(found), f"{name} must be a finite number")
         if empty is None:

@@ -107,6 +107,7 @@ def test_nodes_of_the_file_are_chosen(write):
         ({"gain_db": between(-1)}, {"nodes": (0, 2)}, "has 2 nodes, and node 2 is asked for"),
         ({"gain_db": between(-1)}, {"nodes": (0,)}, "nodes names 1 of its nodes, and the scenario has"),
         ({"gain_db": between(-1), "carrier_hz": 5e9}, {}, r"member carrier_hz: is 5e\+09, and \[radio\] carrier_hz = 2.4e\+09"),
+        ({"gain_db": between(-1), "carrier_hz": [2.4e9, 5e9]}, {}, "member carrier_hz: must be one number, not 2"),
         ({"loss_db": between(70)}, {}, "has no member gain_db; it has loss_db"),
     ],
 )  # fmt: skip

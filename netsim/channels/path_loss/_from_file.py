@@ -131,7 +131,10 @@ def require_carrier(arrays: Arrays, carrier_hz: float) -> None:
     """Raise DataError if the file says that it was made for another carrier."""
     if "carrier_hz" not in arrays:
         return
-    made_for = float(arrays.get("carrier_hz").ravel()[0])
+    of_file = arrays.get("carrier_hz")
+    if of_file.size != 1:
+        raise arrays.wrong(f"must be one number, not {of_file.size}", "carrier_hz")
+    made_for = float(of_file.item())
     if not abs(made_for - carrier_hz) <= _CARRIER * carrier_hz:
         raise arrays.wrong(
             f"is {made_for:g}, and [radio] carrier_hz = {carrier_hz:g}; set that to it",
