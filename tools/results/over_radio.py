@@ -293,7 +293,7 @@ def _spelled(lead: Difference | None) -> str:
     if lead is None:
         return "-"
     half = "" if lead.half is None else f" ± {100 * lead.half:.1f}"
-    return f"{100 * lead.mean:+.1f}{half}"
+    return f"{100 * lead.mean:+z.1f}{half}"
 
 
 def _line(parts: Iterable[str]) -> str:

@@ -220,7 +220,7 @@ def cell_text(seeds: Seeds, measure: Measure, planned: int) -> str:
 
 def number(value: float, measure: Measure, sign: str = "") -> str:
     """A number in its measure's unit."""
-    return f"{100 * value:{sign}.1f}" if measure.unit == "%" else f"{value:{sign}.3g}"
+    return f"{100 * value:{sign}z.1f}" if measure.unit == "%" else f"{value:{sign}.3g}"
 
 
 def spelled(difference: Difference | None, measure: Measure) -> str:

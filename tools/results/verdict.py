@@ -248,7 +248,7 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
         parts.append(f"not clear in {where(unclear)}")
     for lead in by_word.get("one seed", []):
         if lead.difference and lead.baseline:
-            points = f"{100 * lead.difference.mean:+.1f} points to {lead.baseline.name}"
+            points = f"{100 * lead.difference.mean:+z.1f} points to {lead.baseline.name}"
             parts.append(f"{points} in {where([lead])} with one seed, not judged")
     missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
     if missing:
