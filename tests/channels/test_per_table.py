@@ -89,7 +89,7 @@ def test_a_rate_is_met_to_one_per_cent(table):
         ("rate,bytes,snr_db,per\n1,1.5,1,.1\n", "line 2: bytes must be a whole number"),
         ("rate,bytes,snr_db,per\n-1,1,1,.1\n", "line 2: rate must be a number of bit/s"),
         ("rate,bytes,snr_db,per\n1,1,1,.1\n,1,2,.1\n", "line 3: rate must be stated in every row"),
-        ("rate,bytes,snr_db,per\n1,1,x,.1\n", r"line 2: snr_db must be a number"),
+        ("rate,bytes,snr_db,per\n1,1,x,.1\n", "line 2: snr_db must be a number"),
     ],
 )
 def test_a_bad_table_is_told_with_its_line(table, text, problem):

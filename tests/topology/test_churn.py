@@ -83,7 +83,7 @@ def test_a_trace_says_when_nodes_are_on(tmp_path):
     [
         ("node,on_s\n0,1\n", "no column off_s; it has node, on_s, and needs node, on_s, off_s"),
         ("node,on_s,off_s\n", "has no rows"),
-        ("node,on_s,off_s\n0,1,2\n0,3,x\n", r"line 3: off_s must be a number"),
+        ("node,on_s,off_s\n0,1,2\n0,3,x\n", "line 3: off_s must be a number"),
         ("node,on_s,off_s\n0,1,2\n-1,3,4\n", "line 3: node must be a node's number, 0, 1, ..."),
         ("node,on_s,off_s\n0,1,2\n.5,3,4\n", "line 3: node must be a node's number, 0, 1, ..."),
         ("node,on_s,off_s\n0,,2\n", "line 2: on_s is empty"),

@@ -1,6 +1,7 @@
 """What is wrong with a table's file or with a name that was asked for, in a line each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
 from pydantic_core import ErrorDetails
@@ -68,7 +69,7 @@ def problem(error: ErrorDetails, raw: Any, top: type, kinds: Mapping[str, type])
         if isinstance(key, int) and isinstance(here, dict) and "name" in here:
             where += f' ("{here["name"]}")'
     if error["type"] == "unexpected_keyword_argument":
-        known = [key for key in vars(kind)["__dataclass_fields__"] if (kind, key) != (top, "name")]
+        known = [one.name for one in fields(kind) if (kind, one.name) != (top, "name")]
         return f"{where}: no such key{did_you_mean(str(error['loc'][-1]), known)}"
     if error["type"] == "missing":
         return f"{where}: is required"
