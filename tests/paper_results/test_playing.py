@@ -37,7 +37,7 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert capsys.readouterr().out.count(" s\n") == 4
     code, page = little("page", "little")
     assert code == 0
-    assert "with one seed, not judged" in page
+    assert "(one seed, not judged)" in page
     assert "4 runs are played of 10 planned" in page
     assert "Not to be played (no files): on the moon." in page
     assert "**In the paper, not to be played (no files)** [%]\n\n|  | on the moon |" in page
@@ -55,6 +55,12 @@ def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     found = json.loads((tmp_path / "runs/little/played.jsonl").read_text().splitlines()[0])
     assert found["problem"] == ""
     assert found["commit"].rstrip("+") in page
+
+
+def test_what_is_not_played_has_a_page_and_no_numbers(little, tmp_path):
+    code, page = little("page", "little")
+    assert (code, "**Verdict.** Not played yet." in page) == (0, True)
+    assert not list((tmp_path / "results/numbers").glob("*.csv"))
 
 
 def test_a_run_of_other_settings_is_named_and_left_out(little, tmp_path, capsys):

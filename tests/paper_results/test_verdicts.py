@@ -40,13 +40,14 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
         (first, "fedavg", "table", None): results(0.60, 0.70),
     }
     told = Verdict(table, found, None).sentence()
-    assert told.startswith(
-        "The lead holds in batches of 50; the paper has none in batches of 100. "
-    )
+    assert told.startswith("The lead holds in batches of 50. Order: 1 of 1 pairs")
+    assert told.endswith(" Not played yet: batches of 100.")
     found[second, "local", "table", None] = results(0.7, 0.8)
     found[second, "fedavg", "table", None] = results(0.6, 0.7)
     told = Verdict(table, found, None).sentence()
-    assert told.startswith("The lead holds")  # the paper has none in the second column
+    assert told.startswith(
+        "The lead holds in batches of 50; the paper has none in batches of 100. "
+    )
     assert "Order: 2 of 2 pairs" in told
     assert told.endswith(
         "The 4 cells compared are 8.5 points from the printed figures on average, at most 15.0 "
@@ -61,7 +62,7 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
             (0.60, 0.71),
             (0.52,),
             "The lead holds in batches of 50; "
-            "+2.0 points to Local in batches of 100 with one seed, not judged.",
+            "+2.0 points to Local in batches of 100 (one seed, not judged).",
         ),
         ((0.60, 0.60), (0.6, 0.7), "No clear lead in batches of 50; it holds in batches of 100."),
         (
@@ -94,7 +95,7 @@ def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):
         for row, v in (("local", 0.2), ("fedavg", 0.3))
     }
     told = Verdict(table, found, None, table.measures[1])
-    assert told.sentence() == "The lead holds in batches of 50; not played yet in batches of 100."
+    assert told.sentence() == "The lead holds in batches of 50. Not played yet: batches of 100."
     assert next(told.leads()).printed is None
 
 

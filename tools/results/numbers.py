@@ -77,7 +77,10 @@ def where(cell: Cell, rounds: int | None = None) -> Where:
 
 
 def write(table: PaperTable, numbers: Numbers, curves: Curves) -> None:
-    """Keep numbers and curves as CSV, in the order of the table's cells."""
+    """Keep numbers and curves as CSV, in the order of the table's cells; no file if there are none."""
+    path = NUMBERS / f"{table.name}.csv"
+    if not numbers and not path.exists():
+        return
     measured = [m.name for m in table.measures]
     measured += [f"{m.name}, nodes" for m in table.measures if m.nodes]
     order = {cell.id: place for place, cell in enumerate(cells(table))}
@@ -88,7 +91,7 @@ def write(table: PaperTable, numbers: Numbers, curves: Curves) -> None:
             values = [_short(result.values.get(name)) for name in measured]
             last = (_short(result.choose), result.cpu_s, result.estimated_s)
             rows.append([*cell, rounds, seed, *values, *last, result.commit, result.settings])
-    write_csv(NUMBERS / f"{table.name}.csv", (*_FIRST, *measured, *_LAST), rows)
+    write_csv(path, (*_FIRST, *measured, *_LAST), rows)
     if curves:
         rows_order = [row.name for row in table.rows]
         lines = [

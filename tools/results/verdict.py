@@ -173,15 +173,21 @@ class Verdict:
             return ""
         if not any(rounds == self.rounds for (*_, rounds) in self._numbers):
             return "Not played yet."
+        untouched = [c for c in self.table.columns if not c.missing and not self._played(c)]
         by_told: dict[str, list[str]] = {}
         for method in methods:
-            own = [lead for lead in leads if lead.method == method]
+            own = [lead for lead in leads if lead.method == method and lead.column not in untouched]
             by_told.setdefault(_on_method(own, self.table.columns), []).append(method)
         parts = [
             f"{', '.join(of)}: {told}" if len(methods) > 1 else told[0].upper() + told[1:]
             for told, of in by_told.items()
         ]
-        return " ".join(filter(None, [*parts, self.order(), self.distance()]))
+        left = layout.named(untouched, self.table.columns) if untouched else ""
+        parts += [self.order(), self.distance(), f"Not played yet: {left}." if left else ""]
+        return " ".join(filter(None, parts))
+
+    def _played(self, column: Column) -> bool:
+        return any(self.seeds(column, row) for row in self.table.rows)
 
     def order(self) -> str:
         """How many pairs of rows are in the order of the paper."""
@@ -249,7 +255,7 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
     for lead in by_word.get("one seed", []):
         if lead.difference and lead.baseline:
             points = f"{100 * lead.difference.mean:+z.1f} points to {lead.baseline.name}"
-            parts.append(f"{points} in {where([lead])} with one seed, not judged")
+            parts.append(f"{points} in {where([lead])} (one seed, not judged)")
     missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
     if missing:
         parts.append(f"not played yet in {where(missing)}")
