@@ -77,7 +77,7 @@ def where(cell: Cell, rounds: int | None = None) -> Where:
 
 
 def write(table: PaperTable, numbers: Numbers, curves: Curves) -> None:
-    """Keep numbers and curves as CSV, in the order of the table's cells; no file if there are none."""
+    """Keep numbers and curves as CSV, in the order of the table's cells; none of them: no file."""
     path = NUMBERS / f"{table.name}.csv"
     if not numbers and not path.exists():
         return
