@@ -8,6 +8,7 @@ from typing import Any
 from netsim.engine import deadlock
 from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
+from netsim.messaging.barrier import Barrier
 from netsim.units import to_s
 
 
@@ -48,6 +49,27 @@ class RunChecks:
         found = deadlock.in_vain(nodes, now_ns, horizon_s)
         if found is not None:
             self._run.recorder.warnings.once("nobody sends", found)
+
+    def rounds_outlasted(self, outlasting: int, barrier: Barrier, delay: Mapping[str, Any]) -> None:
+        """Warn that fewer rounds were played than fit, where nodes' work alone is why.
+
+        Parameters
+        ----------
+        outlasting : int
+            Rounds that lasted longer than they must.
+        barrier : Barrier
+        delay : mapping
+            Delays of messages, as the summary has them.
+        """
+        if delay.get("max_s", 0.0):
+            return
+        self._run.recorder.warnings.once(
+            "rounds outlast the interval",
+            f"{outlasting:,} of {barrier.round:,} rounds lasted longer than [exchange] interval_s "
+            f"= {to_s(barrier.interval_ns):g}, by the nodes' own work: methods that do less in a "
+            "round play more of them in the same horizon_s. A longer interval_s or a shorter "
+            "[compute] step_s gives all as many",
+        )
 
     def after(self, summary: Mapping[str, Any]) -> None:
         """Look at the end of a run.

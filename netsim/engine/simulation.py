@@ -350,6 +350,9 @@ class Simulation:
         if self.recorder.intervals is not None:
             self.recorder.intervals.end(end_ns)
         totals = self.recorder.close()
+        if self.barrier is not None and (long := self.barrier.outlasting(end_ns)):
+            self.counts["rounds_outlasting_interval"] = long
+            self.checks.rounds_outlasted(long, self.barrier, totals["delay"])
         found = {
             "name": scenario.name,
             "algorithm": self.entry.name,

@@ -69,6 +69,8 @@ class Barrier:
     ----------
     round : int
         Number of the last round that has started; 0 before the first.
+    interval_ns : int
+        How long rounds that start from now on last at least [ns].
     """
 
     def __init__(
@@ -85,10 +87,10 @@ class Barrier:
         skipped: Callable[[int, int], None],
     ) -> None:
         self._env, self._nodes, self._slot_ns = env, nodes, slot_ns
-        self._interval_ns, self._deadline_ns = interval_ns, deadline_ns
+        self.interval_ns, self._deadline_ns = interval_ns, deadline_ns
         self._off, self._in_flight, self._idle = off, in_flight, idle
         self._started, self._skipped = started, skipped
-        self.round = 0
+        self.round = self._outlasting = 0
         self._earliest_ns = 0
         self._waiting: dict[int, Event] = {}
         self._exchanges: dict[tuple[type, int], RoundExchange] = {}
@@ -100,7 +102,7 @@ class Barrier:
 
     def set_times(self, interval_ns: int, deadline_ns: int | None) -> None:
         """Let rounds that start from now on last so long at least and at most [ns]."""
-        self._interval_ns, self._deadline_ns = interval_ns, deadline_ns
+        self.interval_ns, self._deadline_ns = interval_ns, deadline_ns
 
     # -- what nodes call -------------------------------------------------------------------------
 
@@ -190,6 +192,10 @@ class Barrier:
             self._check_due = True
             then(self._env.due(0, LAST), self._check)
 
+    def outlasting(self, now_ns: int) -> int:
+        """How many rounds have lasted longer than they must, the present one included."""
+        return self._outlasting + (self.round > 0 and now_ns > self._earliest_ns)
+
     def held(self, node: int) -> int:
         """Messages to a node that wait for the end of their exchange."""
         return sum(len(e.delivered.get(node, ())) for e in self._exchanges.values())
@@ -250,9 +256,10 @@ class Barrier:
             self._start_round()
 
     def _start_round(self) -> None:
+        self._outlasting = self.outlasting(self._env.now)
         self.round += 1
         self._behind |= self._off
-        self._earliest_ns = self._env.now + self._interval_ns
+        self._earliest_ns = self._env.now + self.interval_ns
         self._past_deadline = False
         waiting = {i: event for i, event in self._waiting.items() if i not in self._off}
         self._waiting = {i: event for i, event in self._waiting.items() if i in self._off}

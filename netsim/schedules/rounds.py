@@ -15,7 +15,7 @@ class Rounds(Schedule):
     ----------
     interval_s
         Least virtual time of a round, so that over an ideal network `horizon_s / interval_s` rounds
-        are played.
+        are played, if nodes' own work in a round takes no longer; a run in which it does says so.
     deadline_s
         Longest time of a round: it then ends without those who are not done. Absent: it waits for
         all.

@@ -138,6 +138,44 @@ def test_differences_and_steps_may_have_any_weights(play_source, body):
     assert play_source(START.format(body=body)).summary["warnings"] == []
 
 
+LONG_ROUNDS = """
+def processes(node, params):
+    return [rounds(node)]
+
+def rounds(node):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        trained = yield node.train(theta, steps={steps})
+        node.publish(trained.theta, "mixed")
+        yield node.exchange(Note())
+"""
+
+
+@pytest.mark.parametrize(("steps", "outlasting", "played"), [(4, 0, 0), (5, 2, 3), (13, 1, 1)])
+def test_rounds_that_outlast_the_interval_are_told_of(play_source, steps, outlasting, played):
+    """Rounds of 0.4 s for 1.25 s, steps of 0.1 s: 0.5 s a round; 1.3 s is longer than the run."""
+    found = play_source(
+        LONG_ROUNDS.format(steps=steps),
+        horizon_s=1.25,
+        exchange={"schedule": "rounds", "interval_s": 0.4},
+        compute={"kind": "fixed", "step_s": 0.1},
+    ).summary
+    assert found["counts"].get("rounds_outlasting_interval", 0) == outlasting
+    told = f"{outlasting} of {played} rounds lasted longer than [exchange] interval_s = 0.4"
+    assert sum(warning.startswith(told) for warning in found["warnings"]) == bool(outlasting)
+
+
+def test_rounds_in_which_messages_are_on_the_way_may_outlast_the_interval(play_source):
+    found = play_source(
+        LONG_ROUNDS.format(steps=1),
+        exchange={"schedule": "rounds", "interval_s": 0.4},
+        link={"latency_s": 0.5},
+    ).summary
+    assert found["counts"]["rounds_outlasting_interval"] > 0
+    assert found["warnings"] == []
+
+
 def test_steps_that_are_far_too_long_are_told_of(play):
     """Parameters of 1e12 and more, all of them finite: every unit is off for every sample."""
     found = play("toy_gossip", training={"learning_rate": 1e6, "batch_size": 8}).summary
