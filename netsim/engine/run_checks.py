@@ -50,19 +50,27 @@ class RunChecks:
         if found is not None:
             self._run.recorder.warnings.once("nobody sends", found)
 
-    def rounds_outlasted(self, outlasting: int, barrier: Barrier, delay: Mapping[str, Any]) -> None:
-        """Warn that fewer rounds were played than fit, where nodes' work alone is why.
+    def rounds(
+        self, barrier: Barrier | None, end_ns: int, delay: Mapping[str, Any]
+    ) -> dict[str, int]:
+        """Count the rounds that outlast their interval; warn where nodes' work alone is why.
 
         Parameters
         ----------
-        outlasting : int
-            Rounds that lasted longer than they must.
-        barrier : Barrier
+        barrier : Barrier or None
+            None under other schedules.
+        end_ns : int
         delay : mapping
             Delays of messages, as the summary has them.
         """
-        if delay.get("max_s", 0.0):
-            return
+        outlasting = 0 if barrier is None else barrier.outlasting(end_ns)
+        if barrier is None or not outlasting:
+            return {}
+        if not delay.get("max_s", 0.0):
+            self._warn_of_rounds(outlasting, barrier)
+        return {"rounds_outlasting_interval": outlasting}
+
+    def _warn_of_rounds(self, outlasting: int, barrier: Barrier) -> None:
         self._run.recorder.warnings.once(
             "rounds outlast the interval",
             f"{outlasting:,} of {barrier.round:,} rounds lasted longer than [exchange] interval_s "

@@ -350,9 +350,6 @@ class Simulation:
         if self.recorder.intervals is not None:
             self.recorder.intervals.end(end_ns)
         totals = self.recorder.close()
-        if self.barrier is not None and (long := self.barrier.outlasting(end_ns)):
-            self.counts["rounds_outlasting_interval"] = long
-            self.checks.rounds_outlasted(long, self.barrier, totals["delay"])
         found = {
             "name": scenario.name,
             "algorithm": self.entry.name,
@@ -368,6 +365,7 @@ class Simulation:
                 "messages_in_flight": self.link.in_flight,
                 "messages_superseded": sum(parts.inbox.superseded() for parts in self.parts),
                 **self.counts,
+                **self.checks.rounds(self.barrier, end_ns, totals["delay"]),
             },
             "engine": {
                 "events": self.events,
