@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 
 import pytest
 
@@ -217,6 +218,15 @@ def test_estimates_stand_beside_what_runs_took(little, tmp_path, capsys, monkeyp
     assert little("estimate", "little", "--rows", "Local")[0] == 0
     assert "CPU hours" in capsys.readouterr().out
     little("play", "little", "--seeds", "0", "--rows", "Local")
+    assert ", estimated " in little("page", "little")[1]
+
+
+def test_an_estimate_counts_for_runs_whose_folders_are_gone(little, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    little("play", "little", "--seeds", "0", "--rows", "Local")
+    assert ", estimated " not in little("page", "little")[1]
+    shutil.rmtree(tmp_path / "runs")
+    little("estimate", "little", "--rows", "Local")
     assert ", estimated " in little("page", "little")[1]
 
 

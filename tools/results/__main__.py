@@ -113,11 +113,10 @@ def _estimate(given: argparse.Namespace) -> int:
     table, some = _cells(given)
     runs = playing.to_play(table, some, given.runs, given.rounds, given.seeds)
     known = playing.estimated_s(table, some, given.runs, given.rounds)
-    top = given.runs / table.name
     by_group: dict[str, float] = {}
     for run in runs:
         group = run.cell.reading.group if run.cell.reading else "table"
-        seconds = known[str(run.folder.parent.relative_to(top))]
+        seconds = known[playing.estimate_key(table, run.cell, given.rounds)]
         by_group[group] = by_group.get(group, 0.0) + seconds
         if run.seed == runs[0].seed:
             print(f"{' / '.join(run.cell.id)}: {seconds:.0f} s a run")

@@ -33,7 +33,9 @@ def collect(table: PaperTable, runs: Path) -> list[str]:
         for seed, result in seeds.items():
             before = kept.get(key, {}).get(seed)
             told += [] if before is None else _differences(key, seed, before, result)
-            kept.setdefault(key, {})[seed] = result
+            estimate = before.estimated_s if before else None
+            kept.setdefault(key, {})[seed] = replace(result, estimated_s=estimate)
+    _add_estimates(table, runs, kept)
     curves = {
         key: values
         for key, values in numbers.kept_curves(table).items()
@@ -53,7 +55,6 @@ def of_folders(table: PaperTable, runs: Path) -> tuple[Numbers, list[str]]:
         The folder of all tables' runs.
     """
     ledger, top = playing.ledger(table, runs), runs / table.name
-    estimates = playing.kept_estimates(table, runs)
     found: Numbers = {}
     left_out = []
     for cell in cells(table):
@@ -65,8 +66,7 @@ def of_folders(table: PaperTable, runs: Path) -> tuple[Numbers, list[str]]:
                 left_out.append(f"{run.own}: other {', '.join(differing)}: not counted")
                 continue
             lines = ledger.get(str(run.folder.relative_to(top)), [])
-            estimate = estimates.get(str(run.folder.parent.relative_to(top)))
-            result = _result(table, load(run.own), lines, estimate)
+            result = _result(table, load(run.own), lines)
             result = replace(result, settings=playing.settings(table, run))
             found.setdefault(where(cell, run.rounds), {})[run.seed] = result
     return found, left_out
@@ -87,6 +87,17 @@ def _still_valid(table: PaperTable, kept: Numbers) -> tuple[Numbers, list[str]]:
             else:
                 found.setdefault(where(cell, rounds), {})[seed] = result
     return found, left_out
+
+
+def _add_estimates(table: PaperTable, runs: Path, kept: Numbers) -> None:
+    """To each result what a run of its cell was estimated to take."""
+    estimates = playing.kept_estimates(table, runs)
+    by_id = {cell.id: cell for cell in cells(table)}
+    for (*cell_id, rounds), seeds in kept.items():
+        cell = by_id[cell_id[0], cell_id[1], cell_id[2]]
+        estimate = estimates.get(playing.estimate_key(table, cell, rounds))
+        for seed, result in seeds.items():
+            seeds[seed] = replace(result, estimated_s=estimate or result.estimated_s)
 
 
 def _differences(
@@ -117,7 +128,6 @@ def _result(
     table: PaperTable,
     summary: Mapping[str, Any],
     lines: Sequence[Mapping[str, Any]],
-    estimate: float | None,
 ) -> Result:
     values = {}
     for measure in table.measures:
@@ -128,9 +138,8 @@ def _result(
     return Result(
         values,
         at(summary, table.choose) if table.choose else None,
-        sum(line["cpu_s"] for line in lines) if lines else None,
-        estimate,
-        lines[-1]["commit"] if lines else "",
+        cpu_s=sum(line["cpu_s"] for line in lines) if lines else None,
+        commit=lines[-1]["commit"] if lines else "",
     )
 
 

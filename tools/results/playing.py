@@ -321,11 +321,17 @@ def estimated_s(
     path, found = runs / table.name / ESTIMATES, kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
-        key = str(run.folder.parent.relative_to(runs / table.name))
+        key = estimate_key(table, cell, rounds)
         found[key] = round(estimate.seconds(wanted(table, run), timer), 1)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(found, indent=1, sort_keys=True))
     return found
+
+
+def estimate_key(table: PaperTable, cell: Cell, rounds: int | None) -> str:
+    """Under what a cell's estimate is kept: its folder's path in the table's."""
+    folder = run_of(table, cell, cell.seeds[0], rounds, Path()).folder.parent
+    return str(folder.relative_to(table.name))
 
 
 def kept_estimates(table: PaperTable, runs: Path) -> dict[str, float]:
