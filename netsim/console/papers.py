@@ -15,7 +15,7 @@ from rich.text import Text
 from netsim.engine import estimate
 from netsim.engine import sweep as sweeps
 from netsim.engine.estimate import Timer
-from netsim.engine.step_times import Times, timed
+from netsim.engine.step_times import Times, taking_part, timed
 from netsim.errors import ScenarioError
 from netsim.models import ModelKind
 from netsim.recording.whole_files import write_text
@@ -180,7 +180,8 @@ def _key(
     outline = scenario.data.outline()
     form = [outline.input_shape, outline.num_classes, training.batch_size, training.optimizer]
     slots = getattr(scenario.exchange, "slots_per_exchange", None)
-    return json.dumps([model.model_dump(mode="json"), *form, played, slots])
+    nodes = taking_part(scenario)
+    return json.dumps([model.model_dump(mode="json"), *form, played, slots, nodes])
 
 
 def kept_times() -> Path:

@@ -5,7 +5,7 @@ counted from its Params and the partition's sizes; what a local step and an eval
 on random inputs of the data set's shape, with the backend that a run would take. Times are those of
 one core, whatever else the machine does (on a GPU: as they pass). Plain steps are timed alone: what
 the messages and means of many nodes cost is left out. Steps of a method with a loss of its own, and
-steps that nodes take one a slot, are timed by playing the method between two nodes.
+steps that nodes take one a slot, are timed by playing the method between a few nodes.
 """
 
 from __future__ import annotations

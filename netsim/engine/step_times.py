@@ -1,8 +1,8 @@
 """What local steps and evaluations of a model cost on this machine, on random inputs.
 
 A plain step is timed as a job of the backend alone. A step of a method with a loss of its own, or
-with so little in it that the simulator's part counts, is timed by playing that method between two
-nodes.
+with so little in it that the simulator's part counts, is timed by playing that method between a few
+nodes: as many as the scenario has, up to five, since few nodes may be computed otherwise than many.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from netsim.learning.refs import Cell, Ref
 from netsim.models import ModelKind
 from netsim.scenario import from_dict
 from netsim.scenario.file import without_none
+from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
 from netsim.scenario.training import Training
 from netsim.world import builder
 
-NODES, NODES_IN_SLOTS = 2, 8
-"""Nodes that take part in a timing; more where they exchange in turn."""
+FEWEST_NODES, MOST_NODES, NODES_IN_SLOTS = 2, 5, 8
+"""Nodes that take part in a timing: five are more than `routes.toml` calls few. In slots there are
+more, since they exchange in turn."""
 MINIBATCHES, MOST_MINIBATCHES, ROUND_S = 2, 16, 0.05
 """Of a node; where a method is played, as many as its steps take `ROUND_S`, or the most."""
 TESTED = 20
@@ -75,6 +77,7 @@ def timed(
         The entry of the algorithm whose steps to time, as a file would hold it; None: plain steps.
     """
     small = _small(scenario, training, model, None, MINIBATCHES)
+    nodes = small.nodes.count
     torch.set_num_threads(1)  # as a run does
     world = builder.build(small)
     learning = open_learning(world, small.algorithm[0], False, lambda: 0)
@@ -101,18 +104,24 @@ def timed(
     ]
     on_gpu = learning.shards.x.device.type == "cuda"
     backend.predictions(asked)
-    looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
+    looking = lasting(lambda: backend.predictions(asked), on_gpu) / nodes / TESTED
     train(1)  # compiles, traces, fills caches
     steps, lasted = 1, lasting(lambda: train(1), on_gpu)
     while lasted < LONG_S and steps < MOST_STEPS:
         steps *= 4
         lasted = lasting(functools.partial(train, steps), on_gpu)
-    step_s = lasted / steps / NODES
+    step_s = lasted / steps / nodes
     if played is not None:
         batches = int(min(max(ROUND_S / step_s, MINIBATCHES), MOST_MINIBATCHES))
-        few = _with_few_steps(played, max(batches, math.ceil(LONG_S / step_s)))
+        few = _with_few_steps(played, max(batches, math.ceil(LONG_S / step_s / nodes)))
         step_s = _played_step_s(_small(scenario, training, model, few, batches), on_gpu)
     return Times(step_s, looking)
+
+
+def taking_part(scenario: Scenario) -> int:
+    """How many nodes a timing outside slots has: those that share a model, within bounds."""
+    learners = sum(role != SERVER for role in scenario.per_node("role"))
+    return max(FEWEST_NODES, min(math.ceil(learners / len(scenario.model)), MOST_NODES))
 
 
 def _with_few_steps(played: Mapping[str, Any], most: int) -> Mapping[str, Any]:
@@ -130,7 +139,7 @@ def _small(
 ) -> Scenario:
     """Few nodes with random inputs; what is played works in slots where the scenario does."""
     in_slots = played is not None and hasattr(scenario.exchange, "slots_per_exchange")
-    nodes = NODES_IN_SLOTS if in_slots else NODES
+    nodes = NODES_IN_SLOTS if in_slots else taking_part(scenario)
     exchange = scenario.exchange.model_dump(mode="json") if in_slots else ROUNDS
     small = from_dict(
         {
@@ -170,7 +179,7 @@ def _played_step_s(small: Scenario, on_gpu: bool) -> float:
     (first_s, first), rounds = play(1), 1
     lasted_s, steps = first_s, first
     while lasted_s < LONG_S + first_s and rounds < MOST_STEPS:
-        rounds *= 4
+        rounds *= 2
         lasted_s, steps = play(rounds)
     if steps == first:
         return lasted_s / max(1, steps)

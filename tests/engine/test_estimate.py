@@ -107,6 +107,17 @@ def test_hundreds_of_steps_a_round_are_not_all_timed(monkeypatch):
     assert played[0].params.local_steps == 2
 
 
+@pytest.mark.parametrize(
+    ("nodes", "models", "taking_part"), [(1, 1, 2), (3, 1, 3), (20, 1, 5), (20, 4, 5), (8, 4, 2)]
+)
+def test_so_many_nodes_are_timed_that_steps_go_a_runs_way(nodes, models, taking_part):
+    """Few nodes with a model may be computed otherwise than many (routes.toml: up to four)."""
+    mlps = [{"kind": "mlp", "hidden": [4 + i]} for i in range(models)]
+    local = {"algorithm": {"kind": "local"}}
+    one = from_dict({**TABLES, **local, "nodes": {"count": nodes}, "model": mlps})
+    assert step_times.taking_part(one) == taking_part
+
+
 @pytest.mark.slow
 def test_a_method_that_looks_at_validation_samples_is_timed_at_play():
     choosing = {"kind": "l2c", "local_epochs": 1}
