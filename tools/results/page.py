@@ -265,7 +265,7 @@ def _against_every_row(verdict: Verdict) -> Iterable[str]:
     for method in dict.fromkeys(lead.method for lead in leads):
         own = [lead for lead in leads if lead.method == method]
         lines = [(row.name, [_less(verdict, lead, row) for lead in own]) for row in table.rows]
-        lines = [line for line in lines if set(line[1]) - {"-"}]
+        lines = [line for line in lines if set(line[1]) - {"-", ""}]
         if _has_variants(table, method):
             lines.insert(0, ("*variant*", [lead.row.name for lead in own if lead.row]))
         title = f"{method} less every row"
