@@ -98,7 +98,8 @@ def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
     results = [result for seeds in numbers.values() for result in seeds.values()]
     planned = sum(len(cell.seeds) for cell in cells(table))
     commits = dict.fromkeys(result.commit for result in results if result.commit)
-    parts = [f"{len(results)} runs are played of {planned} planned"]
+    count = len(results)
+    parts = [f"{count} run{' is' if count == 1 else 's are'} played of {planned} planned"]
     if results:
         parts.append(hours(results))
         by = ", ".join(f"`{one}`" for one in commits)

@@ -215,15 +215,13 @@ class Verdict:
         if not far or self.measure.unit != "%":
             return ""
         most, which = max(far)
+        if len(far) == 1:
+            return f"The cell compared ({which}) is {100 * most:.1f} points from the printed one."
         mean = fmean(distance for distance, _ in far)
         return (
-            f"{_cells(len(far))} {100 * mean:.1f} points from the printed figures on average, at "
-            f"most {100 * most:.1f} ({which})."
+            f"The {len(far)} cells compared are {100 * mean:.1f} points from the printed figures "
+            f"on average, at most {100 * most:.1f} ({which})."
         )
-
-
-def _cells(number: int) -> str:
-    return f"The {number} cells compared are" if number > 1 else "The one cell compared is"
 
 
 def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
