@@ -120,7 +120,7 @@ def timed(
 
 def taking_part(scenario: Scenario) -> int:
     """How many nodes a timing outside slots has: those that share a model, within bounds."""
-    learners = sum(role != SERVER for role in scenario.per_node("role"))
+    learners: int = sum(role != SERVER for role in scenario.per_node("role"))
     return max(FEWEST_NODES, min(math.ceil(learners / len(scenario.model)), MOST_NODES))
 
 

@@ -64,7 +64,17 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
             "The lead holds in batches of 50; "
             "+2.0 points to Local in batches of 100 (one seed, not judged).",
         ),
-        ((0.60, 0.60), (0.6, 0.7), "No clear lead in batches of 50; it holds in batches of 100."),
+        (
+            (0.60, 0.60),
+            (0.6, 0.7),
+            "No clear lead in batches of 50 (2 seeds); it holds in batches of 100.",
+        ),
+        (
+            (0.505, 0.605),
+            (0.501, 0.60),
+            "No clear lead in batches of 100 (2 seeds); it holds in batches of 50; "
+            "the paper's lead is above the interval in batches of 100.",
+        ),
         (
             (0.40, 0.51),
             (0.5, 0.5),
@@ -83,6 +93,41 @@ def test_the_sentence_tells_of_every_column(tmp_path, first, second, told):
         found[column, "fedavg", "table", None] = results(*values)
     table = tables.load("little", tmp_path)
     assert Verdict(table, found, None).sentence().startswith(told + " Order")
+
+
+def test_variants_are_chosen_over_the_seeds_that_all_of_them_have(tmp_path):
+    """With its second seed the variant would have the higher mean on validation samples."""
+    variant = '[[rows]]\nname = "Mild"\nentry = "mild"\nmethod = "FedAvg"\nrole = "ours"\n'
+    text = TABLE.format(scenario="quickstart") + f"\n{variant}"
+    (tmp_path / "little.toml").write_text(text)
+    here = "batches_of_50"
+
+    def run(accuracy, validated):
+        return Result({"accuracy": accuracy}, validated)
+
+    found = {
+        (here, "local", "table", None): results(0.5, 0.5),
+        (here, "fedavg", "table", None): {0: run(0.6, 0.7)},
+        (here, "mild", "table", None): {0: run(0.6, 0.6), 1: run(0.6, 0.9)},
+    }
+    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    assert lead.row is not None
+    assert lead.row.name == "FedAvg"
+
+
+def test_a_baseline_with_fewer_seeds_than_others_is_not_the_best_one(tmp_path):
+    other = '[[rows]]\nname = "Other"\nentry = "other"\n\n[[rows]]\nname = "FedAvg"'
+    text = TABLE.format(scenario="quickstart").replace('[[rows]]\nname = "FedAvg"', other)
+    (tmp_path / "little.toml").write_text(text)
+    here = "batches_of_50"
+    found = {
+        (here, "local", "table", None): results(0.5, 0.5),
+        (here, "other", "table", None): results(0.9),
+        (here, "fedavg", "table", None): results(0.6, 0.7),
+    }
+    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    assert lead.baseline is not None
+    assert lead.baseline.name == "Local"
 
 
 def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):

@@ -2,13 +2,15 @@
 
 The lead of a method in a column is the mean over seeds of the difference to its best baseline, run
 by run with the same seed, and its 95 % interval (Student's). The best baseline is the one that
-leaves the smallest lead, local training included; where a method has several variants, the one with
-the highest accuracy on validation samples stands for it. A lead *holds* if its whole interval is
-above zero, the method is *behind* if all of it is below; else the lead is *not clear*. One seed has
-no interval and no verdict.
+leaves the smallest lead of those with the most seeds, local training included; where a method has
+several variants, the one with the highest accuracy on validation samples, over the seeds that all
+of them have, stands for it. A lead *holds* if its whole interval is above zero, the method is
+*behind* if all of it is below; else the lead is *not clear*. One seed has no interval and no
+verdict.
 
-Of the columns in which the paper has the method ahead of its own best baseline: all leads hold:
-"The lead holds"; the method is behind in some: "Not reproduced"; else "No clear lead".
+Of the columns in which the paper has the method ahead of its own best baseline, or prints nothing:
+all leads hold: "The lead holds"; the method is behind in some: "Not reproduced"; else "No clear
+lead", with the columns in which the paper's lead is above the whole interval.
 docs/results/README.md says the same for readers.
 """
 
@@ -68,6 +70,14 @@ class Lead:
         if self.difference is None:
             return "not played"
         return word(self.difference)
+
+    @property
+    def is_below_printed(self) -> bool:
+        """Whether the paper's lead is above the whole interval."""
+        difference = self.difference
+        if difference is None or difference.half is None or self.printed is None:
+            return False
+        return difference.mean + difference.half < self.printed
 
 
 def word(difference: Difference) -> Word:
@@ -139,7 +149,9 @@ class Verdict:
         own = self.seeds(column, row) if row is not None else {}
         against = [(paired(own, self.seeds(column, r), self._name), r) for r in standing]
         both = [(difference, r) for difference, r in against if difference is not None]
-        difference, best = min(both, key=lambda pair: pair[0].mean, default=(None, None))
+        most_seeds = max((difference.pairs for difference, _ in both), default=0)
+        judged = [pair for pair in both if pair[0].pairs == most_seeds]
+        difference, best = min(judged, key=lambda pair: pair[0].mean, default=(None, None))
         printed = [
             (value, r)
             for r in self.table.rows
@@ -155,9 +167,14 @@ class Verdict:
         """The row that stands for a method: the best on validation samples of those played."""
         rows = [r for r in self.table.rows if r.competes_as == method and r.role != "other"]
         played = [r for r in rows if values_of(self.seeds(column, r), self._name)]
+        common = (
+            set.intersection(*(set(self.seeds(column, r)) for r in played)) if played else set()
+        )
 
         def validated(row: Row) -> float:
-            found = [r.choose for r in self.seeds(column, row).values() if r.choose is not None]
+            results = self.seeds(column, row)
+            seeds = common or results
+            found = [c for seed in seeds if (c := results[seed].choose) is not None]
             return fmean(found) if found else 0.0
 
         return max(played, key=validated, default=None)
@@ -245,11 +262,14 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
         )
         parts.append(f"not reproduced: {worst}")
     elif unclear:
-        parts.append(f"no clear lead in {where(unclear)}")
+        parts.append(f"no clear lead in {where(unclear)} ({_seeds(unclear)})")
     if held:
         parts.append(f"{'it' if parts else 'the lead'} holds in {where(held)}")
     if behind and unclear:
         parts.append(f"not clear in {where(unclear)}")
+    smaller = [lead for lead in unclear if lead.is_below_printed]
+    if smaller:
+        parts.append(f"the paper's lead is above the interval in {where(smaller)}")
     for lead in by_word.get("one seed", []):
         if lead.difference and lead.baseline:
             points = f"{100 * lead.difference.mean:+z.1f} points to {lead.baseline.name}"
@@ -261,6 +281,12 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
     if others:
         parts.append(f"the paper has none in {where(others)}")
     return "; ".join(parts or ["not to be played"]) + "."
+
+
+def _seeds(leads: Sequence[Lead]) -> str:
+    """How many seeds leads have."""
+    pairs = sorted({lead.difference.pairs for lead in leads if lead.difference})
+    return f"{' to '.join(map(str, {pairs[0]: None, pairs[-1]: None}))} seeds"
 
 
 def values_of(seeds: Seeds, measure: str) -> dict[int, float]:
