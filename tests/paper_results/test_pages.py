@@ -30,10 +30,11 @@ def test_the_radio_page_tells_what_survives(tmp_path, monkeypatch):
     lines = [",".join(over_radio.COLUMNS)]
     for world, shift in (("rounds", 0.1), ("radio", 0.0)):
         for seed in range(3):
-            for method, more in (("local", 0), ("kd_pdfl", shift), ("fedavg", shift / 2)):
+            for method, more in (("local", 0), ("kd_pdfl", shift), ("fedavg_stars", shift / 2)):
                 lines.append(f"{method},{world},{seed},{0.5 + more + seed / 100},360,1,2,3,4")
     (tmp_path / "radio.csv").write_text("\n".join(lines))
     monkeypatch.setattr(over_radio, "CSV", tmp_path / "radio.csv")
     page = over_radio.page()
+    assert "paper's baselines: in the ideal world `kd_pdfl`; over radio none." in page
     assert "`kd_pdfl`: lead over local training: ideal +10.0 ± 0.0 (holds), radio" in page
-    assert "| KD-PDFL: kd_pdfl | its best: fedavg | +5.0 ± 0.0 | +0.0 ± 0.0 | -5.0" in page
+    assert "| KD-PDFL: kd_pdfl | its best: fedavg_stars | +5.0 ± 0.0 | +0.0 ± 0.0 | -5.0" in page
