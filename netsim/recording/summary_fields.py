@@ -32,6 +32,8 @@ class Measure:
         Whether it comes of learning, so that runs with `--timing-only` do not have it.
     about : str
         What it counts, in a few words to stand below a table; empty: its title says it.
+    is_yes_or_no : bool
+        Whether a run has 1 or 0, so that a mean over seeds has no interval.
     """
 
     title: str
@@ -39,6 +41,7 @@ class Measure:
     of: Callable[[Summary], Any]
     learned: bool = False
     about: str = ""
+    is_yes_or_no: bool = False
 
     @property
     def scale(self) -> float:
@@ -53,7 +56,7 @@ class Measure:
         value : float
         half : float, optional
             Half the width of an interval around it: shown to two digits, but to no more than four
-            of the number's own.
+            of the number's own; not at all where runs have 1 or 0.
         sign : str
             "+" for differences.
 
@@ -61,6 +64,7 @@ class Measure:
         -------
         str
         """
+        half = None if self.is_yes_or_no else half
         if self.scale != 1.0:
             value, half, decimals = self.scale * value, half and self.scale * half, 1
         elif self.unit == "#" and not half:
@@ -152,7 +156,7 @@ MEASURES: dict[str, Measure] = {
     "time_to_target_s": Measure("time to target", "s", _outside, True),
     "megabytes_to_target": Measure("transmitted to target", "MB", _outside, True, _TRANSMITTED),
     "airtime_to_target_s": Measure("airtime to target", "s", _outside, True),
-    "target_reached": Measure("target reached", "%", _outside, True),
+    "target_reached": Measure("target reached", "%", _outside, True, is_yes_or_no=True),
     "messages": Measure("messages", "#", _at("messages.sent")),
     "delivered_share": Measure("delivered", "%", _share("messages.delivered", "messages.sent")),
     "lost_share": Measure("lost", "%", _share("messages.lost", "messages.sent")),

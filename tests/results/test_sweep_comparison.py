@@ -141,6 +141,7 @@ def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected
     assert MEASURES["delay_s"].spelled(2.0, None, "+") == "+2.00"
     assert MEASURES["accuracy"].spelled(0.8124, 0.0051) == "81.2 ± 0.5"
     assert MEASURES["messages"].spelled(12_345.0) == "12,345"
+    assert MEASURES["target_reached"].spelled(2 / 3, 1.434) == "66.7"
 
 
 def test_nothing_finished_is_refused(tmp_path):
