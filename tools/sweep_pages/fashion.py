@@ -78,7 +78,8 @@ def text(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:
     ):
         lines += ["", f"## {title}", "", *measures_table(sweep, {}, _by_accuracy(sweep))]
         lines += ["", played_line(sweep)]
-    lines += ["", "## From rounds over ideal links to clocks over radio", "", *_changes(radio, rounds, clocks)]
+    lines += ["", "## From rounds over ideal links to clocks over radio", ""]
+    lines += _changes(radio, rounds, clocks)
     return "\n".join(lines) + "\n"
 
 
