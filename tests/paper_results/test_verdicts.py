@@ -55,6 +55,14 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
     )
 
 
+def test_a_method_without_a_baseline_is_not_called_unplayed(tmp_path):
+    (tmp_path / "little.toml").write_text(TABLE.format(scenario="quickstart"))
+    table = tables.load("little", tmp_path)
+    found = {("batches_of_50", "fedavg", "table", None): results(0.6, 0.7)}
+    told = Verdict(table, found, None).sentence()
+    assert told.startswith("No baseline of it is played yet in batches of 50.")
+
+
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [

@@ -275,8 +275,12 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
             points = f"{100 * lead.difference.mean:+z.1f} points to {lead.baseline.name}"
             parts.append(f"{points} in {where([lead])} (one seed, not judged)")
     missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
-    if missing:
-        parts.append(f"not played yet in {where(missing)}")
+    for told, some in (
+        ("no baseline of it is played yet", [lead for lead in missing if lead.row is not None]),
+        ("not played yet", [lead for lead in missing if lead.row is None]),
+    ):
+        if some:
+            parts.append(f"{told} in {where(some)}")
     others = [lead for lead in leads if lead not in claimed]
     if others:
         parts.append(f"the paper has none in {where(others)}")
