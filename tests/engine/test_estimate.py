@@ -2,6 +2,7 @@
 
 import pytest
 
+from netsim.backends.route_tables import shipped_rules
 from netsim.data.sets.digits import Digits
 from netsim.engine import estimate, step_times
 from netsim.engine.step_times import Times, timed
@@ -111,11 +112,13 @@ def test_hundreds_of_steps_a_round_are_not_all_timed(monkeypatch):
     ("nodes", "models", "taking_part"), [(1, 1, 2), (3, 1, 3), (20, 1, 5), (20, 4, 5), (8, 4, 2)]
 )
 def test_so_many_nodes_are_timed_that_steps_go_a_runs_way(nodes, models, taking_part):
-    """Few nodes with a model may be computed otherwise than many (routes.toml: up to four)."""
+    """Few nodes with a model may be computed otherwise than many, as routes.toml says."""
     mlps = [{"kind": "mlp", "hidden": [4 + i]} for i in range(models)]
     local = {"algorithm": {"kind": "local"}}
     one = from_dict({**TABLES, **local, "nodes": {"count": nodes}, "model": mlps})
     assert step_times.taking_part(one) == taking_part
+    few = max(rule.most_nodes or 0 for rule in shipped_rules())
+    assert few < step_times.MOST_NODES
 
 
 @pytest.mark.slow

@@ -5,9 +5,9 @@ import importlib
 import pytest
 
 command = pytest.importorskip("tools.results.__main__", reason="an installed package has none")
-numbers, over_radio, playing, tables, verdict = (
+leads, numbers, over_radio, playing, tables, verdict = (
     importlib.import_module(f"tools.results.{name}")
-    for name in ("numbers", "over_radio", "playing", "tables", "verdict")
+    for name in ("leads", "numbers", "over_radio", "playing", "tables", "verdict")
 )
 
 SCENARIO = """

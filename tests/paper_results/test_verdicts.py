@@ -2,10 +2,10 @@
 
 import pytest
 
-from .little import TABLE, numbers, tables, verdict
+from .little import TABLE, leads, numbers, tables, verdict
 
 Result, Verdict = numbers.Result, verdict.Verdict
-paired, word = verdict.paired, verdict.word
+paired, word = leads.paired, leads.word
 
 
 def results(*values, choose=None):
@@ -60,7 +60,7 @@ def test_a_method_without_a_baseline_is_not_called_unplayed(tmp_path):
     table = tables.load("little", tmp_path)
     found = {("batches_of_50", "fedavg", "table", None): results(0.6, 0.7)}
     told = Verdict(table, found, None).sentence()
-    assert told.startswith("No baseline of it is played yet in batches of 50.")
+    assert told.startswith("No baseline is played yet in batches of 50.")
 
 
 @pytest.mark.parametrize(

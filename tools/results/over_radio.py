@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from tools.results.leads import Difference, Seeds, paired, values_of, word
 from tools.results.numbers import NUMBERS, Result, parsed, write_csv
 from tools.results.over_radio_setting import CASES, PAPERS, Paper, _methods, methods_table
 from tools.results.tables import RESULTS
-from tools.results.verdict import Difference, Seeds, paired, values_of, word
 
 NAME, SEEDS = "over_radio", tuple(range(10))
 CSV, PAGE = NUMBERS / f"{NAME}.csv", RESULTS / f"{NAME}.md"

@@ -17,12 +17,15 @@ __all__ = ["CASES", "PAPERS", "Paper", "_methods", "methods_table"]
 
 BY_LABEL = {case.label: case for case in _methods.CASES}
 KD_PDFL = BY_LABEL["kd_pdfl"]
+IN_ROUNDS, IN_RADIO = {"switch_s": 100.0}, {"switch_s": 150.0}
+"""Where a rate falls: halfway, over stars and over radio."""
+
 FALLS = replace(
     KD_PDFL,
     name="kd_pdfl_falls",
     keys={**KD_PDFL.keys, "fine_tune_learning_rate": 0.01},
-    in_rounds={"switch_s": 100.0},
-    in_radio={**KD_PDFL.in_radio, "switch_s": 150.0},
+    in_rounds=IN_ROUNDS,
+    in_radio={**KD_PDFL.in_radio, **IN_RADIO},
 )
 """KD-PDFL with a rate that falls halfway, as FedAvg+'s does."""
 
@@ -33,7 +36,7 @@ OF_STARS = (
         keys={},
         published="star",
         reports=_methods.LAST,
-        in_radio=BY_LABEL["fedavg"].in_radio | _methods.LOCAL,
+        in_radio={**BY_LABEL["fedavg"].in_radio, **_methods.LOCAL},
     ),
     replace(
         BY_LABEL["fedavg_plus"],
@@ -41,8 +44,8 @@ OF_STARS = (
         keys={"fine_tune_learning_rate": 0.01},
         published="star",
         reports=_methods.LAST,
-        in_rounds={"switch_s": 100.0},
-        in_radio=BY_LABEL["fedavg_plus"].in_radio | _methods.LOCAL | {"switch_s": 150.0},
+        in_rounds=IN_ROUNDS,
+        in_radio={**BY_LABEL["fedavg_plus"].in_radio, **_methods.LOCAL, **IN_RADIO},
     ),
 )
 """KD-PDFL's baselines with its star exchange, as in its paper; the last model is reported."""

@@ -5,9 +5,10 @@ from statistics import fmean, stdev
 
 from tools.results import layout
 from tools.results.layout import Head, rows
+from tools.results.leads import Difference, Lead, Seeds, paired, values_of
 from tools.results.numbers import CurvePoint, Numbers, Result
 from tools.results.tables import Cell, Column, Measure, PaperTable, Row, cells
-from tools.results.verdict import Difference, Lead, Seeds, Verdict, paired, values_of
+from tools.results.verdict import Verdict
 
 PREFACE = """\
 # {paper}: printed and played

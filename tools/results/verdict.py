@@ -14,80 +14,14 @@ lead", with the columns in which the paper's lead is above the whole interval.
 docs/results/README.md says the same for readers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import fmean
-from typing import Literal
 
-from netsim.results.sweep_comparison import mean_and_half_width
 from tools.results import layout
-from tools.results.numbers import Numbers, Result
+from tools.results.leads import Lead, Seeds, paired, values_of
+from tools.results.numbers import Numbers
 from tools.results.tables import Cell, Column, Measure, PaperTable, Row, slug
-
-Word = Literal["holds", "behind", "not clear", "one seed", "not played"]
-
-Seeds = Mapping[int, Result]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A mean of paired differences, half its 95 % interval, and the number of pairs."""
-
-    mean: float
-    half: float | None
-    pairs: int
-
-
-@dataclass(frozen=True)
-class Lead:
-    """A method against its best baseline in one column.
-
-    Attributes
-    ----------
-    column : Column
-    method : str
-    row, baseline : Row or None
-        Those compared; None: nothing is played of them.
-    difference : Difference or None
-    printed_baseline : Row or None
-        The best in the paper.
-    printed : float or None
-        The lead over it there.
-    """
-
-    column: Column
-    method: str
-    row: Row | None
-    baseline: Row | None
-    difference: Difference | None
-    printed_baseline: Row | None
-    printed: float | None
-
-    @property
-    def word(self) -> Word:
-        """What the difference says."""
-        if self.difference is None:
-            return "not played"
-        return word(self.difference)
-
-    @property
-    def is_below_printed(self) -> bool:
-        """Whether the paper's lead is above the whole interval."""
-        difference = self.difference
-        if difference is None or difference.half is None or self.printed is None:
-            return False
-        return difference.mean + difference.half < self.printed
-
-
-def word(difference: Difference) -> Word:
-    """What a difference says of a lead."""
-    mean, half = difference.mean, difference.half
-    if half is None:
-        return "one seed"
-    if mean - half > 0:
-        return "holds"
-    return "behind" if mean + half < 0 else "not clear"
 
 
 class Verdict:
@@ -167,9 +101,9 @@ class Verdict:
         """The row that stands for a method: the best on validation samples of those played."""
         rows = [r for r in self.table.rows if r.competes_as == method and r.role != "other"]
         played = [r for r in rows if values_of(self.seeds(column, r), self._name)]
-        common = (
-            set.intersection(*(set(self.seeds(column, r)) for r in played)) if played else set()
-        )
+        if not played:
+            return None
+        common = set.intersection(*(set(self.seeds(column, r)) for r in played))
 
         def validated(row: Row) -> float:
             results = self.seeds(column, row)
@@ -177,7 +111,7 @@ class Verdict:
             found = [c for seed in seeds if (c := results[seed].choose) is not None]
             return fmean(found) if found else 0.0
 
-        return max(played, key=validated, default=None)
+        return max(played, key=validated)
 
     def _stands(self, column: Column, row: Row) -> bool:
         return row.role != "other" and self._standing(column, row.competes_as) == row
@@ -276,7 +210,7 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
             parts.append(f"{points} in {where([lead])} (one seed, not judged)")
     missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
     for told, some in (
-        ("no baseline of it is played yet", [lead for lead in missing if lead.row is not None]),
+        ("no baseline is played yet", [lead for lead in missing if lead.row is not None]),
         ("not played yet", [lead for lead in missing if lead.row is None]),
     ):
         if some:
@@ -289,25 +223,6 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
 
 def _seeds(leads: Sequence[Lead]) -> str:
     """How many seeds leads have."""
-    pairs = sorted({lead.difference.pairs for lead in leads if lead.difference})
-    return f"{' to '.join(map(str, {pairs[0]: None, pairs[-1]: None}))} seeds"
-
-
-def values_of(seeds: Seeds, measure: str) -> dict[int, float]:
-    """A measure by seed."""
-    return {s: r.values[measure] for s, r in seeds.items() if measure in r.values}
-
-
-def paired(a: Seeds, b: Seeds, measure: str) -> Difference | None:
-    """The mean of a - b over the seeds that both have; None if they have none in common.
-
-    Parameters
-    ----------
-    a, b : mapping of int to Result
-    measure : str
-    """
-    left, right = values_of(a, measure), values_of(b, measure)
-    both = [left[s] - right[s] for s in left if s in right]
-    if not both:
-        return None
-    return Difference(*mean_and_half_width(both), len(both))
+    pairs = [lead.difference.pairs for lead in leads if lead.difference]
+    fewest, most = min(pairs), max(pairs)
+    return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from netsim.results.sweep_comparison import PointResult, mean_and_half_width
+from tools.results.leads import Difference, Word, word
 from tools.results.tables import RESULTS
-from tools.results.verdict import Difference, Word, word
 from tools.sweep_pages import kept
 from tools.sweep_pages.kept import Sweep
 from tools.sweep_pages.markdown import measures_table, played_line, row
