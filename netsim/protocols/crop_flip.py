@@ -6,12 +6,14 @@ training only). Draws come with the batch: a loss that uses this is declared
 `@loss(uniforms=CROP_FLIP_DRAWS)`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.backends.native import crop_flip as native
 from netsim.errors import UnsuitableError
 from netsim.learning.functions import loss
 from netsim.learning.shards import Batch
@@ -38,11 +40,18 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     if x.dim() != 4:
         raise ValueError(f"augment = true is for images, samples of shape {tuple(x.shape[1:])}")
     assert draws is not None, "the loss needs @loss(uniforms=CROP_FLIP_DRAWS)"
-    n, channels, height, width = x.shape
-    black = torch.zeros(channels, dtype=x.dtype, device=x.device)
+    black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
     if batch.scale is not None:
         means, deviations = (black.new_tensor(values) for values in batch.scale)
         black = -means / deviations
+    if native.is_possible(x, draws):
+        return _Moved.apply(x, draws, black, pad)  # type: ignore[no-untyped-call, no-any-return]
+    return _moved(x, draws, black, pad)
+
+
+def _moved(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
+    """The same by PyTorch's operations; see `netsim.backends.native.crop_flip` for shapes."""
+    n, channels, height, width = x.shape
     black = black[:, None]
     shift = (draws[:, :2] * (2 * pad + 1)).long() - pad
     down, across = torch.arange(height, device=x.device), torch.arange(width, device=x.device)
@@ -53,12 +62,44 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     # One gather: to pad, and then to take pixels by row and column, takes three times as long.
     pixels = (rows[:, :, None] * width + columns[:, None, :]).flatten(1)[:, None]
     found = x.flatten(2).gather(2, pixels.expand(n, channels, height * width))
-    moved = found.sub_(black).add_(black)  # black is 0 while images move
+    moved = (found - black) + black  # black is 0 while images move
     return torch.where(inside.flatten(1)[:, None], moved, black).view_as(x)
 
 
 def _within(places: Tensor, size: int) -> Tensor:
     return (places >= 0) & (places < size)
+
+
+def _lanes_first(x: Tensor, dim: int | None, lanes: int) -> Tensor:
+    return x.expand(lanes, *x.shape) if dim is None else x.movedim(dim, 0)
+
+
+class _Moved(torch.autograd.Function):
+    """Images moved by the native library; under `vmap` those of all lanes at once."""
+
+    @staticmethod
+    def forward(x: Tensor, draws: Tensor, black: Tensor, pad: int) -> Tensor:
+        return native.crop_and_flip(x, draws, black, pad)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, draws, black, ctx.pad = inputs
+        ctx.save_for_backward(x, draws, black)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        x, draws, black = ctx.saved_tensors
+        _, back = torch.func.vjp(lambda x: _moved(x, draws, black, ctx.pad), x)  # type: ignore[misc]
+        return *back(gradient), None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: Sequence[int | None], x: Tensor, draws: Tensor, black: Tensor, pad: int
+    ) -> tuple[Tensor, int]:
+        x = _lanes_first(x, in_dims[0], info.batch_size)
+        draws = _lanes_first(draws, in_dims[1], info.batch_size)
+        moved: Tensor = _Moved.apply(x.flatten(0, 1), draws.flatten(0, 1), black, pad)  # type: ignore[no-untyped-call]
+        return moved.view(x.shape), 0
 
 
 @loss(uniforms=CROP_FLIP_DRAWS)

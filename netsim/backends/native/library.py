@@ -72,6 +72,7 @@ class Library:
             ("variant_runs", integer, [integer]),
             ("workspace_scalars", integer, [pointer]),
             ("run", None, [pointer, pointer, integer, integer]),
+            ("crop_and_flip", None, [*[pointer] * 4, *[integer] * 6]),
         ):
             function = getattr(loaded, f"netsim_{name}", None)
             if function is None:
@@ -83,6 +84,7 @@ class Library:
             raise LibraryMissingError(f"{path} was built from other sources; {again}")
         self.path = path
         self.run = loaded.netsim_run
+        self.crop_and_flip = loaded.netsim_crop_and_flip
         self.workspace_scalars = loaded.netsim_workspace_scalars
         found, number = [], 0
         while name := loaded.netsim_variant(number):

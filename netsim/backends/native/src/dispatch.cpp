@@ -1,5 +1,6 @@
 /* What Python calls: which instruction sets there are, and the kernel of one of them. */
 #include "call.h"
+#include "crop_flip.h"
 
 #if defined(_WIN32)
 #define NETSIM_EXPORT extern "C" __declspec(dllexport)
@@ -102,4 +103,16 @@ NETSIM_EXPORT int64_t netsim_workspace_scalars(const Call* call) { return layout
 NETSIM_EXPORT void netsim_run(const Call* call, void* workspace, int64_t variant, int64_t scalar) {
   const Variant& v = kVariants[variant];
   (scalar == 8 ? v.with_double : v.with_float)(call, workspace);
+}
+
+/* Images moved and mirrored; all but the sizes are of the scalar type, and contiguous. */
+NETSIM_EXPORT void netsim_crop_and_flip(const void* x, const void* draws, const void* black, void* out,
+                                        int64_t n, int64_t channels, int64_t height, int64_t width,
+                                        int64_t pad, int64_t scalar) {
+  auto run = [&](auto of) {
+    using T = decltype(of);
+    crop_and_flip((const T*)x, (const T*)draws, (const T*)black, (T*)out, n, channels, height, width,
+                  pad);
+  };
+  scalar == 8 ? run(double()) : run(float());
 }
