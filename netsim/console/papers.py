@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from netsim.backends.native import library
 from netsim.engine import estimate
 from netsim.engine import sweep as sweeps
 from netsim.engine.estimate import Timer
@@ -133,6 +134,8 @@ def _order(table: str) -> tuple[bool, int]:
 class KeptTimes:
     """Times of models on this machine, kept in a file from one call to the next.
 
+    Another torch or another native kernel is timed anew.
+
     Parameters
     ----------
     path : Path
@@ -181,7 +184,8 @@ def _key(
     form = [outline.input_shape, outline.num_classes, training.batch_size, training.optimizer]
     slots = getattr(scenario.exchange, "slots_per_exchange", None)
     nodes = taking_part(scenario)
-    return json.dumps([model.model_dump(mode="json"), *form, played, slots, nodes])
+    computed_by = [torch.__version__, library.identity()]
+    return json.dumps([model.model_dump(mode="json"), *form, played, slots, nodes, *computed_by])
 
 
 def kept_times() -> Path:

@@ -41,6 +41,16 @@ def test_times_are_kept_from_one_call_to_the_next(tmp_path, timings):
         papers.KeptTimes(path, anew=False)
 
 
+def test_another_kernel_is_timed_anew(tmp_path, timings, monkeypatch):
+    scenario = load("quickstart")
+    asked = (scenario, scenario.training, scenario.model[0], None)
+    for count, identity in enumerate(("avx2 of before", "avx2 of now"), 1):
+        monkeypatch.setattr(papers.library, "identity", lambda identity=identity: identity)
+        for _ in range(2):
+            papers.KeptTimes(tmp_path / "times.json", anew=False)(*asked)
+        assert len(timings) == count
+
+
 def test_hours_count_points_seeds_and_algorithms(monkeypatch):
     """Table 3 of DPFL: 16 points, one seed, 100 nodes, 100 rounds of 5 epochs of 400 in 16."""
     known = papers.scenario_file.shipped()

@@ -55,6 +55,8 @@ class Library:
     ----------
     variants : tuple of Variant
         What this machine can run, the best first.
+    sources : str
+        Fingerprint of what it was built from.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,9 +82,9 @@ class Library:
             function.restype, function.argtypes = result, arguments
         if any(loaded.netsim_record_bytes(i) != n for i, n in enumerate(RECORD_BYTES)):
             raise LibraryMissingError(f"{path} reads records of another form; {again}")
-        if SOURCES.is_dir() and loaded.netsim_sources().decode() != fingerprint():
+        self.path, self.sources = path, loaded.netsim_sources().decode()
+        if SOURCES.is_dir() and self.sources != fingerprint():
             raise LibraryMissingError(f"{path} was built from other sources; {again}")
-        self.path = path
         self.run = loaded.netsim_run
         self.crop_and_flip = loaded.netsim_crop_and_flip
         self.workspace_scalars = loaded.netsim_workspace_scalars
@@ -147,3 +149,11 @@ def described() -> str:
         return load().variant().name
     except LibraryMissingError as error:
         return f"none: {error}"
+
+
+def identity() -> str:
+    """Which kernel it is: its instruction set and the fingerprint of its sources."""
+    try:
+        return f"{load().variant().name} {load().sources}"
+    except LibraryMissingError:
+        return "none"
