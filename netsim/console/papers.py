@@ -1,6 +1,7 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long."""
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -152,6 +153,8 @@ class KeptTimes:
             try:
                 kept = json.loads(path.read_text(encoding="utf-8"))
                 self._known = {key: Times(**times) for key, times in kept.items()}
+                if not all(map(_are_seconds, self._known.values())):
+                    raise ValueError("not all of them are seconds")
             except (ValueError, TypeError, AttributeError) as error:
                 raise ScenarioError(f"{path}: is no table of times; delete it") from error
 
@@ -175,6 +178,10 @@ class KeptTimes:
             kept = {key: asdict(times) for key, times in sorted(self._known.items())}
             write_text(self._path, json.dumps(kept, indent=1))
         return self._known[key]
+
+
+def _are_seconds(times: Times) -> bool:
+    return all(math.isfinite(value) and value >= 0 for value in asdict(times).values())
 
 
 def _key(

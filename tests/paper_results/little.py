@@ -5,9 +5,12 @@ import importlib
 import pytest
 
 command = pytest.importorskip("tools.results.__main__", reason="an installed package has none")
-leads, numbers, over_radio, playing, tables, verdict = (
+cell_runs, leads, numbers, over_radio, playing, records, table_files, tables, verdict = (
     importlib.import_module(f"tools.results.{name}")
-    for name in ("leads", "numbers", "over_radio", "playing", "tables", "verdict")
+    for name in (
+        *("cell_runs", "leads", "numbers", "over_radio", "playing", "records", "table_files"),
+        *("tables", "verdict"),
+    )
 )
 
 SCENARIO = """

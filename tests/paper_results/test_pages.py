@@ -2,9 +2,9 @@
 
 import pytest
 
-from .little import command, over_radio, tables
+from .little import command, over_radio, table_files, tables
 
-PAGES = sorted({tables.load(name).page for name in tables.names()})
+PAGES = sorted({table_files.load(name).page for name in table_files.names()})
 
 
 @pytest.mark.parametrize("page", PAGES)

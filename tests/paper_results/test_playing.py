@@ -8,29 +8,7 @@ import pytest
 
 from netsim.engine.sweep import Outcome
 
-from .little import SCENARIO, TABLE, command, numbers, playing, tables
-
-
-@pytest.fixture
-def little(tmp_path, monkeypatch):
-    """Tables, numbers and pages in a folder of their own; calls the command with arguments."""
-    folder = tmp_path / "results"
-    (folder / "tables").mkdir(parents=True)
-    scenario = tmp_path / "little.toml"
-    scenario.write_text(SCENARIO)
-    (folder / "tables" / "little.toml").write_text(TABLE.format(scenario=scenario))
-    load = tables.load
-    monkeypatch.setattr(tables, "names", lambda: ["little"])
-    monkeypatch.setattr(tables, "load", lambda name: load(name, folder / "tables"))
-    monkeypatch.setattr(numbers, "NUMBERS", folder / "numbers")
-    monkeypatch.setattr(command, "RESULTS", folder)
-
-    def call(*arguments):
-        code = command.main([*arguments, "--runs", str(tmp_path / "runs")])
-        page = folder / "little.md"
-        return code, page.read_text() if page.is_file() else ""
-
-    return call
+from .little import SCENARIO, command, numbers, playing, records, table_files
 
 
 def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
@@ -162,8 +140,8 @@ def test_a_line_of_the_ledger_that_was_broken_off_is_left_out(little, tmp_path):
     path = tmp_path / "runs/little/played.jsonl"
     path.write_text(path.read_text() + '{"run": "batches_of')
     little("play", "little", *few, "--columns", "batches of 100")
-    table = tables.load("little")
-    assert len(playing.ledger(table, tmp_path / "runs")) == 2
+    table = table_files.load("little")
+    assert len(records.ledger(table, tmp_path / "runs")) == 2
     assert "2 runs are played" in little("page", "little")[1]
 
 
@@ -178,7 +156,7 @@ def test_what_is_kept_outlives_its_folders(little, tmp_path, capsys):
     assert told.count("seed-0: is kept\n") == 4
     _, page = little("page", "little")
     assert "8 runs are played of 10 planned" in page
-    assert len(numbers.kept_curves(tables.load("little"))) == 4
+    assert len(numbers.kept_curves(table_files.load("little"))) == 4
     little("play", "little", "--again", "--seeds", "0", "--groups", "table")
     assert ": is kept" not in capsys.readouterr().out
     little("page", "little")

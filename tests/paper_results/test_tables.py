@@ -9,9 +9,9 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.scenario import check
 
-from .little import command, playing, tables
+from .little import cell_runs, command, table_files, tables
 
-ALL = tables.names()
+ALL = table_files.names()
 SEARCHED = Path(__file__).resolve().parents[2] / "scenarios" / "kd_pdfl_iot.toml"
 
 
@@ -40,14 +40,14 @@ def test_names_that_differ_have_folders_that_differ():
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_cell_of_a_table_can_be_played(name):
-    table = tables.load(name)
+    table = table_files.load(name)
     known = {}
     for cell in tables.cells(table):
         scenario = cell.row.scenario or cell.column.scenario or table.scenario
         key = repr((scenario, tables.keys(table, cell)))
         if key not in known:
-            run = playing.run_of(table, cell, 0, None, Path("runs"))
-            known[key] = check(playing.job_of(table, run).draft, playing.MODULES)
+            run = cell_runs.run_of(table, cell, 0, None, Path("runs"))
+            known[key] = check(cell_runs.job_of(table, run).draft, cell_runs.MODULES)
         assert cell.row.entry in {entry.name for entry in known[key].algorithm}
     if table.by_rounds:
         tables.keys(table, next(tables.cells(table)), 8)
@@ -55,10 +55,10 @@ def test_every_cell_of_a_table_can_be_played(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_rounds_of_a_table_are_those_of_its_scenario(name):
-    table = tables.load(name)
+    table = table_files.load(name)
     if table.by_rounds:
-        run = playing.run_of(table, next(tables.cells(table)), 0, None, Path("runs"))
-        whole = check(playing.job_of(table, run).draft, playing.MODULES)
+        run = cell_runs.run_of(table, next(tables.cells(table)), 0, None, Path("runs"))
+        whole = check(cell_runs.job_of(table, run).draft, cell_runs.MODULES)
         assert tables.by_rounds(table.by_rounds["horizon_s"], table.rounds) == whole.horizon_s
 
 
@@ -85,6 +85,6 @@ def test_the_ablation_lets_the_rate_fall_to_where_it_was():
         for entry in tomllib.loads(SEARCHED.read_text())["algorithm"]
         if entry.get("name") == "kd_pdfl_falls"
     ]
-    readings = tables.load("kd_pdfl_iot").readings
+    readings = table_files.load("kd_pdfl_iot").readings
     [reading] = [r for r in readings if r.name == "the rate does not fall"]
     assert list(reading.set.values()) == [entry["training"]["learning_rate"]]

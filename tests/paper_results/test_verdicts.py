@@ -2,7 +2,7 @@
 
 import pytest
 
-from .little import TABLE, leads, numbers, tables, verdict
+from .little import TABLE, leads, numbers, table_files, verdict
 
 Result, Verdict = numbers.Result, verdict.Verdict
 paired, word = leads.paired, leads.word
@@ -33,7 +33,7 @@ def test_a_lead_is_judged_by_its_paired_interval():
 
 def test_the_sentence_names_where_a_lead_holds(tmp_path):
     (tmp_path / "little.toml").write_text(TABLE.format(scenario="quickstart"))
-    table = tables.load("little", tmp_path)
+    table = table_files.load("little", tmp_path)
     first, second = ("batches_of_50", "batches_of_100")
     found = {
         (first, "local", "table", None): results(0.50, 0.60),
@@ -57,7 +57,7 @@ def test_the_sentence_names_where_a_lead_holds(tmp_path):
 
 def test_a_method_without_a_baseline_is_not_called_unplayed(tmp_path):
     (tmp_path / "little.toml").write_text(TABLE.format(scenario="quickstart"))
-    table = tables.load("little", tmp_path)
+    table = table_files.load("little", tmp_path)
     found = {("batches_of_50", "fedavg", "table", None): results(0.6, 0.7)}
     told = Verdict(table, found, None).sentence()
     assert told.startswith("No baseline is played yet in batches of 50.")
@@ -99,7 +99,7 @@ def test_the_sentence_tells_of_every_column(tmp_path, first, second, told):
     found = {(column, "local", "table", None): results(0.5, 0.6) for column in columns}
     for column, values in zip(columns, (first, second), strict=True):
         found[column, "fedavg", "table", None] = results(*values)
-    table = tables.load("little", tmp_path)
+    table = table_files.load("little", tmp_path)
     assert Verdict(table, found, None).sentence().startswith(told + " Order")
 
 
@@ -118,7 +118,7 @@ def test_variants_are_chosen_over_the_seeds_that_all_of_them_have(tmp_path):
         (here, "fedavg", "table", None): {0: run(0.6, 0.7)},
         (here, "mild", "table", None): {0: run(0.6, 0.6), 1: run(0.6, 0.9)},
     }
-    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    lead = next(Verdict(table_files.load("little", tmp_path), found, None).leads())
     assert lead.row is not None
     assert lead.row.name == "FedAvg"
 
@@ -133,7 +133,7 @@ def test_a_baseline_with_fewer_seeds_than_others_is_not_the_best_one(tmp_path):
         (here, "other", "table", None): results(0.9),
         (here, "fedavg", "table", None): results(0.6, 0.7),
     }
-    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    lead = next(Verdict(table_files.load("little", tmp_path), found, None).leads())
     assert lead.baseline is not None
     assert lead.baseline.name == "Local"
 
@@ -142,7 +142,7 @@ def test_what_the_paper_does_not_print_is_not_compared_with_it(tmp_path):
     other = '[[measures]]\nname = "worst"\npath = "accuracy.worst_10pct"\nprinted = false\n'
     text = TABLE.format(scenario="quickstart").replace("[[columns]]", f"{other}\n[[columns]]", 1)
     (tmp_path / "little.toml").write_text(text)
-    table = tables.load("little", tmp_path)
+    table = table_files.load("little", tmp_path)
     found = {
         ("batches_of_50", row, "table", None): {s: Result({"worst": v}) for s in (0, 1)}
         for row, v in (("local", 0.2), ("fedavg", 0.3))
@@ -163,7 +163,7 @@ def test_the_best_baseline_is_found_among_equal_seeds(tmp_path):
         (here, "other", "table", None): results(0.45, 0.46, 0.90),
         (here, "fedavg", "table", None): results(0.60, 0.60),
     }
-    lead = next(Verdict(tables.load("little", tmp_path), found, None).leads())
+    lead = next(Verdict(table_files.load("little", tmp_path), found, None).leads())
     assert (lead.baseline.name, lead.difference.pairs) == ("Local", 2)
 
 
@@ -174,7 +174,7 @@ def test_variants_of_a_method_compete_on_validation_samples(tmp_path):
         '\n[[rows]]\nname = "FedAvg"',
     )
     (tmp_path / "two.toml").write_text(text)
-    table = tables.load("two", tmp_path)
+    table = table_files.load("two", tmp_path)
     here = "batches_of_50"
     found = {
         (here, "local", "table", None): results(0.5, 0.5),

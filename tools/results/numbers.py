@@ -1,17 +1,13 @@
 """The numbers of a table as docs/results/numbers keeps them: one line of CSV a run."""
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
-from netsim.errors import ScenarioError
-from netsim.recording.whole_files import write_text
 from netsim.results.sweep_comparison import mean_and_half_width
-from tools.results import playing
-from tools.results.tables import RESULTS, Cell, PaperTable, cells
+from tools.results import cell_runs
+from tools.results.csv_files import finite, parsed, write_csv
+from tools.results.tables import RESULTS, Cell, Curve, PaperTable, cells
 
 NUMBERS = RESULTS / "numbers"
 
@@ -20,6 +16,7 @@ Where = tuple[str, str, str, int | None]
 
 _FIRST = ("column", "row", "reading", "rounds", "seed")
 _LAST = ("choose", "cpu_s", "estimated_s", "commit", "settings")
+_CURVE = ("curve", "row", "seed", "t_s", "value")
 _DIGITS = 6
 
 
@@ -38,7 +35,7 @@ class Result:
     commit : str
         Of the program that played it.
     settings : str
-        `playing.settings` of its scenario.
+        `cell_runs.settings` of its scenario.
     """
 
     values: Mapping[str, float]
@@ -81,79 +78,143 @@ def write(table: PaperTable, numbers: Numbers, curves: Curves) -> None:
     path = NUMBERS / f"{table.name}.csv"
     if not numbers and not path.exists():
         return
-    measured = [m.name for m in table.measures]
-    measured += [f"{m.name}, nodes" for m in table.measures if m.nodes]
     order = {cell.id: place for place, cell in enumerate(cells(table))}
+
+    def place(key: Where) -> tuple[int, int, Where]:
+        return order.get(key[:3], len(order)), -(key[3] or 1 << 30), (*key[:3], None)
+
     rows = []
-    for key in sorted(numbers, key=lambda w: (order[w[:3]], -(w[3] or 1 << 30))):
+    for key in sorted(numbers, key=place):
         *cell, rounds = key
         for seed, result in sorted(numbers[key].items()):
-            values = [_short(result.values.get(name)) for name in measured]
+            values = [_short(result.values.get(name)) for name in _measured(table)]
             last = (_short(result.choose), result.cpu_s, result.estimated_s)
             rows.append([*cell, rounds, seed, *values, *last, result.commit, result.settings])
-    write_csv(path, (*_FIRST, *measured, *_LAST), rows)
+    write_csv(path, _columns(table), rows)
     if curves:
-        rows_order = [row.name for row in table.rows]
+        by_row = {row.name: number for number, row in enumerate(table.rows)}
         lines = [
             (*key, t_s, _short(curves[key][t_s]))
-            for key in sorted(curves, key=lambda k: (k[0], rows_order.index(k[1]), k[2]))
+            for key in sorted(curves, key=lambda k: (k[0], by_row.get(k[1], len(by_row)), k))
             for t_s in curves[key]
         ]
-        path = NUMBERS / f"{table.name}.curves.csv"
-        write_csv(path, ("curve", "row", "seed", "t_s", "value"), lines)
+        write_csv(_curve_file(table), _CURVE, lines)
+
+
+def _measured(table: PaperTable) -> list[str]:
+    """The columns of what is measured."""
+    names = [measure.name for measure in table.measures]
+    return names + [f"{measure.name}, nodes" for measure in table.measures if measure.nodes]
+
+
+def _columns(table: PaperTable) -> tuple[str, ...]:
+    return (*_FIRST, *_measured(table), *_LAST)
+
+
+def _curve_file(table: PaperTable) -> Path:
+    return NUMBERS / f"{table.name}.curves.csv"
 
 
 def _short(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write lines as CSV; a full disk leaves the file as it was.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str
-    rows : iterable of sequence
-        A cell a column.
-    """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, text.getvalue())
-
-
 def kept(table: PaperTable) -> Numbers:
-    """The numbers as they were kept; none if they never were."""
+    """The numbers as they were kept, of whatever settings; none if they never were.
+
+    Raises
+    ------
+    ScenarioError
+        If the file is damaged, or its columns are not the table's measures.
+    """
+    shares = {m.name for m in table.measures if m.unit == "%"}
+
+    def result(line: Mapping[str, str]) -> tuple[tuple[Where, int], Result]:
+        values = {name: finite(line[name]) for name in _measured(table) if line[name]}
+        for name in shares & values.keys():
+            if not 0 <= values[name] <= 1:
+                raise ValueError(f"{name} is {values[name]:g}, and a share is from 0 to 1")
+        choose, cpu_s, estimated_s = (finite(line[n]) if line[n] else None for n in _LAST[:3])
+        found = Result(values, choose, cpu_s, estimated_s, line["commit"], line["settings"])
+        rounds = int(line["rounds"]) if line["rounds"] else None
+        key = (line["column"], line["row"], line["reading"], rounds)
+        return (key, int(line["seed"])), found
+
     found: Numbers = {}
-    for key, seed, result in parsed(NUMBERS / f"{table.name}.csv", _result):
-        found.setdefault(key, {})[seed] = result
+    lines = parsed(NUMBERS / f"{table.name}.csv", _columns(table), result)
+    for (key, seed), one in lines.items():
+        found.setdefault(key, {})[seed] = one
     return found
-
-
-def _result(line: Mapping[str, str]) -> tuple[Where, int, Result]:
-    rounds = int(line["rounds"]) if line["rounds"] else None
-    values = {
-        name: float(text) for name, text in line.items() if name not in (*_FIRST, *_LAST) and text
-    }
-    choose, cpu_s, estimated_s = (float(line[n]) if line[n] else None for n in _LAST[:3])
-    result = Result(values, choose, cpu_s, estimated_s, line["commit"], line["settings"])
-    return (line["column"], line["row"], line["reading"], rounds), int(line["seed"]), result
 
 
 def kept_curves(table: PaperTable) -> Curves:
     """The curves as they were kept."""
 
-    def point(line: Mapping[str, str]) -> tuple[CurveOf, float, float]:
+    def point(line: Mapping[str, str]) -> tuple[tuple[CurveOf, float], float]:
         key = (line["curve"], line["row"], int(line["seed"]))
-        return key, float(line["t_s"]), float(line["value"])
+        return (key, finite(line["t_s"])), finite(line["value"])
 
     found: Curves = {}
-    for key, t_s, value in parsed(NUMBERS / f"{table.name}.curves.csv", point):
+    for (key, t_s), value in parsed(_curve_file(table), _CURVE, point).items():
         found.setdefault(key, {})[t_s] = value
     return found
+
+
+def counted(table: PaperTable, numbers: Numbers) -> tuple[Numbers, list[str]]:
+    """What is kept of cells and settings that the table has now; a line for each that is not.
+
+    Parameters
+    ----------
+    table : PaperTable
+    numbers : Numbers
+        As `kept` gives them.
+    """
+    by_id = {cell.id: cell for cell in cells(table)}
+    found: Numbers = {}
+    left_out = []
+    for key, seeds in numbers.items():
+        cell, name = by_id.get(key[:3]), " / ".join(key[:3])
+        wanted = _settings(table, cell, key[3]) if cell else None
+        for seed, result in seeds.items():
+            if wanted is not None and result.settings == wanted:
+                found.setdefault(key, {})[seed] = result
+            else:
+                why = "other settings" if cell else "the table has no such cell"
+                left_out.append(f"{name}, seed {seed}, as kept: {why}: not counted")
+    return found, left_out
+
+
+def _settings(table: PaperTable, cell: Cell, rounds: int | None) -> str | None:
+    """The digest of a cell's scenario, whatever the seed; None if it has no such rounds."""
+    if rounds is not None and not table.can_be_cut(rounds):
+        return None
+    return cell_runs.settings(table, cell_runs.run_of(table, cell, 0, rounds, Path()))
+
+
+def drawn(curve: Curve, cell: Cell) -> bool:
+    """Whether a curve is drawn of a cell."""
+    own = cell.reading is None and cell.column.name == curve.column
+    return own and (not curve.rows or cell.row.name in curve.rows)
+
+
+def counted_curves(table: PaperTable, curves: Curves, numbers: Numbers) -> Curves:
+    """The curves of runs whose numbers count.
+
+    Parameters
+    ----------
+    table : PaperTable
+    curves : Curves
+        As `kept_curves` gives them.
+    numbers : Numbers
+        As `counted` gives them.
+    """
+    seeds = {
+        (curve.name, cell.row.name): numbers.get(where(cell), {})
+        for curve in table.curves
+        for cell in cells(table)
+        if drawn(curve, cell)
+    }
+    return {key: values for key, values in curves.items() if key[2] in seeds.get(key[:2], {})}
 
 
 def curve_points(curves: Curves) -> list[CurvePoint]:
@@ -168,68 +229,17 @@ def curve_points(curves: Curves) -> list[CurvePoint]:
     ]
 
 
-def has(table: PaperTable, numbers: Numbers, run: playing.Run) -> bool:
-    """Whether a run's numbers are kept, and of the settings that the table has now.
+def has(table: PaperTable, numbers: Numbers, run: cell_runs.Run) -> bool:
+    """Whether all numbers of a run are kept, and of the settings that the table has now.
 
     Parameters
     ----------
     table : PaperTable
     numbers : mapping
         As `kept` gives them.
-    run : playing.Run
+    run : cell_runs.Run
     """
     found = numbers.get(where(run.cell, run.rounds), {}).get(run.seed)
-    return found is not None and found.settings == playing.settings(table, run)
-
-
-T = TypeVar("T")
-
-
-def parsed(path: Path, parse: Callable[[Mapping[str, str]], T]) -> list[T]:
-    """What the lines of a CSV say.
-
-    Parameters
-    ----------
-    path : Path
-    parse : callable
-        (line) -> anything.
-
-    Raises
-    ------
-    ScenarioError
-        If a line is damaged; names it.
-    """
-    found = []
-    for number, line in enumerate(csv_lines(path), 2):
-        try:
-            found.append(parse(line))
-        except KeyError as error:
-            raise ScenarioError(f"{path}: line 1: has no column {error}; {_REMEDY}") from error
-        except ValueError as error:
-            raise ScenarioError(f"{path}: line {number}: {error}; {_REMEDY}") from error
-    return found
-
-
-def csv_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV; none if there is no file.
-
-    Raises
-    ------
-    ScenarioError
-        If it is damaged; names the line.
-    """
-    if not path.is_file():
-        return []
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: {error}; {_REMEDY}") from error
-    for number, line in enumerate(lines, 1):
-        if len(line) != len(lines[0]):
-            told = f"has {len(line)} cells, the first line {len(lines[0])}"
-            raise ScenarioError(f"{path}: line {number}: {told}; {_REMEDY}")
-    return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
-
-
-_REMEDY = "restore the file (git checkout), or delete the line and have its run collected again"
+    if found is None or not set(_measured(table)) <= found.values.keys():
+        return False
+    return found.settings == cell_runs.settings(table, run)

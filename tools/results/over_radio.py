@@ -10,8 +10,9 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from tools.results.csv_files import finite, parsed, write_csv
 from tools.results.leads import Difference, Seeds, paired, values_of, word
-from tools.results.numbers import NUMBERS, Result, parsed, write_csv
+from tools.results.numbers import NUMBERS, Result
 from tools.results.over_radio_setting import CASES, PAPERS, Paper, _methods, methods_table
 from tools.results.tables import RESULTS
 
@@ -30,7 +31,7 @@ in rounds over perfect links and over radio.
 **Setting.** One small size for all, that of [methods_table.md](../methods_table.md), since the
 papers' own sizes over radio take days: ten nodes with 70 Fashion-MNIST images each, of a class
 mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, some 360 local steps a node in
-both worlds (the last table has each method's; over radio KD-PDFL's and DPFL's are 3 to 6 % fewer).
+both worlds (the last table has each method's; over radio KD-PDFL, DPFL and CGA 2 to 7 % fewer).
 *Ideal*: rounds with a barrier over perfect links, with a server that reaches all ten nodes for the
 methods that have one in their papers, and the star exchange (every 20 slots, all nine peers in
 reach) for KD-PDFL and its baselines. *Radio*: no server and no barrier; nodes wake by clocks of
@@ -52,25 +53,34 @@ broadcast once; in rounds what is offered, once a receiver. Airtime: of all node
 """
 
 
-def play(folder: Path, seeds: Sequence[int], workers: int = 1) -> None:
-    """Play what is missing.
+def play(folder: Path, seeds: Sequence[int], again: bool = False, workers: int = 1) -> None:
+    """Play what is missing both there and in what is kept.
 
     Parameters
     ----------
     folder : Path
         Of the runs.
     seeds : sequence of int
+    again : bool
+        Play what is kept, too.
     workers : int
         Runs at a time.
     """
-    methods_table.play_all(_search(folder), workers)
+    have: Worlds = {} if again else kept()
+    missing = [
+        (case, world, seed)
+        for seed in seeds
+        for case in CASES
+        for world in case.worlds
+        if seed not in have.get((case.label, world), {})
+    ]
+    labels = {case.label for case, _, _ in missing}
+    methods_table.play_all([j for j in _search(folder) if j.case.label in labels], workers)
     rates = {label: choice.rate for label, choice in choices(folder).items()}
     jobs = [
         methods_table.Job(case, world, rates[case.label], seed, folder)
-        for seed in seeds
-        for case in CASES
-        for world in _methods.WORLDS
-        if case.label in rates and world in case.worlds
+        for case, world, seed in missing
+        if case.label in rates
     ]
     methods_table.play_all(jobs, workers)
 
@@ -96,23 +106,39 @@ def choices(folder: Path) -> dict[str, Any]:
 
 
 def collect(folder: Path) -> None:
-    """Keep the numbers of all runs that are there as CSV."""
-    lines = []
+    """Add the numbers of all runs that are there to what is kept."""
+    found = kept()
     for label, choice in choices(folder).items():
         case = next(c for c in CASES if c.label == label)
-        for world in _methods.WORLDS:
+        for world in case.worlds:
             rate = folder / world / label / f"rate-{choice.rate:g}"
             for row in sorted(rate.glob("seed-*/row.json")):
                 seed = int(row.parent.name.removeprefix("seed-"))
-                if seed == _methods.TUNING_SEED:
-                    continue
-                job = methods_table.Job(case, world, choice.rate, seed, folder)
-                found = methods_table.played(job)
-                accuracy = methods_table.at(found, choice.stage)
-                values = [found[k] for k in ("steps", "megabytes", "transmitted_megabytes")]
-                values += [found["airtime_s"], found["cpu_s"]]
-                lines.append([label, world, seed, *(round(v, 6) for v in (accuracy, *values))])
+                if seed != _methods.TUNING_SEED:
+                    job = methods_table.Job(case, world, choice.rate, seed, folder)
+                    values = _of_run(methods_table.played(job), choice.stage)
+                    found.setdefault((label, world), {})[seed] = Result(values)
+    if not found:
+        return
+    order = [(case.label, world) for case in CASES for world in _methods.WORLDS]
+    lines = [
+        (*key, seed, *(result.values[name] for name in COLUMNS[3:]))
+        for key in sorted(found, key=lambda k: order.index(k) if k in order else len(order))
+        for seed, result in sorted(found[key].items())
+    ]
     write_csv(CSV, COLUMNS, lines)
+
+
+def _of_run(row: Mapping[str, Any], stage: str) -> dict[str, float]:
+    values = {
+        "accuracy": methods_table.at(row, stage),
+        "steps": row["steps"],
+        "offered": row["megabytes"],
+        "on_air": row["transmitted_megabytes"],
+        "airtime": row["airtime_s"],
+        "cpu_s": row["cpu_s"],
+    }
+    return {name: round(value, 6) for name, value in values.items()}
 
 
 Worlds = dict[tuple[str, str], dict[int, Result]]
@@ -122,14 +148,16 @@ Worlds = dict[tuple[str, str], dict[int, Result]]
 def kept() -> Worlds:
     """The numbers as they were kept."""
     found: Worlds = {}
-    for key, seed, values in parsed(CSV, _values):
+    for (key, seed), values in parsed(CSV, COLUMNS, _values).items():
         found.setdefault(key, {})[seed] = Result(values)
     return found
 
 
-def _values(line: Mapping[str, str]) -> tuple[tuple[str, str], int, dict[str, float]]:
-    values = {name: float(line[name]) for name in COLUMNS[3:]}
-    return (line["method"], line["world"]), int(line["seed"]), values
+def _values(line: Mapping[str, str]) -> tuple[tuple[tuple[str, str], int], dict[str, float]]:
+    values = {name: finite(line[name]) for name in COLUMNS[3:]}
+    if not 0 <= values["accuracy"] <= 1:
+        raise ValueError(f"accuracy is {values['accuracy']:g}, and a share is from 0 to 1")
+    return ((line["method"], line["world"]), int(line["seed"])), values
 
 
 def page() -> str:
@@ -180,18 +208,21 @@ def _change(found: Worlds, method: str, others: dict[str, str | None]) -> Differ
 
 def _clear_leads(found: Worlds) -> str:
     """Which methods have a clear lead over their best baseline, by world."""
-    parts = []
+    parts, judged = [], 0
     for world, called in (("rounds", "in the ideal world"), ("radio", "over radio")):
-        clear = [
-            f"`{method}`"
+        leads = {
+            method: _lead(found, method, _best(found, paper.baselines, world), world)
             for paper in PAPERS
             for method in paper.methods
-            if (lead := _lead(found, method, _best(found, paper.baselines, world), world))
-            and word(lead) == "holds"
-        ]
+        }
+        words = {method: word(lead) for method, lead in leads.items() if lead is not None}
+        judged += sum(one != "one seed" for one in words.values())
+        clear = [f"`{method}`" for method, one in words.items() if one == "holds"]
         parts.append(f"{called} {', '.join(clear) or 'none'}")
     return (
-        f"Methods with a clear lead over the best of their paper's baselines: {'; '.join(parts)}."
+        f"Methods with a clear lead over the best of their paper's baselines: {'; '.join(parts)}. "
+        f"Each of {judged} leads is judged by its own 95 % interval; if there were none at all, "
+        f"{judged * 0.025:.2g} of them would hold by chance."
     )
 
 

@@ -1,5 +1,6 @@
 """The page of a paper, written from the numbers of its tables."""
 
+import re
 from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
@@ -17,6 +18,8 @@ Written by `python -m tools.results page`; numbers are in `docs/results/numbers`
 `docs/results/tables`. How to read a cell, and the rule by which verdicts are made:
 [README.md](README.md).
 """
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def page(tables: Sequence[tuple[PaperTable, Numbers, Sequence[CurvePoint]]]) -> str:
@@ -97,10 +100,8 @@ _HEADINGS = {
 def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
     """How far it is, by which program, in which time."""
     results = [result for seeds in numbers.values() for result in seeds.values()]
-    planned = sum(len(cell.seeds) for cell in cells(table))
     commits = dict.fromkeys(result.commit for result in results if result.commit)
-    count = len(results)
-    parts = [f"{count} run{' is' if count == 1 else 's are'} played of {planned} planned"]
+    parts = [_how_many(table, numbers)]
     if results:
         parts.append(hours(results))
         by = ", ".join(f"`{one}`" for one in commits)
@@ -115,6 +116,20 @@ def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
         f"    python -m tools.results page {table.name} --runs FOLDER",
         "",
     )
+
+
+def _how_many(table: PaperTable, numbers: Numbers) -> str:
+    """How many runs are played of those that are planned, and of others."""
+    planned = {(cell.id, seed) for cell in cells(table) for seed in cell.seeds}
+    whole = {(w[:3], seed) for w, seeds in numbers.items() if w[3] is None for seed in seeds}
+    count = len(whole & planned)
+    told = f"{count} run{' is' if count == 1 else 's are'} played of {len(planned)} planned"
+    if whole - planned:
+        told += f", {len(whole - planned)} of other seeds"
+    for rounds in filter(None, lengths(numbers)):
+        cut = sum(len(seeds) for w, seeds in numbers.items() if w[3] == rounds)
+        told += f", {cut} with {rounds} of {table.rounds} rounds"
+    return told
 
 
 def hours(results: Sequence[Result]) -> str:
@@ -194,8 +209,7 @@ def _printed(table: PaperTable, row: Row, column: Column) -> str:
     cell = row.printed[table.columns.index(column)] if row.printed else ""
     if table.unit != "fraction":
         return cell or "-"
-    parts = [f"{100 * float(p):.1f}" for p in cell.split("±")] if cell else []
-    return " ± ".join(parts) or "-"
+    return _NUMBER.sub(lambda found: f"{100 * float(found[0]):.1f}", cell) if cell else "-"
 
 
 def cell_text(seeds: Seeds, measure: Measure, planned: int) -> str:

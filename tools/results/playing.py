@@ -6,160 +6,22 @@ table's rounds are cut. Several processes may play one table: what another plays
 """
 
 import datetime
-import hashlib
-import json
-import os
 import platform
-import subprocess
 import sys
 import time
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from netsim.engine import sweep_folder
-from netsim.engine.sweep import Job, Point
 from netsim.engine.workers.play_job import play_job
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
-from netsim.recording.whole_files import write_text
-from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
+from tools.results import records
+from tools.results.cell_runs import Run, job_of, other_settings, run_of, wanted
 from tools.results.problems import unknown
-from tools.results.tables import ROOT, Cell, PaperTable, cells, keys
-
-LEDGER, ESTIMATES = "played.jsonl", "estimates.json"
-
-FREE = ("run", "sweep", "paper", "name")
-"""Tables of a scenario on which no result depends."""
-
-_DIGEST = 12
-
-MODULES = algorithm_files.algorithms()
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of a cell.
-
-    Attributes
-    ----------
-    cell : Cell
-    seed : int
-    rounds : int or None
-        Fewer than the table's; None: all.
-    folder : Path
-        Of the seed; the run itself is in `own`.
-    """
-
-    cell: Cell
-    seed: int
-    rounds: int | None
-    folder: Path
-
-    @property
-    def own(self) -> Path:
-        """The run's folder."""
-        return self.folder / self.cell.row.entry
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nothing of it is left to play."""
-        return sweep_folder.state(self.own) == "done"
-
-
-def run_of(table: PaperTable, cell: Cell, seed: int, rounds: int | None, runs: Path) -> Run:
-    """Where a run of a cell is.
-
-    Parameters
-    ----------
-    table : PaperTable
-    cell : Cell
-    seed : int
-    rounds : int or None
-    runs : Path
-        The folder of all tables' runs.
-    """
-    if rounds == table.rounds:
-        rounds = None
-    cut = () if rounds is None else (f"rounds-{rounds}",)
-    folder = runs.joinpath(table.name, *cell.id, *cut, f"seed-{seed}")
-    return Run(cell, seed, rounds, folder)
-
-
-def job_of(table: PaperTable, run: Run, threads: int = 1) -> Job:
-    """The run as a sweep's worker plays it.
-
-    Parameters
-    ----------
-    table : PaperTable
-    run : Run
-    threads : int
-        Of the native kernel; no bit depends on it.
-    """
-    cell = run.cell
-    scenario = cell.row.scenario or cell.column.scenario or table.scenario
-    draft = draft_of(scenario, (), MODULES)
-    draft.raw.pop("sweep", None)
-    for key, value in keys(table, cell, run.rounds).items():
-        draft.assign(key, value, table.name)
-    draft.assign("seed", run.seed, table.name)
-    draft.assign("run.threads", threads, table.name)
-    label = " / ".join(cell.id)
-    return Job(Point(label, {}), run.seed, draft, run.folder, (), False, (cell.row.entry,))
-
-
-def wanted(table: PaperTable, run: Run) -> Scenario:
-    """The scenario that a run has to be of, with its one algorithm."""
-    whole = check(job_of(table, run).draft, MODULES)
-    entry = tuple(e for e in whole.algorithm if e.name == run.cell.row.entry)
-    if not entry:
-        known, row = [e.name for e in whole.algorithm], run.cell.row
-        raise ScenarioError(unknown(row.entry, known, f'{table.name}: row "{row.name}"'))
-    return whole.model_copy(update={"algorithm": entry})
-
-
-def other_settings(table: PaperTable, run: Run) -> list[str]:
-    """What of a finished run's scenario is not as the table has it now; empty: all is."""
-    now = _flat(wanted(table, run))
-    path = str(run.own / "scenario.toml")
-    then = _flat(check(draft_of(path, (), MODULES), MODULES))
-    return sorted(key for key in now | then if now.get(key) != then.get(key))
-
-
-def settings(table: PaperTable, run: Run) -> str:
-    """A digest of what a run's scenario says, seed apart.
-
-    Keys that are left to their defaults are not in it, so a new one changes no digest.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario has no algorithm of the row's entry.
-    """
-    raw = {k: v for k, v in job_of(table, run).draft.raw.items() if k not in (*FREE, "seed")}
-    entry = run.cell.row.entry
-    labels = [one.get("name", one["kind"]) for one in raw["algorithm"]]
-    if entry not in labels:
-        raise ScenarioError(unknown(entry, labels, f'{table.name}: row "{run.cell.row.name}"'))
-    raw["algorithm"] = [raw["algorithm"][labels.index(entry)]]
-    text = json.dumps(raw, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
-
-
-def _flat(scenario: Scenario) -> dict[str, Any]:
-    tables = tomllib.loads(to_toml(scenario))
-    return dict(_leaves({k: v for k, v in tables.items() if k not in FREE}))
-
-
-def _leaves(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in tables.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
+from tools.results.table_files import WHOLE
+from tools.results.tables import Cell, PaperTable, cells
 
 
 def chosen(
@@ -181,9 +43,9 @@ def chosen(
     Raises
     ------
     ScenarioError
-        If there is none of a name.
+        If there is none of a name, or no cell of all of them together.
     """
-    headings = ["table", *(reading.group for reading in table.readings)]
+    headings = [WHOLE, *(reading.group for reading in table.readings)]
     for what, names, known in (
         ("columns", columns, [column.name for column in table.columns]),
         ("rows", rows, [row.name for row in table.rows]),
@@ -194,11 +56,15 @@ def chosen(
                 raise ScenarioError(unknown(name, known, f"--{what}"))
 
     def fits(cell: Cell) -> bool:
-        group = cell.reading.group if cell.reading else "table"
+        group = cell.reading.group if cell.reading else WHOLE
         named = ((columns, cell.column.name), (rows, cell.row.name), (groups, group))
         return all(not some or name in some for some, name in named)
 
-    return [cell for cell in cells(table) if fits(cell)]
+    found = [cell for cell in cells(table) if fits(cell)]
+    if not found:
+        told = "no cell is of these columns, rows and groups together; leave one of them out"
+        raise ScenarioError(f"{table.name}: {told}")
+    return found
 
 
 def to_play(
@@ -225,21 +91,64 @@ def to_play(
     ]
 
 
-def play(table: PaperTable, run: Run, runs: Path, threads: int = 1) -> str:
-    """Play a run unless it is done or another process plays it; what became of it, in a line.
+def check_all(table: PaperTable, some: Iterable[Run]) -> None:
+    """Raise, before anything is played, what would stop one of the runs later.
+
+    Parameters
+    ----------
+    table : PaperTable
+    some : iterable of Run
+
+    Raises
+    ------
+    ScenarioError
+        If a cell's scenario is wrong, or if a folder has a run of other settings.
+    """
+    known, strange = set(), []
+    for run in some:
+        if run.cell.id not in known:
+            known.add(run.cell.id)
+            wanted(table, run)
+        if (run.own / "scenario.toml").is_file():
+            differing = other_settings(table, run)
+            strange += [f"{run.own}: a run with other {', '.join(differing)}"] if differing else []
+    if strange:
+        told = "move these away, or play into another folder, to have them played as the table is"
+        raise ScenarioError("\n".join([*strange, f"{table.name}: {told} now"]))
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of a run.
+
+    Attributes
+    ----------
+    told : str
+        In a line.
+    failed : bool
+    """
+
+    told: str
+    failed: bool = False
+
+
+def play(table: PaperTable, run: Run, runs: Path, commit: str, threads: int = 1) -> Played:
+    """Play a run unless it is done or another process plays it.
 
     Parameters
     ----------
     table : PaperTable
     run : Run
     runs : Path
+    commit : str
+        Of the program that plays it, for the ledger.
     threads : int
     """
     if run.is_done:
-        return "is there"
+        return Played("is there")
     wanted(table, run)
     if _is_others(run):
-        return "is being played"
+        return Played("is being played")
     run.folder.parent.mkdir(parents=True, exist_ok=True)
     wall_s, cpu_s = time.monotonic(), time.process_time()
     problem = "interrupted"
@@ -247,58 +156,24 @@ def play(table: PaperTable, run: Run, runs: Path, threads: int = 1) -> str:
         outcome = play_job(job_of(table, run, threads), lambda *_: None, lambda *_: True)
         problem = outcome.problem
         if problem and (run.is_done or _is_others(run)):  # which was quicker
-            return "is being played"
+            return Played("is being played")
     finally:
         line = {
             "run": str(run.folder.relative_to(runs / table.name)),
-            "commit": commit(),
+            "commit": commit,
             "machine": platform.processor() or platform.machine(),
             "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "cpu_s": round(time.process_time() - cpu_s, 2),
             "wall_s": round(time.monotonic() - wall_s, 2),
             "problem": problem,
         }
-        _append(runs / table.name / LEDGER, line)
-    return problem or f"{line['cpu_s']:.1f} s"
+        records.append(table, runs, line)
+    return Played(problem, failed=True) if problem else Played(f"{line['cpu_s']:.1f} s")
 
 
 def _is_others(run: Run) -> bool:
     """Whether another process plays a run."""
     return run.folder.is_dir() and folder_lock.holder(run.folder) is not None
-
-
-def _append(path: Path, line: Mapping[str, Any]) -> None:
-    """Add a line, after the end of one that was broken off."""
-    with path.open("ab+") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 1, 0))
-        torn = file.read(1) not in (b"", b"\n")
-        file.write(b"\n" * torn + json.dumps(line).encode() + b"\n")
-
-
-def ledger(table: PaperTable, runs: Path) -> dict[str, list[dict[str, Any]]]:
-    """The lines of `played.jsonl` by run; a line that was broken off is left out."""
-    path = runs / table.name / LEDGER
-    found: dict[str, list[dict[str, Any]]] = {}
-    if path.is_file():
-        for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            found.setdefault(line["run"], []).append(line)
-    return found
-
-
-def commit() -> str:
-    """The commit of this checkout, with `+` where files differ from it."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = git("status", "--porcelain", "--untracked-files=no", "netsim", "algorithms")
-    return git("rev-parse", "--short=9", "HEAD") + ("+" if changed else "")
 
 
 def estimated_s(
@@ -318,13 +193,12 @@ def estimated_s(
 
     say = partial(print, file=sys.stderr, flush=True)
     timer = KeptTimes(kept_times(), anew=False, say=say)
-    path, found = runs / table.name / ESTIMATES, kept_estimates(table, runs)
+    found = records.kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
         key = estimate_key(table, cell, rounds)
         found[key] = round(estimate.seconds(wanted(table, run), timer), 1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(found, indent=1, sort_keys=True))
+    records.keep_estimates(table, runs, found)
     return found
 
 
@@ -332,10 +206,3 @@ def estimate_key(table: PaperTable, cell: Cell, rounds: int | None) -> str:
     """Under what a cell's estimate is kept: its folder's path in the table's."""
     folder = run_of(table, cell, cell.seeds[0], rounds, Path()).folder.parent
     return str(folder.relative_to(table.name))
-
-
-def kept_estimates(table: PaperTable, runs: Path) -> dict[str, float]:
-    """What `estimated_s` has kept."""
-    path = runs / table.name / ESTIMATES
-    found: dict[str, float] = json.loads(path.read_text()) if path.is_file() else {}
-    return found

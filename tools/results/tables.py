@@ -1,18 +1,17 @@
-"""A printed table as data: a TOML file in docs/results/tables, whose keys are the fields below."""
+"""A printed table as data: what a file of docs/results/tables says, field by field."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from netsim.errors import ScenarioError
-from tools.results.problems import named, problem, unknown
+from tools.results.problems import named
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -22,9 +21,10 @@ Role = Literal["local", "baseline", "ours", "other"]
 
 _ROUNDS = re.compile(r"(?:(\d+) \* )?rounds(?: / (\d+))?(?: ([+-]) (\d+))?")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_PRINTED = re.compile(r"-?|-?\d+(?:\.\d+)?(?: ± \d+(?:\.\d+)?| \(\d+(?:\.\d+)?\))?")
 
 STRICT = ConfigDict(extra="forbid")
+
+Seeds = tuple[Annotated[int, Field(strict=True, ge=0)], ...]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -72,7 +72,7 @@ class Column:
     name: str
     set: Mapping[str, Any] = field(default_factory=dict)
     scenario: str = ""
-    seeds: tuple[int, ...] = ()
+    seeds: Seeds = ()
     missing: str = ""
 
 
@@ -142,7 +142,7 @@ class Reading:
     set: Mapping[str, Any]
     columns: tuple[str, ...]
     rows: tuple[str, ...]
-    seeds: tuple[int, ...] = ()
+    seeds: Seeds = ()
     against: str = ""
 
 
@@ -205,7 +205,7 @@ class PaperTable:
     paper: str
     title: str
     scenario: str
-    seeds: tuple[int, ...]
+    seeds: Seeds
     measures: tuple[Measure, ...]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
@@ -218,7 +218,7 @@ class PaperTable:
     tuned: str = ""
     cut: str = ""
     remarks: str = ""
-    rounds: int | None = None
+    rounds: Annotated[int, Field(strict=True, ge=1)] | None = None
     by_rounds: Mapping[str, str] = field(default_factory=dict)
     order: int = 0
 
@@ -229,6 +229,10 @@ class PaperTable:
     def row(self, name: str) -> Row:
         """The row of a name."""
         return named(name, self.rows, f"{self.name}: rows")
+
+    def can_be_cut(self, rounds: int) -> bool:
+        """Whether the table says what a number of rounds changes, and has more itself."""
+        return bool(self.by_rounds) and self.rounds is not None and 0 < rounds <= self.rounds
 
     def printed(self, row: Row, column: Column) -> float | None:
         """The printed mean of a row's method, as a share or in the measure's unit, or None."""
@@ -291,13 +295,16 @@ def keys(table: PaperTable, cell: Cell, rounds: int | None = None) -> dict[str, 
     Raises
     ------
     ScenarioError
-        If the table does not say what a number of rounds changes.
+        If the table does not say what a number of rounds changes, or has no more itself.
     """
     found = {**cell.column.set, **cell.row.set}
     if rounds is not None and rounds != table.rounds:
         if not table.by_rounds:
             told = "has no [by_rounds], so its rounds can't be cut: leave out --rounds"
             raise ScenarioError(f"{table.name}: {told}")
+        if not table.can_be_cut(rounds):
+            told = f"must be from 1 to {table.rounds}, the table's own"
+            raise ScenarioError(f"{table.name}: --rounds {rounds}: {told}")
         found |= {key: by_rounds(rule, rounds) for key, rule in table.by_rounds.items()}
     return {**found, **(cell.reading.set if cell.reading else {})}
 
@@ -314,6 +321,8 @@ def by_rounds(rule: str, rounds: int) -> float | int:
     if found is None:
         raise ScenarioError(f'by_rounds: "{rule}" is not of the form [A *] rounds [/ B] [+ C]')
     times, over, sign, more = found.groups()
+    if over is not None and int(over) == 0:
+        raise ScenarioError(f'by_rounds: "{rule}" divides by 0')
     value = rounds * int(times or 1) / int(over or 1) + int(f"{sign or '+'}{more or 0}")
     return int(value) if value == int(value) else value
 
@@ -321,69 +330,3 @@ def by_rounds(rule: str, rounds: int) -> float | int:
 def slug(name: str) -> str:
     """A name as a folder's."""
     return re.sub(r"[^a-z0-9_.=]+", "_", name.lower().replace("+", "_plus_")).strip("_")
-
-
-def names() -> list[str]:
-    """All tables, by name."""
-    return sorted(path.stem for path in TABLES.glob("*.toml"))
-
-
-def load(name: str, folder: Path = TABLES) -> PaperTable:
-    """A table by its name.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none, if a key is not known or of the wrong kind, or if the table does not
-        agree with itself.
-    """
-    path = folder / f"{name}.toml"
-    if not path.is_file():
-        raise ScenarioError(unknown(name, names(), str(folder)))
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ScenarioError(f"{path}: is not TOML: {error}") from error
-    try:
-        table = PaperTable(name=name, **{k: v for k, v in raw.items() if k != "name"})
-    except ValidationError as error:
-        lines = [f"{path}: {problem(one, raw, PaperTable, _KINDS)}" for one in error.errors()]
-        raise ScenarioError("\n".join(lines)) from error
-    try:
-        _agree(table)
-    except ScenarioError as error:
-        raise ScenarioError(f"{path}: {error}") from error
-    return table
-
-
-_KINDS: dict[str, Any] = {
-    "measures": Measure,
-    "columns": Column,
-    "rows": Row,
-    "readings": Reading,
-    "curves": Curve,
-}
-
-
-def _agree(table: PaperTable) -> None:
-    for row in table.rows:
-        if row.printed and len(row.printed) != len(table.columns):
-            told = f"{len(row.printed)} cells, but there are {len(table.columns)} columns"
-            raise ScenarioError(f'rows ("{row.name}").printed: {told}')
-        for cell in row.printed:
-            if not _PRINTED.fullmatch(cell):
-                told = 'must be as "75.2", "75.2 ± 1.3", "75.2 (1.3)" or "-"'
-                raise ScenarioError(f'rows ("{row.name}").printed: "{cell}": {told}')
-    for rule in table.by_rounds.values():
-        by_rounds(rule, 1)
-    ids = [cell.id for cell in cells(table)]
-    twice = next((one for one in ids if ids.count(one) > 1), None)
-    if twice:
-        raise ScenarioError(f"two cells are called {' / '.join(twice)}: give one another name")
-    for curve in table.curves:
-        table.column(curve.column)
-        for name in curve.rows:
-            table.row(name)
-    for reading in table.readings:
-        if reading.against:
-            table.row(reading.against)

@@ -14,7 +14,8 @@ from netsim.results.sweep_comparison import (
     point_results,
     run_rows,
 )
-from tools.results.numbers import NUMBERS, csv_lines, write_csv
+from tools.results.csv_files import csv_lines, write_csv
+from tools.results.numbers import NUMBERS
 from tools.sweep_pages.playing import ledger
 
 PLAYED = NUMBERS / "sweeps.csv"
