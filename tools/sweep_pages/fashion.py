@@ -94,13 +94,13 @@ def _leads(sweep: Sweep, where: str) -> str:
         if cell is not None:
             lead = Difference(cell.mean, cell.half_width, cell.seeds)
             found.setdefault(word(lead), []).append(f"{line.algorithm} ({spelled(lead)})")
-    heads = {"holds": "ahead", "behind": "behind", "not clear": "not clear"}
+    heads: dict[Word, str] = {"holds": "ahead", "behind": "behind", "not clear": "not clear"}
     return f"Over {where}, against training alone for as many steps [pp]: {_told(heads, found)}."
 
 
-def _told(heads: Mapping[str, str], found: Mapping[Word, Sequence[str]]) -> str:
-    one = {"one seed": "one seed, which judges nothing"}
-    parts = [f"{head}: {listed(found[w])}" for w, head in (heads | one).items() if w in found]  # type: ignore[index]
+def _told(heads: Mapping[Word, str], found: Mapping[Word, Sequence[str]]) -> str:
+    one: dict[Word, str] = {"one seed": "one seed, which judges nothing"}
+    parts = [f"{head}: {listed(found[w])}" for w, head in {**heads, **one}.items() if w in found]
     return "; ".join(parts)
 
 
@@ -131,7 +131,7 @@ def _costs(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:
     for name, here, ideal in _pairs(radio, rounds, clocks):
         change = _change(here, ideal)
         found.setdefault(word(change), []).append(f"{name} ({spelled(change)})")
-    heads = {"behind": "lose", "holds": "gain", "not clear": "not clear"}
+    heads: dict[Word, str] = {"behind": "lose", "holds": "gain", "not clear": "not clear"}
     steps = [s.line(POINT, "local").estimates["local_steps"].mean for s in (radio, rounds)]
     fewer = f"{100 * (1 - steps[0] / steps[1]):.0f} % fewer local steps"
     return (

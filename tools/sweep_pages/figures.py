@@ -1,9 +1,10 @@
 """The figure of a what-if: accuracy and lead by what is swept, accuracy by what it cost."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -85,7 +86,7 @@ def _lines(what_if: WhatIf, sweep: Sweep) -> list[Line]:
     at = dict(zip(sweep.design.points, zip(places, what_if.points, strict=True), strict=True))
     algorithms = list(dict.fromkeys(x.algorithm for x in sweep.lines))
     algorithms.sort(key=lambda name: (name == ALONE, name != what_if.algorithm))
-    found = []
+    found: list[Line] = []
     for algorithm in algorithms:
         for k, one in enumerate(series):
             points = [
@@ -127,7 +128,7 @@ def _is_numbers(what_if: WhatIf) -> bool:
     return not any(isinstance(x, str) for x, _, _ in what_if.points)
 
 
-def _look(line: Line) -> Mapping[str, object]:
+def _look(line: Line) -> dict[str, Any]:
     return {
         "color": line.colour,
         "marker": line.marker,
@@ -167,7 +168,7 @@ def _over_points(panel: Axes, line: Line, measure: str, beside_pt: float, what_i
     what_if : WhatIf
     """
     cells, scale = _shown(line, measure), MEASURES[measure].scale
-    look = dict(_look(line))
+    look = _look(line)
     if not _is_numbers(what_if):  # kinds have no order, so no line joins them
         look["linestyle"] = "none"
     panel.errorbar(
@@ -177,7 +178,7 @@ def _over_points(panel: Axes, line: Line, measure: str, beside_pt: float, what_i
         capsize=2.5,
         elinewidth=1.0,
         zorder=2 + (not line.is_alone),
-        **look,  # type: ignore[arg-type]
+        **look,
     )
 
 
@@ -214,7 +215,7 @@ def _over_cost(panel: Axes, line: Line, cost: str, joined: bool) -> None:
         capsize=2.5,
         elinewidth=1.0,
         zorder=3,
-        **(dict(_look(line)) | {"linestyle": ":" if joined else "none", "linewidth": 0.9}),  # type: ignore[arg-type]
+        **(_look(line) | {"linestyle": ":" if joined else "none", "linewidth": 0.9}),
     )
 
 

@@ -53,7 +53,8 @@ def write() -> None:
 
 def text() -> str:
     """The page."""
-    sections, contents = [], ["| what if | in a sentence |", "|---|---|"]
+    sections: list[str] = []
+    contents = ["| what if | in a sentence |", "|---|---|"]
     for what_if, sweep in _kept():
         told = sentences(what_if, sweep)
         contents.append(f"| [{what_if.title}](#{_anchor(what_if.title)}) | {told[0]} |")
