@@ -63,7 +63,10 @@ def per_node_rows(metrics: Rows, metric: str) -> Rows:
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric over virtual time.
+    """A metric over virtual time, from the first evaluation at which no node is missing.
+
+    A node is measured from the first model on that it publishes. Means over those who are first
+    would change with who has joined them, and a few quick nodes might reach what all never do.
 
     Attributes
     ----------
@@ -71,7 +74,7 @@ class Curve:
         Times of evaluation; mean and standard deviation over nodes; mean over the worst 10 % of
         the nodes; what the evaluated nodes together have spent.
     nodes : int
-        Nodes at the last evaluation.
+        Nodes at the last evaluation, and so at the others.
     """
 
     t_s: NDArray[np.float64]
@@ -94,6 +97,9 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
         Of the run: says whether low values of the metric are the worst.
     """
     rows = per_node_rows(metrics, metric)
+    measured = np.unique(rows["t_s"], return_counts=True)[1]
+    first = int(measured[: complete_from(measured)].sum())
+    rows = {name: cells[first:] for name, cells in rows.items()}
     t_s, starts = np.unique(rows["t_s"], return_index=True)
     groups = np.split(rows["value"], starts[1:])
 
@@ -109,6 +115,17 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
         energy_j=total("energy_j"),
         nodes=len(groups[-1]),
     )
+
+
+def complete_from(measured: NDArray[Any]) -> int:
+    """The first evaluation at which as many nodes were measured as at the last.
+
+    Parameters
+    ----------
+    measured : (T,) array
+        How many nodes were, T > 0.
+    """
+    return int(np.argmax(measured >= measured[-1]))
 
 
 def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = False) -> float:

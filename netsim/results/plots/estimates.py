@@ -7,6 +7,7 @@ seed by seed (and node by node, for its spread over nodes) before anything is av
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -91,19 +92,29 @@ def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band:
     ----------
     label : str
     runs : sequence of Run
-        Evaluated at the same times; one that was cut off ends the curve.
+        The curve has the times at which all were evaluated.
     metric : str
     against : {"time", "megabytes", "airtime"}
         Over seeds it is averaged, too, evaluation by evaluation.
     band : {"interval", "std", "nodes", "none"}
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such time.
     """
     abscissa = AGAINST[against][2]
     found = [measured.curve(run.metrics, metric, run.main) for run in runs]
-    xs = [abscissa(run, one.t_s) for run, one in zip(runs, found, strict=True)]
-    end = min(len(one.t_s) for one in found)
-    means = np.stack([one.mean[:end] for one in found])
-    stds = np.stack([one.std[:end] for one in found])
-    x = np.stack([x[:end] for x in xs]).mean(axis=0)
+    t_s = reduce(np.intersect1d, (one.t_s for one in found))
+    if not len(t_s):
+        raise ScenarioError(
+            f"{runs[0].folder} and other seeds: metrics.every_s: were at no common time evaluated "
+            "with a model of every node; play all with the same metrics.every_s and horizon_s"
+        )
+    shared = [np.isin(one.t_s, t_s) for one in found]
+    means = np.stack([one.mean[k] for one, k in zip(found, shared, strict=True)])
+    stds = np.stack([one.std[k] for one, k in zip(found, shared, strict=True)])
+    x = np.stack([abscissa(run, t_s) for run in runs]).mean(axis=0)
     return Line(label, x, means.mean(axis=0), half_width(means, stds, band), len(runs))
 
 
@@ -192,7 +203,9 @@ def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
         If other nodes were measured.
     """
     mine, theirs = (measured.per_node_rows(one.metrics, metric) for one in (run, other))
-    common = np.intersect1d(mine["t_s"], theirs["t_s"])
+    common = np.intersect1d(
+        *(measured.curve(one.metrics, metric, one.main).t_s for one in (run, other))
+    )
     mine, theirs = (
         {name: cells[np.isin(rows["t_s"], common)] for name, cells in rows.items()}
         for rows in (mine, theirs)

@@ -59,4 +59,7 @@ def _line(run: RunTables, name: str) -> dict[str, Any] | None:
     if shown is None:
         return None
     metric = shown["metrics"][0]
-    return {"algorithm": name, "seeds": 1, **{k: metric[k] for k in ("t_s", "mean", "std")}}
+    known = [mean is not None for mean in metric["mean"]]
+    first = known.index(True) if any(known) else 0
+    line = {k: metric[k][first:] for k in ("t_s", "mean", "std")}
+    return {"algorithm": name, "seeds": 1, **line}

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.schema import RECORDED
+from netsim.results.metrics import complete_from
 from netsim.results.report.numbers import evenly, short
 from netsim.results.report.run_tables import RunTables, Words
 from netsim.units import BITS_PER_MEGABYTE
@@ -72,6 +73,9 @@ def _metric(run: RunTables, name: str) -> dict[str, Any]:
                         np.nan)  # fmt: skip
         off = np.where(known, values - mean, 0.0)
         std = np.sqrt((off**2).sum(axis=0) / count)
+    is_there = np.zeros(values.shape, dtype=bool)
+    is_there[node, time] = True
+    mean[: complete_from(is_there.sum(axis=0))] = np.nan
     found: dict[str, Any] = {
         "name": name,
         "is_share": is_share(name),

@@ -1,5 +1,6 @@
 """The main metric over virtual time at every point: small charts side by side."""
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,15 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
                     if metric in names(rows):
                         curves.append(curve(rows, metric, main))
             if curves:
-                end = min(len(c.t_s) for c in curves)
-                kept = evenly(end, MOST_TIMES)
-                means = np.stack([c.mean[:end] for c in curves])[:, kept]
+                common = reduce(np.intersect1d, (c.t_s for c in curves))
+                if not len(common):
+                    continue
+                t_s = common[evenly(len(common), MOST_TIMES)]
+                means = np.stack([c.mean[np.isin(c.t_s, t_s)] for c in curves])
                 line: dict[str, Any] = {
                     "algorithm": algorithm,
                     "seeds": len(curves),
-                    "t_s": short(curves[0].t_s[kept], 6),
+                    "t_s": short(t_s, 6),
                     "mean": short(means.mean(axis=0)),
                 }
                 if len(curves) > 1:
