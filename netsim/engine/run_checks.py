@@ -9,6 +9,7 @@ from netsim.engine import deadlock
 from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
+from netsim.recording.run_warnings import queued_share
 from netsim.units import to_s
 
 
@@ -93,8 +94,25 @@ class RunChecks:
         """
         self._invariants.after(summary)
 
-    def warnings(self) -> list[str]:
-        """What the user should know before reading the numbers."""
+    def warnings(self, totals: Mapping[str, Any], in_flight: int) -> list[str]:
+        """What the user should know before reading the numbers.
+
+        Parameters
+        ----------
+        totals : mapping
+            What `Recorder.close` counted.
+        in_flight : int
+            Messages that have not ended.
+        """
+        ended, nodes = totals["messages"]["sent"], len(self._run.parts)
+        share = queued_share(in_flight, ended, totals["wakes"]["woke"], nodes)
+        if share >= 0.05:
+            self._run.recorder.warnings.once(
+                "messages queue",
+                f"{in_flight:,} of {in_flight + ended:,} messages had not come through at the end: "
+                "nodes ask for more than their links carry, and queues grow. Counts, shares and "
+                "delays are of messages that have ended; send less often, or less",
+            )
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
         if learners and not any(parts.publishing.published for parts in learners):

@@ -380,7 +380,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
-            "warnings": self.checks.warnings(),
+            "warnings": self.checks.warnings(totals, self.link.in_flight),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if world.positions_m is not None and world.budget is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from netsim.engine import runner
 from netsim.engine.versions import versions
-from netsim.errors import ScenarioError
-from netsim.recording import checksums
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import checksums, folder_lock
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
@@ -79,7 +79,11 @@ def verify(
     """
     state = status.read(folder).get("state")
     if state in ("running", "failed", "interrupted"):
-        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}")
+        if state == "running" and folder_lock.left_by(folder) is not None:
+            state = "cut off"
+        goes_on = state in ("cut off", "interrupted")
+        remedy = f"; netsim resume {one_line(folder)} goes on with it" if goes_on else ""
+        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
     report = Report(folder)
     changed = _check_files(folder, report)
     made_of = _environment(folder)

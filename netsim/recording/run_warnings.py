@@ -19,3 +19,27 @@ class RunWarnings:
         if subject not in self._subjects:
             self._subjects.add(subject)
             self.texts.append(text)
+
+
+def queued_share(in_flight: int, ended: int, woke: int, nodes: int) -> float:
+    """The share of messages that queue at the end of a run, as more is asked than radios carry.
+
+    Parameters
+    ----------
+    in_flight : int
+        Messages that have not ended, one for each receiver.
+    ended : int
+    woke : int
+        Wake-ups of all nodes together.
+    nodes : int
+
+    Returns
+    -------
+    float
+        Of all messages asked for; 0 where no more are in flight than all nodes send at two
+        wake-ups, since messages of the last wake-ups are on their way in any run.
+    """
+    asked = in_flight + ended
+    if not in_flight or in_flight * max(1, woke) <= 2 * asked * nodes:
+        return 0.0
+    return in_flight / asked

@@ -114,7 +114,7 @@ def _outside(summary: Summary) -> None:
     """For numbers that are worked out elsewhere: no summary holds them."""
 
 
-_OFFERED = "payload that senders asked for, once a receiver"
+_OFFERED = "payload of messages that have ended, sent or not, once a receiver"
 _TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"

@@ -200,6 +200,8 @@ def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
 def test_what_is_no_finished_run_is_bad_input(run, verify, here):
     (run / "status.json").write_text('{"state": "running"}')
     assert "not the folder of a finished run: it is running" in verify(code=2)
+    (run / "status.json").write_text('{"state": "interrupted"}')
+    assert "it is interrupted; netsim resume out goes on with it" in verify(code=2)
     shutil.rmtree(run)
     assert "no run here or below" in verify(code=2)
 

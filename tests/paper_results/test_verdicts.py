@@ -70,7 +70,7 @@ def test_a_method_without_a_baseline_is_not_called_unplayed(tmp_path):
             (0.60, 0.71),
             (0.52,),
             "The lead holds in batches of 50; "
-            "+2.0 points to Local in batches of 100 (one seed, not judged).",
+            "2.0 points ahead of Local in batches of 100 (one seed, not judged).",
         ),
         (
             (0.60, 0.60),

@@ -40,6 +40,16 @@ def test_statistics_are_over_nodes_at_the_last_evaluation():
     assert found["nodes"] == 3
 
 
+def test_means_begin_where_every_node_has_a_model():
+    """The quick node alone would have the best mean, before the slow one counts."""
+    rows = accuracies([0.9], [0.9, 0.1], [0.8, 0.4])
+    found = metrics.curve(rows, "accuracy")
+    assert found.t_s.tolist() == [1.0, 2.0]
+    assert found.mean == pytest.approx([0.5, 0.6])
+    assert found.steps.tolist() == [20, 40]
+    assert metrics.summary_block(rows, "accuracy")["best"]["t_s"] == 2.0
+
+
 def test_worst_shares_round_up_to_whole_nodes():
     values = np.arange(30.0)
     assert metrics.mean_of_worst(values, 0.1) == 1.0  # three nodes: 0, 1, 2

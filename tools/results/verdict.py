@@ -206,8 +206,8 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
         parts.append(f"the paper's lead is above the interval in {where(smaller)}")
     for lead in by_word.get("one seed", []):
         if lead.difference and lead.baseline:
-            points = f"{100 * lead.difference.mean:+z.1f} points to {lead.baseline.name}"
-            parts.append(f"{points} in {where([lead])} (one seed, not judged)")
+            gap = _gap(lead.difference.mean, lead.baseline.name)
+            parts.append(f"{gap} in {where([lead])} (one seed, not judged)")
     missing = [lead for lead in by_word.get("not played", []) if not lead.column.missing]
     for told, some in (
         ("no baseline is played yet", [lead for lead in missing if lead.row is not None]),
@@ -219,6 +219,14 @@ def _on_method(leads: list[Lead], columns: Sequence[Column]) -> str:
     if others:
         parts.append(f"the paper has none in {where(others)}")
     return "; ".join(parts or ["not to be played"]) + "."
+
+
+def _gap(difference: float, baseline: str) -> str:
+    """A difference between accuracies in words."""
+    points = f"{abs(100 * difference):.1f} points"
+    if points == "0.0 points":
+        return f"level with {baseline}"
+    return f"{points} {'ahead of' if difference > 0 else 'behind'} {baseline}"
 
 
 def _seeds(leads: Sequence[Lead]) -> str:

@@ -14,6 +14,7 @@ from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
 from netsim.results.starved import starved
+from netsim.results.summary import load
 from netsim.traces import bounded_toml
 
 _COLUMNS = {
@@ -30,6 +31,10 @@ run, T = Path({run!r}), {end_s!r}  # T: virtual seconds played
 scenario = tomllib.loads((run / "scenario.toml").read_text(encoding="utf-8"))
 nodes = pd.read_parquet(run / "nodes.parquet").set_index("node")
 wakes = pd.read_parquet(run / "wakes")
+"""
+_IN_FLIGHT = """\
+import json
+in_flight = json.loads((run / "summary.json").read_text())["counts"]["messages_in_flight"]
 """
 _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
 _PATH = """\
@@ -55,8 +60,8 @@ class RunTables:
         `rounds`, `star`, `poisson`, `periodic`.
     names : dict of str to object
         What queries can name: `scenario`, `nodes`, `messages`, `wakes`, `metrics`, `traffic`, `T`
-        [s]; where they were recorded `intervals`; under `rounds` also `starts` [s], `ready`,
-        `held` and `path`.
+        [s], `in_flight` (messages that had not ended); where they were recorded `intervals`; under
+        `rounds` also `starts` [s], `ready`, `held` and `path`.
 
     Raises
     ------
@@ -89,6 +94,11 @@ class RunTables:
             else:
                 self.names[name] = pd.DataFrame(columns=columns)
                 loading += f"{name} = pd.DataFrame(columns={columns})\n"
+        self.names["in_flight"] = 0
+        if (folder / "summary.json").exists():
+            counts = load(folder).get("counts", {})
+            self.names["in_flight"] = counts.get("messages_in_flight", 0)
+            loading += _IN_FLIGHT
         if part_files(folder / "intervals"):
             self.names["intervals"] = frames.table(run, "intervals")
             loading += 'intervals = pd.read_parquet(run / "intervals")\n'

@@ -44,8 +44,8 @@ def gather(folders: Sequence[Path]) -> dict[str, Any]:
         about = described(name)
         cells = [of_run.get(name) for of_run in numbers]
         values = [None if c is None else short([about["scale"] * c])[0] for c in cells]
-        title, unit = about["title"], about["unit"]
-        columns.append({"key": name, "title": title, "unit": unit, "values": values})
+        told = {key: about[key] for key in ("title", "unit", "about")}
+        columns.append({"key": name, **told, "values": values})
     found["measures"] = {
         "caption": "A row an algorithm; all were played on the same world. A heading sorts.",
         "columns": columns,

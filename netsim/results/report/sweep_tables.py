@@ -82,10 +82,11 @@ class SweepTables:
 
 
 def described(name: str) -> dict[str, Any]:
-    """A measure's title, unit and the factor by which its numbers are shown."""
+    """A measure's title, unit, what it is, and the factor by which its numbers are shown."""
     measure = MEASURES[name]
     unit = "" if measure.unit == "#" else measure.unit
     title = {"accuracy": "accuracy", "std_nodes": f"{name.replace('_', ' ')}"}.get(
         measure.title, measure.title
     )
-    return {"name": name, "title": title, "unit": unit, "scale": measure.scale}
+    about = measure.about
+    return {"name": name, "title": title, "unit": unit, "about": about, "scale": measure.scale}

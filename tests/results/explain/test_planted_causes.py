@@ -38,6 +38,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
         "Late: 100 % of all messages arrived after their round's deadline, 500 ms",
     ),
     "expired": ({"exchange": CLOCKS, "radio": SLOW_RADIO}, "Too little airtime: "),
+    "queue": ({"exchange": CLOCKS, "radio": {**SLOW_RADIO, "ttl_s": 1e6}}, "Queue: "),
     "fading": (
         {
             "exchange": CLOCKS,

@@ -2,7 +2,7 @@
 
 Measure: under `rounds`, the critical path with its messages in half the time, the same messages
 lost. Under other schedules wake-ups come by a clock, which bandwidth does not change: the messages
-that expired, collided or found radios taken, if all of them came, and half the mean delay.
+that expired, collided or found radios taken, if all of them came.
 """
 
 from netsim.results.explain.causes._chain import share_of
@@ -43,7 +43,10 @@ def find(run: RunTables) -> list[Finding]:
         text += "No message was lost for want of airtime"
     if now:
         delay_s = run.ask(f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()")
-        text += f"; the mean delay of {seconds(delay_s)} would be half at best"
+        text += (
+            f"; of the mean delay of {seconds(delay_s)} the time on the air would be half, waiting "
+            "for radios less than half where messages queue"
+        )
     if run.ask('messages.outcome.isin(["outage", "retries"]).any()', shown=False):
         text += ". What weak links lose is another matter: at the same power it halves their SNR"
     return [Finding(OUTLOOK, most - now, text + ".", run.asked())]

@@ -1,13 +1,13 @@
 // A table that its headings sort.
 "use strict";
 function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descending }) {
-  // columns: [{key, title, unit, values, show?}]; `rowOf(k)` may give a node to pick.
+  // columns: [{key, title, unit, values, about?, show?}]; `rowOf(k)` may give a node to pick.
   const { element, number } = report;
   const rows = columns[0].values.map((_, k) => k);
   const body = element("tbody");
   const heads = columns.map((column) => {
     const isWord = column.values.some((value) => typeof value === "string");
-    const button = element("button", { type: "button", onclick: () => sort(column) }, column.title);
+    const button = element("button", { type: "button", title: column.about || "", onclick: () => sort(column) }, column.title);
     return element("th", { scope: "col", class: isWord ? "word" : "" }, button,
       element("small", null, column.unit || " "));
   });

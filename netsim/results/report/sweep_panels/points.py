@@ -41,9 +41,8 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         about = described(name)
         cells = [line.estimates.get(name) for line in sweep.lines]
         values = [None if c is None else short([about["scale"] * c.mean])[0] for c in cells]
-        columns.append(
-            {"key": name, "title": about["title"], "unit": about["unit"], "values": values}
-        )
+        told = {key: about[key] for key in ("title", "unit", "about")}
+        columns.append({"key": name, **told, "values": values})
     return {
         "caption": "Means over seeds, a row a point and algorithm. A heading sorts.",
         "columns": columns,

@@ -20,6 +20,7 @@ report.panel("differences", "Differences and their intervals", (body, data) => {
   bar.append(element("label", null, "Measure ", select), charts.choice("shown", views.map(([name, text]) => [name, text]), (name) => { view = name; draw(); }));
 
   function spelled(one) { return one.unit ? `${one.title} [${one.unit}]` : one.title; }
+  const LETTER = 8; // a letter's width, at most on average
   const SVG = "http://www.w3.org/2000/svg";
   function mark(tag, attributes, text) {
     const made = document.createElementNS(SVG, tag);
@@ -43,7 +44,7 @@ report.panel("differences", "Differences and their intervals", (body, data) => {
     [low, high] = [low - pad, high + pad];
     const rowsOf = points.filter((point) => there.some((row) => row.point === point));
     const width = Math.max(520, Math.min(1180, body.clientWidth || 900));
-    const side = Math.min(width * 0.36, 12 + 7 * Math.max(...rowsOf.map((point) => point.length)));
+    const side = Math.min(width * 0.36, 12 + LETTER * Math.max(...rowsOf.map((point) => point.length)));
     const tall = Math.max(24, 15 * algorithms.length + 10);
     const height = tall * rowsOf.length + 52;
     const at = (value) => side + ((value - low) / (high - low)) * (width - side - 130);
@@ -55,7 +56,7 @@ report.panel("differences", "Differences and their intervals", (body, data) => {
     });
     if (view !== "mean") svg.append(mark("line", { x1: at(0), x2: at(0), y1: 4, y2: height - 44, stroke: css("muted"), "stroke-width": 1.6 }));
     rowsOf.forEach((point, r) => {
-      const text = mark("text", { x: side - 10, y: tall * r + tall / 2 + 4, "text-anchor": "end" }, point.length * 7 > side ? `${point.slice(0, Math.floor(side / 7) - 1)}…` : point);
+      const text = mark("text", { x: side - 10, y: tall * r + tall / 2 + 4, "text-anchor": "end" }, point.length * LETTER > side ? `${point.slice(0, Math.floor(side / LETTER) - 1)}…` : point);
       text.append(mark("title", {}, point));
       svg.append(text);
       if (r) svg.append(mark("line", { x1: 0, x2: width, y1: tall * r, y2: tall * r, stroke: css("grid") }));

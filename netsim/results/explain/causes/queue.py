@@ -1,0 +1,29 @@
+"""Queue: messages that had not come through at the end, more than are on their way in any run.
+
+Measure: their share of all that were asked for, if they are more than all nodes send at two
+wake-ups. Only of runs that have ended.
+"""
+
+from netsim.recording.run_warnings import queued_share
+from netsim.results.explain.findings import Finding, count, harm, percent, seconds
+from netsim.results.explain.run_tables import RunTables
+
+
+def find(run: RunTables) -> list[Finding]:
+    """Queues that grow."""
+    ended = run.ask("len(messages)", shown=False)
+    woke = run.ask('int((wakes.what == "woke").sum())', shown=False)
+    nodes = run.ask("len(nodes)", shown=False)
+    in_flight = run.ask("in_flight")
+    share = queued_share(in_flight, ended, woke, nodes)
+    if not share:
+        return []
+    text = (
+        f"Queue: {percent(share)} of all messages, {in_flight:,} of "
+        f"{count(in_flight + ended, 'message')}, had not come through at the end. Nodes ask for "
+        "more than their links carry, so queues grow as long as the run does"
+    )
+    if ended:
+        delay_s = run.ask("(messages.t_done_s - messages.t_sent_s).mean()")
+        text += f"; those that had ended took {seconds(delay_s)} on average"
+    return [harm(share, text + ".", run.asked())]
