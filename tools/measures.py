@@ -6,7 +6,7 @@ words of `--show`. `tests/test_sweep_pages.py` holds the table against the progr
 
 from pathlib import Path
 
-from netsim.recording.summary_fields import DEFAULT, MEASURES
+from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "sweeps.md"
 BEGIN, END = "<!-- written by tools/measures.py -->", "<!-- end -->"
@@ -17,7 +17,7 @@ def table() -> str:
     lines = ["| `--show` | column | unit | what it counts |", "|---|---|---|---|"]
     for name, measure in MEASURES.items():
         shown = f"`{name}`" + (" *" if name in DEFAULT else "")
-        lines.append(f"| {shown} | {measure.title} | {measure.unit} | {measure.about} |")
+        lines.append(f"| {shown} | {measure.title} | {measure.unit} | {meaning(name)} |")
     return "\n".join(lines)
 
 

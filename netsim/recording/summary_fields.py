@@ -190,6 +190,36 @@ MEASURES: dict[str, Measure] = {
     "wall_s": Measure("wall", "s", _at("wall_s")),
 }
 
+_MEANINGS = {
+    "accuracy": "on test samples of the node's own mix of classes, mean over nodes",
+    "std_nodes": "standard deviation over nodes",
+    "worst_10pct": "mean over the worst tenth of the nodes",
+    "all_classes": "on test samples of all classes, the same for all nodes",
+    "all_classes_std_nodes": "standard deviation over nodes",
+    "common": "on test samples that are the same for all nodes",
+    "common_std_nodes": "standard deviation over nodes",
+    "personal": "on the common test samples, each class weighted as in the node's own mix",
+    "personal_std_nodes": "standard deviation over nodes",
+    "personal_best_on_validation": "where the node's own validation accuracy was highest",
+    "best": "the best mean of all evaluations at which every node had a model",
+    "best_t_s": "when that was",
+    "best_on_validation": "where the node's own validation accuracy was best, mean over nodes",
+}
+"""Of measures of accuracy or of the main metric, by what follows its name in theirs."""
+
+
+def meaning(name: str) -> str:
+    """What a measure counts; empty: its title says it.
+
+    Parameters
+    ----------
+    name : str
+        One of `MEASURES`.
+    """
+    suffix = name.removeprefix("accuracy_").removeprefix("main_metric_")
+    return MEASURES[name].about or _MEANINGS.get(suffix, "")
+
+
 DEFAULT = (
     "accuracy",
     "main_metric",

@@ -203,9 +203,8 @@ def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
         If other nodes were measured.
     """
     mine, theirs = (measured.per_node_rows(one.metrics, metric) for one in (run, other))
-    common = np.intersect1d(
-        *(measured.curve(one.metrics, metric, one.main).t_s for one in (run, other))
-    )
+    own, others = (measured.curve(one.metrics, metric, one.main) for one in (run, other))
+    common = np.intersect1d(own.t_s, others.t_s)
     mine, theirs = (
         {name: cells[np.isin(rows["t_s"], common)] for name, cells in rows.items()}
         for rows in (mine, theirs)

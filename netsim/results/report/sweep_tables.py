@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.summary_fields import DEFAULT, MEASURES, row
+from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning, row
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import PointResult, SweepDesign, compare_points
 
@@ -88,5 +88,5 @@ def described(name: str) -> dict[str, Any]:
     title = {"accuracy": "accuracy", "std_nodes": f"{name.replace('_', ' ')}"}.get(
         measure.title, measure.title
     )
-    about = measure.about
+    about = meaning(name)
     return {"name": name, "title": title, "unit": unit, "about": about, "scale": measure.scale}

@@ -121,6 +121,20 @@ def test_one_seed_is_paired_node_by_node(tmp_path, written):
     assert (mine.high - mine["mean"]).to_numpy() == pytest.approx(spread)
 
 
+def test_lines_begin_where_every_node_has_a_model(tmp_path, written):
+    for name in ("kd_pdfl", "local"):
+        written(tmp_path / name, name, nodes=6, evaluations=3)
+    (part,) = (tmp_path / "kd_pdfl" / "metrics").glob("*.parquet")
+    table = pd.read_parquet(part)
+    first, *later = sorted(table.t_s.unique())
+    table[(table.t_s > first) | (table.node < 2)].to_parquet(part)
+    found = drawn([tmp_path / "kd_pdfl", tmp_path / "local"], paired_to="Local")
+    rows = pd.DataFrame(found.rows)
+    assert rows[(rows.metric == "accuracy") & (rows.curve == "KD-PDFL")].x.tolist() == later
+    assert rows[(rows.metric == "accuracy") & (rows.curve == "Local")].x.tolist() == [first, *later]
+    assert rows[rows.metric == "accuracy minus Local"].x.tolist() == later
+
+
 def test_bands_of_shares_end_at_nought_and_one_hundred_percent(tmp_path, written):
     for seed, gain in ((0, 0.75), (1, 0.3)):
         written(tmp_path / f"seed-{seed}/local", "local", seed=seed, nodes=4, gain=gain)
