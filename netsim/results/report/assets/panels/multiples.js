@@ -12,7 +12,7 @@ function drawMultiples(body, data) {
   const several = lines.some((line) => line.std);
   const legend = () => keys.replaceChildren(charts.legend(data.algorithms.map((name, k) => ({ name, colour: colour(k), rule: true }))),
     element("p", { class: "muted" }, data.note || (several ? "Mean over seeds of the mean over nodes; band: standard deviation over seeds. All charts have the same axes."
-      : "Mean over nodes, one seed. All charts have the same axes.")));
+      : "Mean over nodes, once all have a model; one seed. All charts have the same axes.")));
   legend();
   report.listen("theme", legend);
   const all = lines.flatMap((line) => line.mean.map((value, k) => [value - (line.std ? line.std[k] : 0), value + (line.std ? line.std[k] : 0)]).flat());
