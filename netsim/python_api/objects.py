@@ -11,7 +11,7 @@ So a scenario with objects is checked, played and written down as any other. Whe
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -121,11 +121,16 @@ class Naming:
         Raises
         ------
         ScenarioError
-            If an object can't be what stands there.
+            If an object can't be what stands there, or one value stands for a list.
         """
         found = {}
         for key, values in over.items():
             dotted = dotted_key(key)
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise ScenarioError(
+                    f"netsim.sweep: {dotted} = {values!r}: is one value; put those to play into a "
+                    f"list: [{values!r}]"
+                )
             path = tuple(dotted.split("."))
             found[dotted] = [self.plain(value, path) for value in values]
         return found

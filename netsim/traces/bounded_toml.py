@@ -47,7 +47,9 @@ def read_toml(path: Path, label: str) -> dict[str, Any]:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise ScenarioError(f"{label}: is a binary file; a scenario is a text file in TOML")
+        raise ScenarioError(
+            f"{label}: is a binary file; a scenario is a text file in TOML, saved as UTF-8"
+        )
     return toml_of(text, label)
 
 

@@ -189,6 +189,8 @@ def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
     assert (found["diff"] == 0).all()
     with pytest.raises(netsim.ScenarioError, match="say what to vary"):
         netsim.sweep(small)
+    with pytest.raises(netsim.ScenarioError, match=r"radio.reachable = 2: is one value; .* \[2\]"):
+        netsim.sweep(small, {"radio__reachable": 2})
     with pytest.raises(netsim.ScenarioError, match=r"^netsim\.sweep: \[sweep\]: .seed. is not"):
         netsim.sweep(small, {"seed": [1, 2]})
     with pytest.raises(netsim.ScenarioError, match=r"netsim\.sweep\(scenario\) plays them"):

@@ -32,7 +32,8 @@ def gather(folders: Sequence[Path]) -> dict[str, Any]:
             "algorithms": names,
             "points": [{"point": "", "lines": lines}],
             "left_out": 0,
-            "note": "Mean over nodes, once all have a model" + ("; band: standard deviation over nodes." * few or "."),
+            "note": "Mean over nodes, once all have a model"
+            + ("; band: standard deviation over nodes." * few or "."),
         }
     numbers = [row(run.summary) if run.summary else {} for run in runs]
     there = [m for m in MEASURES if any(of_run.get(m) is not None for of_run in numbers)]
