@@ -37,9 +37,8 @@ def queued_share(in_flight: int, ended: int, woke: int, nodes: int) -> float:
     -------
     float
         Of all messages asked for; 0 where no more are in flight than all nodes send at two
-        wake-ups, since messages of the last wake-ups are on their way in any run.
+        wake-ups, since messages of the last wake-ups are on their way in any run, and where no
+        clock wakes nodes, so that the two cannot be told apart.
     """
     asked = in_flight + ended
-    if not in_flight or in_flight * max(1, woke) <= 2 * asked * nodes:
-        return 0.0
-    return in_flight / asked
+    return in_flight / asked if in_flight * woke > 2 * asked * nodes else 0.0
