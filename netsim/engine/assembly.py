@@ -110,7 +110,7 @@ def open_recorder(
     )
     max_age_s = getattr(entry.params, "max_age_s", None)
     if max_age_s is not None:
-        recorder.ages.limit_ns = to_ns(max_age_s)
+        recorder.limit_age(to_ns(max_age_s))
     return recorder
 
 

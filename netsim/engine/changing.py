@@ -162,7 +162,7 @@ class Changes:
             object.__setattr__(self.params, key, getattr(new, key))
         if "max_age_s" in changed:
             limit_s = new.max_age_s  # type: ignore[attr-defined] # it is among the fields
-            self._recorder.ages.limit_ns = math.inf if limit_s is None else to_ns(limit_s)
+            self._recorder.limit_age(math.inf if limit_s is None else to_ns(limit_s))
 
     def _entry_in(self, world: World) -> AlgorithmEntry:
         return next(e for e in world.scenario.algorithm if e.name == self._entry.name)

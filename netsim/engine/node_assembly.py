@@ -153,6 +153,8 @@ class NodeAssembly:
             requests,
             adversary,
             counts,
+            self._recorder.uses,
+            clock,
         )
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(

@@ -10,7 +10,7 @@ from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
 from netsim.recording.run_warnings import queued_share
-from netsim.units import to_s
+from netsim.units import to_ns, to_s
 
 
 class RunChecks:
@@ -104,6 +104,7 @@ class RunChecks:
         in_flight : int
             Messages that have not ended.
         """
+        horizon_s = self._run.world.scenario.horizon_s
         ended, nodes = totals["messages"]["sent"], len(self._run.parts)
         share = queued_share(in_flight, ended, totals["wakes"]["woke"], nodes)
         if share >= 0.05:
@@ -113,13 +114,15 @@ class RunChecks:
                 "nodes ask for more than their links carry, and queues grow. Counts, shares and "
                 "delays are of messages that have ended; send less often, or less",
             )
+        for subject, text in self._run.recorder.uses.warnings(to_ns(horizon_s)):
+            self._run.recorder.warnings.once(subject, text)
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
         if learners and not any(parts.publishing.published for parts in learners):
             self._run.recorder.warnings.once(
                 "never published",
                 f"none of {len(learners)} nodes with data has published a model in "
-                f"{self._run.world.scenario.horizon_s:g} s, so none was measured; an algorithm "
+                f"{horizon_s:g} s, so none was measured; an algorithm "
                 "shows its model by node.publish(theta, stage)",
             )
         return self._run.recorder.warnings.texts

@@ -349,6 +349,7 @@ class Simulation:
         end_ns = to_ns(scenario.horizon_s)
         if self.recorder.intervals is not None:
             self.recorder.intervals.end(end_ns)
+        self.recorder.uses.end(min(self.clock.now, end_ns))
         totals = self.recorder.close()
         found = {
             "name": scenario.name,

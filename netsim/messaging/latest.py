@@ -49,9 +49,11 @@ class LatestMessages:
         if src in latest:
             if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
+                envelope.superseded(self._id)
                 return
             if src in exchange.unseen:
                 self.superseded += 1
+                latest[src].superseded(self._id)
         latest[src] = envelope
         exchange.unseen.add(src)
 

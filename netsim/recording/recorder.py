@@ -28,6 +28,7 @@ from netsim.recording.schema import (
     WAKES,
 )
 from netsim.recording.traffic_stats import Ages
+from netsim.recording.uses import USE_COLUMNS, Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0
@@ -76,6 +77,8 @@ class Recorder:
         Counts messages, bits and models.
     ages : Ages
         Counts how old messages that carry values are when they are used.
+    uses : Uses
+        Records what became of messages that brought values.
     warnings : RunWarnings
         What the summary and the terminal warn of.
 
@@ -112,12 +115,15 @@ class Recorder:
         self._graph = parts("graph", GRAPH_COLUMNS)
         marks = parts("wakes", MARK_COLUMNS, log_messages)
         self._marks = Marks(marks)
+        uses = parts("uses", USE_COLUMNS, log_messages)
+        self.uses = Uses(uses)
         self._tables = {
             "messages": messages,
             "wakes": marks,
             "metrics": self._metrics,
             "traffic": self._spent,
             "graph": self._graph,
+            "uses": uses,
         }
         self.intervals: Intervals | None = None
         if timeline:
@@ -132,6 +138,10 @@ class Recorder:
         self._began_at_s = self._written_at_s = time.monotonic()
         self.write_every_s = WRITE_EVERY_S
         self._totals: dict[str, Any] | None = None
+
+    def limit_age(self, limit_ns: float) -> None:
+        """Take messages for used up to this age only [ns]: the algorithm's `max_age_s`."""
+        self.ages.limit_ns = self.uses.limit_ns = limit_ns
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
         """Record a wake-up of a node.
@@ -294,7 +304,7 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._log, self._marks, self._metrics, self._spent, self._graph):
+            for table in (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses):
                 table.close()
             if self.intervals is not None:
                 self.intervals.close()
@@ -341,7 +351,7 @@ class Recorder:
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """What writes the waiting rows of each table."""
-        tables = (self._log, self._marks, self._spent, self._graph)
+        tables = (self._log, self._marks, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
         return flushes if self.intervals is None else (*flushes, self.intervals.flush)
 
@@ -362,6 +372,7 @@ class Recorder:
         return {
             **totals,
             "staleness": self.ages.summary(),
+            "uses": self.uses.summary(),
             "wakes": dict.fromkeys(WAKES, 0) | self._wakes,
             "local_steps": self.local_steps,
             "event_log_sha256": fingerprint.hexdigest(),
