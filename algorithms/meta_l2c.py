@@ -209,8 +209,7 @@ def all_reduce(node: Node, params: Params, phi: Ref) -> Process:
     if node.schedule == "rounds":
         return (yield from ring_mean(node, phi))
     received = yield node.exchange(Encoder(phi))
-    limit = params.max_age_s
-    phis = [r.msg.phi for r in received.values() if limit is None or r.age_s <= limit]
+    phis = [r.msg.phi for r in received.values()]
     return node.mix([phi, *phis], [1.0 / (len(phis) + 1)] * (len(phis) + 1))
 
 

@@ -74,11 +74,11 @@ class Envelope:
         if arrival is not None:
             arrival.is_late = True
 
-    def superseded(self, node: int) -> None:
-        """Note that a later message took its place before `node` had read it."""
+    def became(self, node: int, fate: str) -> None:
+        """Note what became of it at `node`, where nothing there has used it."""
         arrival = self.arrivals.get(node)
         if arrival is not None:
-            arrival.settled("superseded")
+            arrival.settled(fate)
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -113,6 +114,7 @@ class MessagingVerbs:
         expect: Iterable[int] | None,
         phase: int,
         kind: type[Message] | None,
+        max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
         if isinstance(msg, Mapping):
@@ -131,7 +133,8 @@ class MessagingVerbs:
             return over
         tag = (kind, phase)
         self._send_all(messages, tag)
-        return self._clock.happened(self._latest.take(tag, senders, self._clock.now))
+        limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
+        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
 
     def _send_all(self, messages: Mapping[int, Message], tag: Any) -> None:
         """Send messages of one exchange."""

@@ -71,6 +71,9 @@ class Node:
         How many samples a minibatch has.
     learning_rate : float
         The scenario's learning rate, for algorithms that let it decay.
+    max_age_s : float
+        The greatest age of a message that counts [s]: the Params' `max_age_s`, else three mean
+        intervals of the schedule; `math.inf` under `rounds` and for `absent = "last"`.
     """
 
     def __init__(
@@ -82,13 +85,14 @@ class Node:
         slots_per_exchange: int | None,
         shards: Shards,
         learning_rate: float,
+        max_age_s: float,
     ) -> None:
         self.id, self.role, self.num_nodes = parts.id, parts.role, num_nodes
         self.neighbours = parts.neighbourhood.neighbours
         self.servers = parts.neighbourhood.servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
         self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
-        self.learning_rate = learning_rate
+        self.learning_rate, self.max_age_s = learning_rate, max_age_s
         self._clock, self._shards = clock, shards
         self._hold, self._superposed = parts.hold, parts.superposed
         self._wakeups, self._neighbourhood = parts.wakeups, parts.neighbourhood
@@ -421,6 +425,7 @@ class Node:
         expect: Iterable[int] | None = None,
         phase: int = 0,
         kind: type[Message] | None = None,
+        max_age_s: float | None = None,
     ) -> simpy.Event:
         """Send to the peers and collect what they send, as the schedule says.
 
@@ -436,6 +441,9 @@ class Node:
             Tells exchanges of one message class in one round apart.
         kind : type
             The message class, needed only where nothing is sent.
+        max_age_s : float, optional
+            The greatest age of a message that counts, where there are no rounds [s]; `math.inf`:
+            any. By default `node.max_age_s`.
 
         Returns
         -------
@@ -444,7 +452,7 @@ class Node:
             called this with the same class and phase or has ended its round, and every message was
             delivered or given up, or at the deadline; senders whose message did not come are
             absent, and what comes later goes to `receive`. Under the other schedules it happens at
-            once, with the latest message of each sender, however old: `age_s` tells.
+            once, with the latest message of each sender that is not older than `max_age_s`.
 
         Raises
         ------
@@ -457,7 +465,8 @@ class Node:
         >>> got = yield node.exchange(Model(theta=theta))
         >>> mixed = node.mix([theta, *(r.msg.theta for r in got.values())], weights)
         """
-        return self._messaging.exchange(msg, to, expect, phase, kind)
+        limit_s = self.max_age_s if max_age_s is None else max_age_s
+        return self._messaging.exchange(msg, to, expect, phase, kind, limit_s)
 
     def superposed(self, received: Mapping[int, Received[Any]]) -> tuple[Ref, Ref]:
         """The sum of rows that were sent over the air at the same time.

@@ -9,6 +9,7 @@ an absent peer means: its weight is shared by those present (`renormalise`), fal
 update (`self`), or its last update is mixed once more (`last`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,7 +110,7 @@ class Collaborators:
         """Send the update, collect those of the others; `UpdatesToMix`. Run it by `yield from`."""
         self.rounds += 1
         received = yield self.node.exchange(
-            update, to=sorted(self.receivers), expect=self.node.neighbours
+            update, to=sorted(self.receivers), expect=self.node.neighbours, max_age_s=math.inf
         )
         for one in received.values():
             self._note(one)
@@ -136,8 +137,7 @@ class Collaborators:
     def _is_present(self, j: int) -> bool:
         if j not in self.latest:
             return False
-        limit = self._params.max_age_s
-        if limit is not None and self.node.now_s - self._told[j] > limit:
+        if self.node.now_s - self._told[j] > self.node.max_age_s:
             return False
         return self._params.absent == "last" or self._told[j] > self._mixed.get(j, -1.0)
 

@@ -304,7 +304,8 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses):
+            tables = (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses)
+            for table in tables:
                 table.close()
             if self.intervals is not None:
                 self.intervals.close()

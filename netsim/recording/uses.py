@@ -18,8 +18,8 @@ FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread
 """What becomes of a message that arrived with values.
 
 - `used`: a job of the receiver read one of its values.
-- `late`: it came after what waited for it had ended (the time-out of a request, the end of a round's
-  exchange), and nothing used it afterwards.
+- `late`: it came after what waited for it had ended (the time-out of a request, the end of a
+  round's exchange), and nothing used it afterwards.
 - `superseded`: a later message of the same sender took its place before anything had read it.
 - `too_old`: the algorithm got it at an age over its `max_age_s`.
 - `ignored`: the receiver is malicious and takes no notice.
