@@ -172,6 +172,7 @@ class NodeAssembly:
             latest,
             neighbourhood.neighbours,
             neighbourhood.peers,
+            world.architectures[i].num_parameters * learning.parameter_bits,
         )
         return NodeParts(
             id=i,

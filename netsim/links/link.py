@@ -123,6 +123,22 @@ class Link(ABC):
         """Those of `others` that are in reach of `src` at this instant."""
 
     @abstractmethod
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        """Time in which one message of each of some senders comes to one receiver [s].
+
+        On an otherwise quiet network, at mean SNR, without losses. Time-outs that follow from the
+        link are multiples of it.
+
+        Parameters
+        ----------
+        senders : sequence of int
+            Those that can never be heard take no time.
+        dst : int
+        bits : int
+            Of each message.
+        """
+
+    @abstractmethod
     def switched(self, node: int, on: bool) -> None:
         """End, as `off`, what a node sends and receives when it has been switched off."""
 

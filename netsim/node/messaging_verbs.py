@@ -18,6 +18,12 @@ from netsim.messaging.message import Message
 from netsim.node.outbox import Delivery, Outbox
 from netsim.units import to_ns
 
+PATIENCE = 4
+"""How many times as long as on a quiet network replies may take before they count as lost."""
+
+LEAST_PATIENCE_S = 1.0
+"""The least that a time-out is by default [s]: what is short anyway may queue."""
+
 
 class MessagingVerbs:
     """The verbs of one node that send and receive; `Node` documents them.
@@ -39,6 +45,8 @@ class MessagingVerbs:
         Whom the node may ever talk to.
     peers : callable
         Whom it may talk to now.
+    model_bits : int
+        Size of the node's model on the air [bit].
     """
 
     def __init__(
@@ -53,11 +61,12 @@ class MessagingVerbs:
         latest: LatestMessages,
         neighbours: tuple[int, ...],
         peers: Callable[[], tuple[int, ...]],
+        model_bits: int,
     ) -> None:
         self._id, self._clock, self._link, self._barrier = node_id, clock, link, barrier
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
-        self._neighbours, self._peers = neighbours, peers
+        self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
         self.link_changed()
 
     def link_changed(self) -> None:
@@ -96,6 +105,15 @@ class MessagingVerbs:
         group = self._outbox.transmissions(dict.fromkeys(receivers, msg), done)
         self._link.broadcast(group)
         return event
+
+    def patience_s(self, peers: Sequence[int]) -> float:
+        """See `Node.patience_s`."""
+        if not peers:
+            return LEAST_PATIENCE_S
+        link, me = self._link, self._id
+        asked_s = link.collection_s((me,), peers[0], link.control_bits)
+        answered_s = link.collection_s(peers, me, self._model_bits)
+        return max(LEAST_PATIENCE_S, PATIENCE * (asked_s + answered_s))
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
         """See `Node.receive`."""

@@ -47,7 +47,8 @@ class StarParams(AbsenceParams, SlotParams):
     Attributes
     ----------
     timeout_s
-        How long a star waits for an answer before it asks again or goes on.
+        How long a star waits for answers before it asks again or goes on. Absent: four times what
+        the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
         How many times a star asks, in all.
     broadcast
@@ -55,7 +56,7 @@ class StarParams(AbsenceParams, SlotParams):
         line 18), or keeps it and mixes it in when it wakes itself ("cache").
     """
 
-    timeout_s: Positive = 1.0
+    timeout_s: Positive | None = None
     tries: Count = 1
     broadcast: Literal["overwrite", "cache"] = "overwrite"
 
@@ -169,9 +170,8 @@ class StarExchange(ABC, Generic[P]):
             self.exchanging = True
             yield self.model.settled()
             in_reach = yield node.reachable()
-            answers = yield node.ask(
-                in_reach, Request(), Model, params.timeout_s, params.tries
-            )  # line 5
+            timeout_s = params.timeout_s or node.patience_s(in_reach)
+            answers = yield node.ask(in_reach, Request(), Model, timeout_s, params.tries)  # line 5
             heard = models_to_mix(
                 params, self.footprints, in_reach, answers, node.now_s, node.max_age_s
             )

@@ -40,7 +40,7 @@ from netsim.registry import (
 )
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
-from netsim.units import to_ns
+from netsim.units import to_ns, to_s
 
 
 class Wire(Table):
@@ -188,6 +188,13 @@ class WiredLink(PhysicalLink):
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return list(others)
+
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        if not senders:
+            return 0.0
+        packets = 1 if self._payload_bits is None else -(-bits // self._payload_bits)
+        sent_bits = bits + packets * self._header_bits
+        return to_s(self._latency_ns) + (sent_bits / self._rate_bps if self._rate_bps else 0.0)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self.unicasts(group)
