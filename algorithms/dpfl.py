@@ -229,7 +229,7 @@ def mix(
         columns = tuple(1 + offered.index(j) for j in there)
         shares = node.compute(renormalised, shares, columns)
     copies = tuple(1 + n for n, j in enumerate(there) if models[j] is own)
-    logged = node.compute(with_copies, shares, copies) if copies else shares
+    logged = node.compute(api.copies_as_own, shares, copies) if copies else shares
     node.log_weights([node.id, *there], logged)
     return node.mix([own, *(models[j] for j in there)], shares)
 
@@ -238,14 +238,6 @@ def renormalised(shares: Tensor, columns: tuple[int, ...]) -> Tensor:
     """The own share and those in `columns`, to sum 1."""
     some = shares[[0, *columns]]
     return some / some.sum()
-
-
-def with_copies(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
-    """Shares with those of copies of the own model counted as its own."""
-    counted = shares.clone()
-    counted[list(copies)] = 0.0
-    counted[0] += shares[list(copies)].sum()
-    return counted
 
 
 def budget_of(node: Node, params: Params) -> int | None:

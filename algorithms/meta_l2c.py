@@ -137,7 +137,7 @@ def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Pr
         heard = known_of((yield from collaborators.exchange(update)), collaborators)
         known = (node.id, *(j for j in collaborators.members if j in collaborators.latest))
         weights = attend(node, phi, form, changes_of(known, update, collaborators))
-        node.log_weights(known, weights)
+        node.log_weights(known, weights, what="learned")
         changes = changes_of(heard.ids, update, collaborators)
         theta, phi, adam = mix_and_learn(
             node, params, form, heard, changes, theta, half, phi, adam,
@@ -171,6 +171,8 @@ def mix_and_learn(
     for _ in range(params.mixing_steps):
         w = w or attend(node, phi, form, changes)
         mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        if not results:
+            l2c.log_applied(node, heard, w)
         results.append(mixed)
         if not params.learn_encoder:
             break

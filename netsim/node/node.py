@@ -11,7 +11,7 @@ A node that is switched off pauses: its processes go on when it is on again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import simpy
 
@@ -1044,7 +1044,11 @@ class Node:
         self._publishing.record(name, value)
 
     def log_weights(
-        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
+        self,
+        ids: Sequence[int],
+        weights: Ref | Sequence[float],
+        node: int | None = None,
+        what: Literal["applied", "learned"] = "applied",
     ) -> None:
         """Log the collaboration graph: this node's weights on others from now on.
 
@@ -1056,6 +1060,10 @@ class Node:
             (len(ids),); they may be lazy.
         node : int
             Whose weights they are, where a server computes them for another node.
+        what : {"applied", "learned"}
+            Shares of the mixture that the node makes now (its own is that of all that is its own),
+            or what its method believes of peers, whether their models are at hand or not. A method
+            that learns weights logs both.
 
         Raises
         ------
@@ -1071,7 +1079,7 @@ class Node:
         >>> weights = node.compute(weigh, outputs)
         >>> node.log_weights([node.id, *got], weights)
         """
-        self._publishing.log_weights(ids, weights, node)
+        self._publishing.log_weights(ids, weights, node, what)
 
     def keep(self, name: str, ref: Ref) -> None:
         """Keep a value beyond the run.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.mixing_check import MixingCheck
-from netsim.recording.schema import METRICS
+from netsim.recording.schema import METRICS, WEIGHTS
 
 MOST_RECORDED = 256
 """How many numbers `node.record` takes at most."""
@@ -50,12 +50,14 @@ class LoggedWeights(NamedTuple):
     ids : tuple of int
     weights : Ref or sequence of float
         (len(ids),)
+    what : {"applied", "learned"}
     """
 
     time_ns: int
     node: int
     ids: tuple[int, ...]
     weights: Ref | Sequence[float]
+    what: str
 
 
 class Recorded(NamedTuple):
@@ -150,7 +152,11 @@ class PublishingVerbs:
         self.published[stage] = Publication(ref, stage, predict, tuple(given))
 
     def log_weights(
-        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None
+        self,
+        ids: Sequence[int],
+        weights: Ref | Sequence[float],
+        node: int | None,
+        what: Literal["applied", "learned"],
     ) -> None:
         """See `Node.log_weights`."""
         given = weights.num_values if isinstance(weights, Ref) else len(weights)
@@ -159,7 +165,10 @@ class PublishingVerbs:
         if isinstance(weights, Ref):
             weights.require_owner(self._id)
         whose = self._id if node is None else node
-        self._weights_due.append(LoggedWeights(self._clock.now, whose, tuple(ids), weights))
+        if what not in WEIGHTS:
+            raise ProtocolError(f"log_weights: what is {what!r}; it is {' or '.join(WEIGHTS)}")
+        due = LoggedWeights(self._clock.now, whose, tuple(ids), weights, what)
+        self._weights_due.append(due)
 
     def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
         """See `Node.record`."""

@@ -58,6 +58,11 @@ class UpdatesToMix:
     updates: tuple[Any, ...]
     learns: tuple[bool, ...]
 
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Places of peers for which a copy of the own update stands in."""
+        return tuple(k for k, update in enumerate(self.updates) if k and update is self.updates[0])
+
 
 class Collaborators:
     """One node's collaborators: all neighbours at first.

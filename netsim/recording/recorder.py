@@ -227,7 +227,7 @@ class Recorder:
         self._accounted_to_ns = t_ns
         self._spent.values += (t_ns, self.bits_transmitted, self.airtime_s())
 
-    def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
+    def graph(self, t_ns: int, node: int, peer: int, weight: float, what: str) -> None:
         """Record the weight that a node gives to a peer.
 
         Parameters
@@ -237,9 +237,10 @@ class Recorder:
         peer : int
             Equal to `node` for the node's own weight.
         weight : float
+        what : {"applied", "learned"}
         """
         graph = self._graph
-        graph.values += (t_ns, node, peer, weight)
+        graph.values += (t_ns, node, peer, weight, what)
         if len(graph.values) >= graph.full:
             graph.flush()
 

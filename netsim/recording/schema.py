@@ -80,7 +80,10 @@ GRAPH_COLUMNS = (
     Column("node", "id"),
     Column("peer", "id"),
     Column("weight", "real"),
+    Column("what", "word"),
 )
+WEIGHTS = ("applied", "learned")
+"""What a weight of `graph/` is: what the node mixed with, or what its method believes."""
 
 WHY_MISSING = {
     "messages": "[run] log_messages is false, or the run has not ended",

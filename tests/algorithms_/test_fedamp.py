@@ -65,7 +65,7 @@ def transcription(given, strength, weights):
 def compare(run, theta, xi):
     for mine, theirs in zip(shown(run, "trained"), theta, strict=True):
         torch.testing.assert_close(mine, theirs, **EXACT)
-    last = {i: ref.tensor().tolist() for _, i, _, ref in run.weights_due}
+    last = {i: ref.tensor().tolist() for _, i, _, ref, _ in run.weights_due}
     for i in range(NODES):
         assert last[i] == pytest.approx(xi[i], abs=1e-12)
 
