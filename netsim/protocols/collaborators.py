@@ -17,6 +17,7 @@ from typing import Any
 from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
 from netsim.protocols.inbox import AbsenceParams
+from netsim.recording.schema import WEIGHTS
 from netsim.registry import Index
 
 
@@ -157,7 +158,8 @@ class Collaborators:
         kept = sorted(self.members[k] for k in order[: self._params.kept_peers])
         removed = [j for j in self.members if j not in kept]
         self.members = kept
-        self.node.log_weights(removed, [0.0] * len(removed))
+        for what in WEIGHTS:
+            self.node.log_weights(removed, [0.0] * len(removed), what=what)
         for j in removed:
             self.latest.pop(j, None)
             self.node.send(j, Dropped())

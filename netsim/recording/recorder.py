@@ -227,7 +227,7 @@ class Recorder:
         self._accounted_to_ns = t_ns
         self._spent.values += (t_ns, self.bits_transmitted, self.airtime_s())
 
-    def graph(self, t_ns: int, node: int, peer: int, weight: float, what: str) -> None:
+    def graph(self, t_ns: int, node: int, peer: int, weight: float, what: str = "applied") -> None:
         """Record the weight that a node gives to a peer.
 
         Parameters

@@ -13,6 +13,8 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 - Bits delivered have no column: they are `bits` of the rows whose `outcome` is `delivered`.
 """
 
+from typing import Literal
+
 from netsim.recording.parquet_parts import Column
 
 OUTCOMES = (
@@ -82,7 +84,7 @@ GRAPH_COLUMNS = (
     Column("weight", "real"),
     Column("what", "word"),
 )
-WEIGHTS = ("applied", "learned")
+WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
 """What a weight of `graph/` is: what the node mixed with, or what its method believes."""
 
 WHY_MISSING = {
