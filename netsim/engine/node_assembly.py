@@ -203,6 +203,7 @@ class NodeAssembly:
                 clock,
                 self._weights_due,
                 self._mixing,
+                self._recorder.warnings,
                 None if learning.timing_only else partial(self._spent, i, processor),
             ),
             draws=Draws(i, world.streams),

@@ -125,4 +125,4 @@ class RunChecks:
                 f"{horizon_s:g} s, so none was measured; an algorithm "
                 "shows its model by node.publish(theta, stage)",
             )
-        return self._run.recorder.warnings.texts
+        return self._run.recorder.warnings.all()

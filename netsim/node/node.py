@@ -36,7 +36,7 @@ class Node:
     Verbs come in five groups: time (`wakeup tick sleep condition`), the others (`peers reachable`),
     messages (`send broadcast receive gather ask serve exchange`), learning (`initial train hold
     batch outputs loss gradient measure mix select pool compute value`), and what a node shows
-    (`publish record log_weights keep`); `uniform` and `permutation` are the only randomness.
+    (`publish record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
 
     Parameters
     ----------
@@ -1080,6 +1080,25 @@ class Node:
         >>> node.log_weights([node.id, *got], weights)
         """
         self._publishing.log_weights(ids, weights, node, what)
+
+    def warn(self, subject: str, text: str) -> None:
+        """Say what the user should know before reading the numbers.
+
+        It stands in the summary's `warnings`, on the page and in the terminal: once a subject and
+        run, with the number of nodes that it holds of.
+
+        Parameters
+        ----------
+        subject : str
+            Tells warnings of one algorithm apart.
+        text : str
+            A clause whose subject is the node.
+
+        Examples
+        --------
+        >>> node.warn("no peers", "has heard of no peer and learns alone")
+        """
+        self._publishing.warn(subject, text)
 
     def keep(self, name: str, ref: Ref) -> None:
         """Keep a value beyond the run.

@@ -12,7 +12,9 @@ from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.mixing_check import MixingCheck
+from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import METRICS, WEIGHTS
+from netsim.units import to_s
 
 MOST_RECORDED = 256
 """How many numbers `node.record` takes at most."""
@@ -106,6 +108,8 @@ class PublishingVerbs:
         The run's list of weights that are to be written once they are computed.
     mixing : MixingCheck
         Is told of every model that is published.
+    warnings : RunWarnings
+        Takes what the algorithm warns of.
     spent : callable or None
         () -> (local steps, bits transmitted, energy [J]) of the node so far, for what it records;
         None (`--timing-only`): nothing is recorded.
@@ -126,10 +130,11 @@ class PublishingVerbs:
         clock: Clock,
         weights_due: list[LoggedWeights],
         mixing: MixingCheck,
+        warnings: RunWarnings,
         spent: Callable[[], tuple[int, int, float]] | None = None,
     ) -> None:
         self._id, self._clock, self._weights_due = node_id, clock, weights_due
-        self._mixing, self._spent = mixing, spent
+        self._mixing, self._warnings, self._spent = mixing, warnings, spent
         self.published: dict[str, Publication] = {}
         self.kept: dict[str, Ref] = {}
         self.recorded: list[Recorded] = []
@@ -190,6 +195,10 @@ class PublishingVerbs:
             )
         if self._spent is not None:
             self.recorded.append(Recorded(self._clock.now, name, value, *self._spent()))
+
+    def warn(self, subject: str, text: str) -> None:
+        """See `Node.warn`."""
+        self._warnings.of_node(subject, self._id, to_s(self._clock.now), text)
 
     def keep(self, name: str, ref: Ref) -> None:
         """See `Node.keep`."""

@@ -135,6 +135,12 @@ class Downloads:
                 pause_s *= 2
         return sizes
 
+    def there(self, peers: Sequence[int]) -> Generator[Any, Any, dict[int, int]]:
+        """{peer: training samples} of those that answer one question and are ready."""
+        timeout_s, _ = self._patience(peers)
+        answers = yield self._node.ask(peers, Hello(), Here, timeout_s)
+        return {j: answer.msg.size for j, answer in answers.items() if answer.msg.ready}
+
     def batch(
         self, peers: Sequence[int]
     ) -> Generator[Any, Any, tuple[dict[int, Ref], Sequence[int], Sequence[int]]]:

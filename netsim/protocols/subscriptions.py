@@ -84,7 +84,9 @@ class Subscriptions:
 
     def to(self, publishers: Sequence[int]) -> None:
         """Want models from these peers, no more and no less; `confirm` tells them."""
-        self.publishers, self._unconfirmed = publishers, list(publishers)
+        new = [j for j in publishers if j not in self.publishers]
+        self._unconfirmed = [j for j in self._unconfirmed if j in publishers] + new
+        self.publishers = publishers
 
     def confirm(self) -> Generator[Any, Any, None]:
         """Subscribe with those that have not acknowledged yet; run it by `yield from`."""
