@@ -30,7 +30,7 @@ from _netsim import PAYLOAD_BYTES
 from _programs import Ns3, numbers
 from _replay import mean_se
 
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 
 Cell = dict[str, Any]
 
@@ -247,7 +247,7 @@ def _senders(
         with tempfile.TemporaryDirectory() as scratch:
             run = Path(scratch) / "run"
             _, cpu_s = _netsim.play(tables, run)
-            rows = read(run / "messages")
+            rows = run_folder.read(run, "messages")
         delivered = rows["outcome"] == "delivered"
         ours.append({"cpu_s": cpu_s})
         if rate_hz:

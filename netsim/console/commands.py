@@ -1,6 +1,5 @@
 """What each command does, once its command line has been parsed."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, run_folder
 from netsim.results.trackers import tracker
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
@@ -207,36 +206,36 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     What its links assume and what its routes are holds for all algorithms of a scenario, and is
     told once.
     """
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
-    found = environment["assumptions"] if names_assumptions else []
+    summary, environment = run_folder.summary(folder), run_folder.environment(folder)
+    algorithm = summary.get("algorithm", folder.name)
+    found = list(environment.get("assumptions", ())) if names_assumptions else []
     if names_assumptions:
-        routes = environment["routes"].values()
+        routes = environment.get("routes", {}).values()
         advice = [route["advice"] for route in routes if "advice" in route]
         found += list(dict.fromkeys(advice))
     found += [
-        f"{summary['algorithm']}: {subject} ran node after node: {reason}"
-        for subject, reason in summary["engine"]["one_by_one"].items()
+        f"{algorithm}: {subject} ran node after node: {reason}"
+        for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
     ]
-    graph = summary["topology"]
-    if graph["components"] > 1:
+    graph = summary.get("topology", {})
+    if graph.get("components", 0) > 1:
         found.append(
-            f"{summary['algorithm']}: the topology is not connected: {graph['components']} "
-            f"components, the largest of {graph['largest_component']} of {summary['nodes']} nodes, "
-            f"{graph['isolated_nodes']} nodes without neighbours"
+            f"{algorithm}: the topology is not connected: {graph['components']} "
+            f"components, the largest of {graph.get('largest_component')} of "
+            f"{summary.get('nodes')} nodes, {graph.get('isolated_nodes')} nodes without neighbours"
         )
     found += [
-        f"{summary['algorithm']}: {', '.join(change['unread'])}: no process has read it since the "
+        f"{algorithm}: {', '.join(change['unread'])}: no process has read it since the "
         f"change at {change['at_s']:g} s, which had no effect"
         for change in summary.get("changes", ())
-        if change["unread"]
+        if change.get("unread") and "at_s" in change
     ]
-    found += [f"{summary['algorithm']}: {warning}" for warning in summary["warnings"]]
-    diverged = summary["diverged"]
+    found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
+    diverged = [d for d in summary.get("diverged", ()) if {"t_s", "node", "job"} <= d.keys()]
     if diverged:
         first = min(diverged, key=lambda d: d["t_s"])
         found.append(
-            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged "
+            f"{algorithm}: {len(diverged)} of {summary.get('nodes')} nodes diverged "
             f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
             f"{first['t_s']:g} s, in {first['job']}; all are in summary.json"
         )

@@ -10,14 +10,13 @@ from rich.text import Text
 from netsim.console import progress, terminal
 from netsim.console.commands import warnings_of
 from netsim.engine import runner
-from netsim.errors import FolderError, ScenarioError, one_line
-from netsim.recording import checksums, folder_lock
+from netsim.errors import FolderError, ScenarioError
+from netsim.recording import checksums, folder_lock, run_folder
 from netsim.results.summary import load, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of
-from netsim.traces import bounded
 
 
 def fork(
@@ -108,7 +107,7 @@ def forked(
     ScenarioError
         If the run's scenario can't be read, or an assignment is none.
     """
-    draft = draft_of(str(folder / "scenario.toml"), always, modules)
+    draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
     named, change = keys_on_disk(modules), {}
     for text in sets:
@@ -206,7 +205,7 @@ def _conclude(
 
     pair = forks.Pair(original, folder, at_s)
     compared = forks.require_equal_past(pair)
-    table = forks.write(pair, change, compared, int(load(folder)["nodes"]))
+    table = forks.write(pair, change, compared, run_folder.nodes_of(folder, load(folder)))
     if figures:
         from netsim.results.figures import draw, draw_comparison
 
@@ -226,11 +225,8 @@ def _conclude(
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    path = folder / "environment.json"
-    try:
-        found = json.loads(bounded.content(path, str(path), bounded.MOST_TEXT_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {one_line(error)}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("timing_only"), bool):
+    found = run_folder.environment(folder)
+    if "timing_only" not in found:
+        path = folder / "environment.json"
         raise ScenarioError(f"{path}: does not say whether the run had timing_only")
     return found

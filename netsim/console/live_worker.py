@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.results.live.builder import answer
 from netsim.results.report.run_tables import Places, nowhere
-from netsim.traces.bounded_toml import read_toml
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     def places(folder: Path) -> Places:
         """Where the nodes of a run were, if they move."""
         try:
-            moves = "mobility" in read_toml(folder / "scenario.toml", str(folder))
+            moves = "mobility" in run_folder.scenario(folder)
         except ScenarioError:
             moves = False
         if not moves:

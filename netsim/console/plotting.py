@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.results import plot_style
 from netsim.results.played import folders as begun_runs
 from netsim.results.plot_sheets import Sheet, paper, width_in
@@ -14,7 +15,6 @@ from netsim.results.plots import cdf, curves, graph, numbers, runs
 from netsim.results.plots.estimates import Band
 from netsim.results.plots.numbers import Drawn
 from netsim.results.plots.runs import Run
-from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 VIEWS = ("accuracy", "bytes", "graph", "cdf", "sweep")
@@ -218,7 +218,7 @@ def _is_sweep(folder: Path) -> bool:
     """Whether a folder is that of a sweep."""
     if not is_file(folder / "scenario.toml"):
         return False
-    return isinstance(read_toml(folder / "scenario.toml", str(folder)).get("sweep"), dict)
+    return isinstance(run_folder.scenario(folder).get("sweep"), dict)
 
 
 def _require_one_task(found: Sequence[Run]) -> None:

@@ -1,7 +1,6 @@
 """Going on with runs that were killed: `netsim resume`."""
 
 import importlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netsim.engine import runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, Command
 from netsim.errors import ScenarioError
-from netsim.recording import folder_lock
+from netsim.recording import folder_lock, run_folder
 from netsim.results import status
 from netsim.results.summary import write_json
 from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of
@@ -83,7 +82,7 @@ def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:
     ScenarioError
         If it is no folder of a run, or its scenario can't be played here.
     """
-    path = folder / "scenario.toml"
+    path = run_folder.scenario_file(folder)
     if not folder.is_dir():
         raise ScenarioError(f"{folder}: is not a folder; name the folder of a run, as in runs/NAME")
     if not path.is_file():
@@ -144,7 +143,7 @@ def play(
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         own.mkdir(exist_ok=True)
         with folder_lock.held(own, take_over=True):
-            path = own / "scenario.toml"
+            path = run_folder.scenario_file(own)
             if path.is_file() and status.read(own):
                 scenario = _scenario(path, modules)
                 world, entry = runner.build(scenario, str(path)), scenario.algorithm[0]
@@ -249,8 +248,8 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _note(path: Path, resumed: Mapping[str, Any]) -> None:
     """Add to `environment.json` that a run has gone on, and with what."""
     try:
-        environment = json.loads(path.read_text(encoding="utf-8"))
-        environment["resumed"] = [*environment.get("resumed", []), resumed]
-    except (OSError, ValueError, TypeError, AttributeError):
+        environment = run_folder.json_file(path)
+    except (FileNotFoundError, ScenarioError):
         return  # the run itself does not need it
+    environment["resumed"] = [*environment.get("resumed", []), resumed]
     write_json(path, environment)

@@ -14,12 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.kinds import as_kinds
-from netsim.traces import bounded
-from netsim.traces.bounded_toml import read_toml
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
 
@@ -33,7 +32,7 @@ SHOWN = 3
 def definition(folder: Path) -> dict[str, Any]:
     """The tables of a folder's `scenario.toml`; empty where it is no folder of a sweep."""
     try:
-        tables = read_toml(folder / DEFINITION, str(folder))
+        tables = run_folder.scenario(folder)
     except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}
@@ -123,16 +122,13 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
 
 def _said(top: Path) -> dict[str, Any]:
     try:
-        content = bounded.content(top / ARGUMENTS, str(top), bounded.MOST_TEXT_BYTES)
-        found = json.loads(content)
-    except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        return run_folder.json_file(top / ARGUMENTS)
+    except (FileNotFoundError, ScenarioError) as problem:
+        told = f" ({problem})" if isinstance(problem, ScenarioError) else ""
         raise ScenarioError(
-            f"--out {top}: {ARGUMENTS} is missing or no JSON, so this sweep can't be gone on with; "
-            "choose another folder"
-        )
-    return found
+            f"--out {top}: {ARGUMENTS} is missing or no JSON{told}, so this sweep can't be gone on "
+            "with; choose another folder"
+        ) from None
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:

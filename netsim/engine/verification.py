@@ -1,6 +1,5 @@
 """Whether the folder of a run is what the run has left, and whether playing it again gives it."""
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,16 +9,12 @@ from typing import Any
 from netsim.engine import runner
 from netsim.engine.versions import versions
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, run_folder
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package
-from netsim.traces.bounded import opened
 from netsim.traces.input_files import InputFile
-
-MOST_JSON_BYTES = 1 << 26
-"""A larger `environment.json` is not read."""
 
 _NEEDED = {"scenario.toml", "environment.json"}
 """Files without which a run can't be played again as it was."""
@@ -163,13 +158,7 @@ def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    path = folder / "environment.json"
-    try:
-        with opened(path, str(path)) as file:
-            found = json.loads(file.read(MOST_JSON_BYTES + 1))
-    except (OSError, ValueError, RecursionError, ScenarioError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return run_folder.environment(folder)
 
 
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -204,7 +193,7 @@ def _scenario(
 ) -> tuple[Scenario, str]:
     """The scenario of a run folder, and the name of its file."""
     try:
-        draft = draft_of(str(folder / "scenario.toml"), sets, modules)
+        draft = draft_of(str(run_folder.scenario_file(folder)), sets, modules)
         scenario = check(draft, modules)
         problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
     except ScenarioError as error:

@@ -6,8 +6,8 @@ from netsim.clock import FIRST, Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
-from netsim.recording.intervals import COMPUTE, TRAIN
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import COMPUTE, TRAIN
 from netsim.rng import Streams
 from netsim.units import to_ns
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from netsim.errors import ScenarioError
+from netsim.recording.run_folder import json_file
 from netsim.recording.whole_files import write_text
 from netsim.traces.bounded import opened
 
@@ -60,17 +61,11 @@ def read(folder: Path) -> dict[str, str]:
     """
     path = folder / NAME
     try:
-        with opened(path, str(path)) as file:
-            found = json.loads(file.read(MOST_BYTES + 1))["sha256"]
-        words = (*found, *found.values())
-    except OSError:
+        found = json_file(path, most_bytes=MOST_BYTES).get("sha256", {})
+    except FileNotFoundError:
         raise ScenarioError(
             f"{folder}: has no {NAME}: not the folder of a run that has ended"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ScenarioError(f"{path}: is not a list of checksums") from None
-    if not all(isinstance(word, str) for word in words):
-        raise ScenarioError(f"{path}: is not a list of checksums")
     for name in found:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ScenarioError(f"{path}: names a file outside of its folder: {name}")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
-from netsim.recording.parquet_parts import read
 from netsim.recording.summary_fields import row
 from netsim.recording.whole_files import write_text
 from netsim.results.metrics import curve, names, spent
@@ -58,7 +58,7 @@ def require_possible(target: float | None, main: MainMetric) -> None:
 
 
 def _to_target(folder: Path, target: float, main: MainMetric) -> Row:
-    rows = read(folder / "metrics")
+    rows = run_folder.read(folder, "metrics")
     if main.name not in names(rows):
         return {}
     measured = curve(rows, main.name, main)

@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
-from netsim.recording.parquet_parts import Rows, part_files, read
+from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 
@@ -275,9 +276,9 @@ def spent(folder: Path, t_s: NDArray[np.float64]) -> Rows | None:
         `bits_transmitted` and `airtime_s`, see `netsim.recording.schema`; None for a run folder
         that was written before they were counted.
     """
-    if not part_files(folder / "traffic"):
+    if not run_folder.has(folder, "traffic"):
         return None
-    rows = read(folder / "traffic")
+    rows = run_folder.read(folder, "traffic")
     at = np.searchsorted(rows["t_s"], t_s, side="right") - 1
     return {name: rows[name][at] for name in ("bits_transmitted", "airtime_s")}
 

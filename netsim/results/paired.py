@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.parquet_parts import Rows
 from netsim.registry import did_you_mean
 from netsim.results.frames import PlayedRun, labels_of
 from netsim.results.metrics import names, per_node_rows
@@ -147,7 +148,7 @@ def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -
 
 
 def _measured(run: PlayedRun, metric: str) -> Rows:
-    rows = read(run.folder / "metrics")
+    rows = run_folder.read(run.folder, "metrics")
     known = names(rows)
     if metric not in known:
         raise ScenarioError(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import FolderError, FolderLostError, ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
-from netsim.traces.bounded import opened
 
 RESERVED_BYTES = 2048
 """So long is the file while a run plays: what ends it can still be told on a full disk."""
@@ -63,11 +63,9 @@ def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
 def read(folder: Path) -> dict[str, Any]:
     """The status of a run folder; empty if there is none that can be read."""
     try:
-        with opened(folder / "status.json", str(folder)) as file:
-            found = json.loads(file.read(1 << 20))
-    except (OSError, ValueError, RecursionError, ScenarioError):
+        return run_folder.status(folder)
+    except ScenarioError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _text(status: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ BROKEN = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile, Value
 """What reading and unpacking a broken or encrypted file raises."""
 
 _KINDS = (
+    (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -49,10 +50,10 @@ _BETWEEN_WORDS = f"{_LINE_ENDS}\t ,\x1f\xa0\u1680\u202f\u205f\u3000" + "".join(
 )
 
 
-def kind_problem(path: Path) -> str | None:
+def kind_problem(path: Path, follow_links: bool = True) -> str | None:
     """Why something at a path is no file to read, or None: it is one, or nothing is there."""
     try:
-        mode = path.stat().st_mode
+        mode = path.stat(follow_symlinks=follow_links).st_mode
     except (OSError, ValueError):
         return None
     return None if stat.S_ISREG(mode) else _kind_problem(mode)
@@ -63,7 +64,7 @@ def _kind_problem(mode: int) -> str:
     return f"is {kind}; copy what is to be read into a file"
 
 
-def opened(path: Path, where: str) -> io.BufferedReader:
+def opened(path: Path, where: str, follow_links: bool = True) -> io.BufferedReader:
     """Open a plain file for reading.
 
     Parameters
@@ -71,6 +72,8 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     path : Path
     where : str
         The beginning of errors about it.
+    follow_links : bool
+        Whether the file may be a link to one.
 
     Raises
     ------
@@ -79,11 +82,13 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     OSError
         If it can't be opened.
     """
-    problem = kind_problem(path)  # before it is opened: that alone may wait, or do something
+    # before it is opened: that alone may wait, or do something
+    problem = kind_problem(path, follow_links)
     if problem is None:
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        if not follow_links:
+            flags |= getattr(os, "O_NOFOLLOW", 0)
+        file = os.open(path, flags)
         mode = os.fstat(file).st_mode  # what is open, whatever has been put there meanwhile
         if stat.S_ISREG(mode):
             return os.fdopen(file, "rb")
@@ -92,7 +97,7 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     raise DataError(f"{where}: {problem}")
 
 
-def content(path: Path, where: str, most_bytes: int) -> bytes:
+def content(path: Path, where: str, most_bytes: int, follow_links: bool = True) -> bytes:
     """The bytes of a plain file; of one that ends in `.gz`, unpacked.
 
     Parameters
@@ -102,6 +107,8 @@ def content(path: Path, where: str, most_bytes: int) -> bytes:
         The beginning of errors about it.
     most_bytes : int
         How many there may be.
+    follow_links : bool
+        Whether the file may be a link to one.
 
     Raises
     ------
@@ -110,7 +117,7 @@ def content(path: Path, where: str, most_bytes: int) -> bytes:
     OSError, EOFError, zlib.error
         If it can't be read.
     """
-    with opened(path, where) as file:
+    with opened(path, where, follow_links) as file:
         size = os.fstat(file.fileno()).st_size
         require_fitting(where, size, most_bytes)
         if path.suffix != ".gz":

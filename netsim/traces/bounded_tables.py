@@ -6,7 +6,7 @@ weighed on the way, whatever that description says.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ MOST_TABLE_BYTES = 3 << 29
 MOST_COLUMNS = 10_000
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
+_MOST_FOOTER_BYTES, _MOST_PIECES = 1 << 26, 1 << 17
+"""Of what a file says of itself: bytes; and row groups, columns or pages in one list."""
 _ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
 _BYTES_AT_ONCE = 1 << 29
 
@@ -30,7 +32,15 @@ BROKEN = (*bounded.BROKEN, pa.ArrowException, MemoryError, KeyError)
 """What reading a broken table raises."""
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    known: Collection[str] = (),
+    follow_links: bool = True,
+    most_bytes: int | None = None,
+    most_rows: int = _MOST_CELLS,
+) -> pa.Table:
     """Read a Parquet file.
 
     Parameters
@@ -39,6 +49,14 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         Begins errors about it.
     columns : sequence of str or None
         Which to read; None: all.
+    known : collection of str
+        Where `columns` is None: read no others than these; empty: all.
+    follow_links : bool
+        Whether the file may be a link to one.
+    most_bytes : int, optional
+        How much memory it may take; None: `MOST_TABLE_BYTES`.
+    most_rows : int
+        How many rows it may have.
 
     Raises
     ------
@@ -47,17 +65,39 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     Exception
         One of `BROKEN`: it can't be read.
     """
-    with bounded.opened(path, str(path)) as file:
-        parts = pq.ParquetFile(file, page_checksum_verification=True)
+    most_bytes = MOST_TABLE_BYTES if most_bytes is None else most_bytes
+    with bounded.opened(path, str(path), follow_links) as file:
+        parts = _parquet(path, file)
         schema = parts.schema_arrow
+        if columns is None and known:
+            columns = [name for name in schema.names if name in known]
         missing = [name for name in columns or () if name not in schema.names]
         if missing:
             raise KeyError(f"no column {missing[0]}")
         widths = [_width(field.type) for field in schema if not columns or field.name in columns]
-        _require_room(path, parts.metadata, sum(widths))
-        found = list(_batches(path, parts, columns))
+        _require_room(path, parts.metadata, sum(widths), most_bytes, most_rows)
+        found = list(_batches(path, parts, columns, most_bytes))
         wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
         return pa.Table.from_batches(found, wanted)
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a Parquet file says that it has; not through a link; errors as above."""
+    with bounded.opened(path, str(path), follow_links=False) as file:
+        return int(_parquet(path, file).metadata.num_rows)
+
+
+def _parquet(path: Path, file: io.BufferedReader) -> Any:
+    """An open Parquet file; its description of itself may not be large."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 8))
+    said = int.from_bytes(file.read(4), "little")
+    file.seek(0)
+    if said > _MOST_FOOTER_BYTES:
+        raise DataError(f"{path}: describes itself in more than {_MOST_FOOTER_BYTES >> 20} MiB")
+    return pq.ParquetFile(
+        file, page_checksum_verification=True, thrift_container_size_limit=_MOST_PIECES
+    )
 
 
 def _width(kind: Any) -> int:
@@ -68,22 +108,26 @@ def _width(kind: Any) -> int:
         return 4
 
 
-def _require_room(path: Path, said: Any, row_bytes: int) -> None:
+def _require_room(path: Path, said: Any, row_bytes: int, most_bytes: int, most_rows: int) -> None:
     rows, columns = said.num_rows, said.num_columns
     if columns > MOST_COLUMNS:
         raise DataError(f"{path}: has {columns:,} columns, at most {MOST_COLUMNS:,} are read")
+    if rows > most_rows:
+        raise DataError(f"{path}: has {rows:,} rows, at most {most_rows:,} are read")
     groups = (said.row_group(i).total_byte_size for i in range(said.num_row_groups))
     size = max(rows * row_bytes, sum(groups))
-    if size > MOST_TABLE_BYTES:
+    if size > most_bytes:
         raise DataError(
             f"{path}: its {rows:,} rows take {size / 2**30:.3g} GiB, at most "
-            f"{MOST_TABLE_BYTES / 2**30:g} GiB are read; keep the rows and columns that are used"
+            f"{most_bytes / 2**30:g} GiB are read; keep the rows and columns that are used"
         )
 
 
-def _batches(path: Path, parts: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+def _batches(
+    path: Path, parts: Any, columns: Sequence[str] | None, most_bytes: int
+) -> Iterator[Any]:
     """The rows, in pieces of which none is large even if one long text is in every row."""
-    left = MOST_TABLE_BYTES
+    left = most_bytes
     for group in range(parts.num_row_groups):
         said = parts.metadata.row_group(group)
         longest = max(
@@ -94,8 +138,8 @@ def _batches(path: Path, parts: Any, columns: Sequence[str] | None) -> Iterator[
             left -= batch.nbytes
             if left < 0:
                 raise DataError(
-                    f"{path}: its rows take more than {MOST_TABLE_BYTES / 2**30:g} GiB; keep the "
-                    "rows and columns that are used"
+                    f"{path}: its rows take more than {most_bytes / 2**30:g} GiB; keep the rows "
+                    "and columns that are used"
                 )
             yield batch
 

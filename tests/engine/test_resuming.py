@@ -17,7 +17,7 @@ from netsim.engine.checkpoints import pace
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.interruption import Interrupted
 from netsim.errors import NetsimError, ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.results.summary import load
 from netsim.scenario import algorithm_files, component_files, from_dict
 
@@ -155,7 +155,7 @@ def require_same(one, other):
         summary["engine"] = {k: v for k, v in summary["engine"].items() if "_s" not in k}
     assert before == after
     for table in TABLE_NAMES:
-        rows, others = read(one / table), read(other / table)
+        rows, others = run_folder.read(one, table), run_folder.read(other, table)
         assert list(rows) == list(others)
         for column in rows:
             assert np.array_equal(rows[column].astype(str), others[column].astype(str)), column

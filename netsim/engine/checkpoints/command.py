@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from netsim.recording.run_folder import json_file
 from netsim.recording.whole_files import write_text
 
 FOLDER, FILE = "journal", "command.json"
@@ -43,14 +44,17 @@ class Command:
 
     @classmethod
     def read(cls, run_folder: Path) -> "Command":
-        """How the run of a folder was begun, as far as that can be read."""
+        """How the run of a folder was begun, as far as it is kept.
+
+        Raises
+        ------
+        ScenarioError
+            If what is there is not what a run writes.
+        """
         try:
-            with (run_folder / FOLDER / FILE).open("rb") as file:
-                found = json.loads(file.read(MOST_BYTES))
+            found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
             return cls(
-                found["sub_folders"] is True,
-                found["timing_only"] is True,
-                tuple(Path(str(path)) for path in found["components"]),
+                found["sub_folders"], found["timing_only"], tuple(map(Path, found["components"]))
             )
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except (FileNotFoundError, KeyError):
             return cls(sub_folders=not (run_folder / "environment.json").is_file())

@@ -23,9 +23,11 @@ from torch import Tensor
 from netsim.engine.checkpoints import command, values_file
 from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
 from netsim.engine.checkpoints.values_file import DamagedError
-from netsim.errors import printable
+from netsim.errors import ScenarioError, printable
 from netsim.learning.refs import Cell
+from netsim.recording import run_folder
 from netsim.recording.parquet_parts import part_files
+from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import sync_names, write_text
 
 NAME = command.FOLDER
@@ -61,13 +63,13 @@ class Journal:
 
     Parameters
     ----------
-    run_folder : Path
-        Nothing is created in it before the first checkpoint.
+    folder : Path
+        Of the run. Nothing is created in it before the first checkpoint.
     """
 
-    def __init__(self, run_folder: Path) -> None:
-        self._run_folder = run_folder
-        self.folder = run_folder / NAME
+    def __init__(self, folder: Path) -> None:
+        self._run_folder = folder
+        self.folder = folder / NAME
         self._next = 0
         self._values: list[WrittenFile] = []
 
@@ -153,17 +155,16 @@ class Journal:
         ------
         DamagedError
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         for table, extent in checkpoint.extents.items():
             if not extent.parts:
                 continue
+            if table not in TABLES:
+                raise DamagedError(f"{table} is no table of a run")
             parts = part_files(self._run_folder / table)[: extent.parts]
             try:
-                rows = sum(pq.read_metadata(part).num_rows for part in parts)
-            except pa.ArrowInvalid as problem:
-                raise DamagedError(f"{table}: {problem}") from None
+                rows = run_folder.rows(self._run_folder, table, extent.parts)
+            except ScenarioError as problem:
+                raise DamagedError(str(problem)) from None
             if len(parts) != extent.parts or rows != extent.rows:
                 raise DamagedError(
                     f"{table}/ has {rows} rows in {len(parts)} parts of the {extent.rows} in "
@@ -228,14 +229,12 @@ def _checkpoint(path: Path) -> Checkpoint:
     ------
     DamagedError
     """
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise DamagedError("is too large")
     try:
-        whole = json.loads(path.read_bytes())
+        whole = run_folder.json_file(path, run_folder.FILES["checkpoint.json"], MAX_JSON_BYTES)
         text, sha256 = whole["checkpoint"], whole["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ScenarioError, KeyError):
         raise DamagedError("is not whole") from None
-    if not isinstance(text, str) or _sha256(text) != sha256:
+    if _sha256(text) != sha256:
         raise DamagedError("is not what was written: its checksum differs")
     try:
         return Checkpoint.model_validate_json(text)

@@ -8,14 +8,13 @@ from typing import Any
 import pandas as pd
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.parquet_parts import part_files
+from netsim.recording import run_folder
 from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS, WHY_MISSING
 from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
 from netsim.results.starved import starved
 from netsim.results.summary import load
-from netsim.traces import bounded_toml
 
 _COLUMNS = {
     "messages": [column.name for column in MESSAGE_COLUMNS],
@@ -71,13 +70,13 @@ class RunTables:
 
     def __init__(self, folder: Path) -> None:
         self.played = played.look(folder)
-        if not part_files(folder / "wakes"):
+        if not run_folder.has(folder, "wakes"):
             why = WHY_MISSING["wakes"]
             raise ScenarioError(f"{folder}: there is no log to explain it by: {why}")
         run = [frames.PlayedRun(folder, {})]
         end_s = self.played.virtual_s
         loading = _LOADING.format(run=str(folder), end_s=end_s)
-        scenario = bounded_toml.read_toml(folder / "scenario.toml", str(folder))
+        scenario = run_folder.scenario(folder)
         self.names: dict[str, Any] = {
             "pd": pd,
             "starved": starved,
@@ -88,7 +87,7 @@ class RunTables:
             "wakes": frames.table(run, "wakes"),
         }
         for name, columns in _COLUMNS.items():
-            if part_files(folder / name):
+            if run_folder.has(folder, name):
                 self.names[name] = frames.table(run, name)
                 loading += f'{name} = pd.read_parquet(run / "{name}")\n'
             else:
@@ -99,7 +98,7 @@ class RunTables:
             counts = load(folder).get("counts", {})
             self.names["in_flight"] = counts.get("messages_in_flight", 0)
             loading += _IN_FLIGHT
-        if part_files(folder / "intervals"):
+        if run_folder.has(folder, "intervals"):
             self.names["intervals"] = frames.table(run, "intervals")
             loading += 'intervals = pd.read_parquet(run / "intervals")\n'
         self.schedule = ""

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.recording.parquet_parts import part_files, read
 from netsim.results import metrics as measured
 from netsim.results import plot_axes, plot_style
 from netsim.results.plot_sheets import Sheet
@@ -149,13 +149,13 @@ def _over_nodes(run: Run, metric: str) -> Floats:
 
 
 def _has_log(run: Run) -> bool:
-    return bool(part_files(run.folder / "messages"))
+    return bool(run_folder.has(run.folder, "messages"))
 
 
 def _over_messages(run: Run, what: str) -> Floats:
     run.require("messages")
     columns = ("t_sent_s", "t_done_s", "outcome", "age_s")
-    rows = read(run.folder / "messages", columns)
+    rows = run_folder.read(run.folder, "messages", columns)
     arrived = np.isin(rows["outcome"], _ARRIVED)
     found = rows["age_s"] if what == "age" else rows["t_done_s"] - rows["t_sent_s"]
     found = np.asarray(found[arrived], dtype=np.float64)
