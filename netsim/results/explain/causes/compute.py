@@ -16,8 +16,12 @@ def find(run: RunTables) -> list[Finding]:
     """What training took."""
     if run.schedule == "rounds":
         return pace(run, "compute", "Compute", "training")
-    share = run.ask(f"({_STEPS} * nodes.step_s).sum() / (T * len(nodes))")
+    if not run.end_s:
+        return []
+    steps = run.wakes[run.wakes.what == "job"].groupby("node")["count"].sum()
+    trained = (steps * run.nodes.step_s).sum() / (run.end_s * len(run.nodes))
+    share = run.shown(f"({_STEPS} * nodes.step_s).sum() / (T * len(nodes))", trained)
     if share < LEAST:
         return []
     text = f"Compute: nodes trained for {percent(share)} of the run, by their mean time of a step."
-    return [Finding(PACE, min(share, 1.0), text, run.asked(), holds_back=share > _FULL)]
+    return [Finding(PACE, min(share, 1.0), text, run.queries(), holds_back=share > _FULL)]

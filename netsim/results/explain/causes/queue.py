@@ -11,11 +11,9 @@ from netsim.results.explain.run_tables import RunTables
 
 def find(run: RunTables) -> list[Finding]:
     """Queues that grow."""
-    ended = run.ask("len(messages)", shown=False)
-    woke = run.ask('int((wakes.what == "woke").sum())', shown=False)
-    nodes = run.ask("len(nodes)", shown=False)
-    in_flight = run.ask("in_flight")
-    share = queued_share(in_flight, ended, woke, nodes)
+    ended, woke = len(run.messages), int((run.wakes.what == "woke").sum())
+    in_flight = run.shown("in_flight", run.in_flight)
+    share = queued_share(in_flight, ended, woke, len(run.nodes))
     if not share:
         return []
     text = (
@@ -24,6 +22,7 @@ def find(run: RunTables) -> list[Finding]:
         "more than their links carry, so queues grow as long as the run does"
     )
     if ended:
-        delay_s = run.ask("(messages.t_done_s - messages.t_sent_s).mean()")
+        lasts_s = run.messages.t_done_s - run.messages.t_sent_s
+        delay_s = run.shown("(messages.t_done_s - messages.t_sent_s).mean()", lasts_s.mean())
         text += f"; those that had ended took {seconds(delay_s)} on average"
-    return [harm(share, text + ".", run.asked())]
+    return [harm(share, text + ".", run.queries())]

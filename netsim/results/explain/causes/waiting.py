@@ -16,10 +16,15 @@ def find(run: RunTables) -> list[Finding]:
     """What the schedule's own pace took."""
     if run.schedule != "rounds":
         return []
-    interval_s = run.names["scenario"]["exchange"].get("interval_s", 0.0)
+    interval_s = run.scenario["exchange"].get("interval_s", 0.0)
     least = '(starts.diff().dropna() <= scenario["exchange"]["interval_s"] * (1 + 1e-9)).mean()'
     what = "neither training nor messages: for time-outs, or work that the log does not tell"
-    if interval_s and len(run.names["starts"]) > 1 and run.ask(least) >= _MOST:
+    lengths_s = run.starts.diff().dropna()
+    if (
+        interval_s
+        and len(lengths_s)
+        and run.shown(least, (lengths_s <= interval_s * (1 + 1e-9)).mean()) >= _MOST
+    ):
         lasts = seconds(float(interval_s))
         what = f"neither training nor messages: by interval_s each lasts at least {lasts}"
     return pace(run, "wait", "Waiting", what, holds_back=False)
