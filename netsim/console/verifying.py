@@ -39,7 +39,7 @@ def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: boo
     modules = kinds_of(components)
     sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
     folders = run_folders(path)
-    same = path in folders or _told(verification.verify_files(path))
+    same = path in folders or _told(verification.verify_files(path, folders))
     for folder in folders:
         try:
             with progress.watched(terminal.err(), quiet=not rerun) as watch:

@@ -100,15 +100,22 @@ def verify(
     return report
 
 
-def verify_files(folder: Path) -> Report:
-    """Check the files of a folder of results that is not itself a run's, if it has a list."""
+def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
+    """Check the files of a folder of results that is not itself a run's, if it has a list.
+
+    Parameters
+    ----------
+    folder : Path
+    runs : sequence of Path
+        Folders below it that are checked for themselves.
+    """
     report = Report(folder)
     if (folder / checksums.NAME).exists():
-        _check_files(folder, report)
+        _check_files(folder, report, runs)
     return report
 
 
-def _check_files(folder: Path, report: Report) -> set[str]:
+def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set[str]:
     """Compare every file with its checksum; returns the names of those that differ."""
     try:
         known = checksums.read(folder)
@@ -120,9 +127,15 @@ def _check_files(folder: Path, report: Report) -> set[str]:
     for name, digest in known.items():
         if name not in there:
             wrong[name] = "missing"
-        elif checksums.sha256(folder / name) != digest:
-            wrong[name] = "changed"
+            continue
+        try:
+            if checksums.sha256(folder / name) != digest:
+                wrong[name] = "changed"
+        except (ScenarioError, OSError) as error:
+            wrong[name] = f"can't be read ({one_line(error)})"
     wrong |= dict.fromkeys(there - known.keys(), "not of the run")
+    own = {name for name in checksums.apart(folder) if folder / name not in runs}
+    wrong |= dict.fromkeys(own, "not of the run: has a list of checksums of its own")
     report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
     if not wrong:
         report.same.append(f"{len(known)} files of the run")
@@ -158,7 +171,11 @@ def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    return run_folder.environment(folder)
+    """What a run was made of; empty where that can't be read, as its checksum then says."""
+    try:
+        return run_folder.environment(folder)
+    except ScenarioError:
+        return {}
 
 
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:

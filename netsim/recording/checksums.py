@@ -8,7 +8,7 @@ from pathlib import Path
 from netsim.errors import ScenarioError
 from netsim.recording.run_folder import json_file
 from netsim.recording.whole_files import write_text
-from netsim.traces.bounded import opened
+from netsim.traces.bounded import kind_problem, opened
 
 NAME = "checksums.json"
 
@@ -20,14 +20,14 @@ MOST_BYTES = 1 << 28
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with opened(path, str(path)) as file:
+    """The SHA-256 of a plain file, in hexadecimal digits; raises DataError for any other."""
+    with opened(path, str(path), follow_links=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write(folder: Path) -> None:
     """List every file of a folder; a folder inside that has a list of its own is left to it."""
-    _write(folder, {name: sha256(folder / name) for name in files(folder)})
+    _write(folder, {name: sha256(folder / name) for name in _plain(folder)})
 
 
 def extend(folder: Path) -> None:
@@ -37,7 +37,7 @@ def extend(folder: Path) -> None:
     """
     if (folder / NAME).is_file():
         known = read(folder)
-        new = {name: sha256(folder / name) for name in files(folder) if name not in known}
+        new = {name: sha256(folder / name) for name in _plain(folder) if name not in known}
         if new:
             _write(folder, known | new)
 
@@ -61,11 +61,13 @@ def read(folder: Path) -> dict[str, str]:
     """
     path = folder / NAME
     try:
-        found = json_file(path, most_bytes=MOST_BYTES).get("sha256", {})
+        found = json_file(path, most_bytes=MOST_BYTES)["sha256"]
     except FileNotFoundError:
         raise ScenarioError(
             f"{folder}: has no {NAME}: not the folder of a run that has ended"
         ) from None
+    except KeyError:
+        raise ScenarioError(f"{path}: is not a list of checksums") from None
     for name in found:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ScenarioError(f"{path}: names a file outside of its folder: {name}")
@@ -73,10 +75,10 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def files(folder: Path) -> Iterator[str]:
-    """The files of a folder that a list names, in order.
+    """Names of all that lies in a folder, in order: those of a list, and links and pipes.
 
     All but hidden ones, the list itself, and what belongs to other programs (`NOT_LISTED`).
-    Links are not followed into folders.
+    Links are not followed.
     """
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name == NAME:
@@ -84,8 +86,20 @@ def files(folder: Path) -> Iterator[str]:
         if path.is_dir() and not path.is_symlink():
             if path.name not in NOT_LISTED and not (path / NAME).is_file():
                 yield from (f"{path.name}/{name}" for name in files(path))
-        elif path.is_file():
+        else:
             yield path.name
+
+
+def apart(folder: Path) -> Iterator[str]:
+    """Names of the folders inside that have a list of their own, which `files` leaves to them."""
+    for path in sorted(folder.rglob(NAME)):
+        if path.parent != folder:
+            yield path.parent.relative_to(folder).as_posix()
+
+
+def _plain(folder: Path) -> Iterator[str]:
+    """The files that a list names."""
+    return (n for n in files(folder) if kind_problem(folder / n, follow_links=False) is None)
 
 
 def _write(folder: Path, digests: dict[str, str]) -> None:

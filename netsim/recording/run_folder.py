@@ -120,10 +120,10 @@ def nodes_of(folder: Path, told: Mapping[str, Any]) -> int:
     ScenarioError
         If summary and `nodes.parquet` tell different numbers, or neither tells one.
     """
-    said, there = told.get("nodes"), count(folder)
-    if said is None and there is None:
+    there = count(folder)
+    found = told.get("nodes", there)
+    if found is None:
         raise ScenarioError(f"{folder / 'summary.json'}: nodes: is missing")
-    found = there if said is None else said
     if not 0 < found <= MOST_NODES or there not in (None, found):
         also = "" if there is None else f", {NODES} has {there:,}"
         raise ScenarioError(f"{folder / 'summary.json'}: nodes: is {found}{also}")

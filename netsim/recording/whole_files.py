@@ -1,17 +1,22 @@
 """Files that are never seen incomplete.
 
-A file is filled under a name that readers skip (it begins with a dot), brought to the disk, and
-then renamed. So a process that is killed, or a disk that is full, leaves the file that was there
-before, or none.
+A file is filled under a name that readers skip (it begins with a dot) and that nobody else uses,
+brought to the disk, and then renamed. So a process that is killed, or a disk that is full, leaves
+the file that was there before, or none; and of several processes that write one file at once, each
+writes all of it and the last one stays.
 """
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from netsim.errors import FolderError
 from netsim.recording.folder_lock import require_held
+
+_KEPT = 100
+"""Signs of a file's name that stand in that of its beginnings."""
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -29,7 +34,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         If it can't be written, or its folder was removed or taken over; `path` is as it was.
     """
     require_held(path)
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name[:_KEPT]}.{secrets.token_hex(4)}.partial")
     try:
         write(partial)
         with partial.open("rb+") as file:

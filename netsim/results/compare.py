@@ -6,6 +6,7 @@ seeds by `netsim.results.sweep_comparison`.
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
 from netsim.scenario.labels import shown
 from netsim.units import BITS_PER_MEGABYTE
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""Begins what spreadsheets compute."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)")
 
 
 def time_to_target(folder: Path, target: float | None) -> Row:
@@ -139,10 +144,16 @@ def csv_text(rows: Sequence[Row]) -> str:
     """Rows as CSV; empty cells where a run does not say."""
     text = io.StringIO(newline="")
     columns = dict.fromkeys(key for row in rows for key in row)
-    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(inert, columns))
+    writer.writerows([inert(row.get(column)) for column in columns] for row in rows)
     return text.getvalue()
+
+
+def inert(cell: Any) -> Any:
+    """A cell of CSV that no program takes for a formula: a quotation mark goes before such text."""
+    is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

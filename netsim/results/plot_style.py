@@ -41,6 +41,7 @@ FORMATS = ("pdf", "svg", "png")
 
 
 _STYLE: Any = {
+    "text.parse_math": False,  # names of runs are no formulas
     "font.family": "sans-serif",
     "axes.titleweight": "normal",
     "axes.titlelocation": "left",

@@ -203,7 +203,7 @@ class Journal:
         for table in tables:
             parts = extents[table.name].parts if table.name in extents else 0
             later += part_files(table)[parts:]
-        for folder in (self.folder, *tables):
+        for folder in (self.folder, self._run_folder, *tables):
             later += sorted(folder.glob(UNFINISHED))
         self._next = newest + 1
         self._values = [] if checkpoint is None else list(checkpoint.values)

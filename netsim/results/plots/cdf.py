@@ -198,6 +198,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
         on.axvline(0.0, color=plot_style.FAINT, linewidth=0.8, zorder=1)
     if is_log:
         on.set_xscale("log")
+        plot_axes.without_formulas(on.xaxis)
         on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
     else:
         on.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
@@ -211,7 +212,7 @@ def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired
     """What is distributed."""
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
-    nodes = f"{int(run.summary['nodes']):,} nodes"
+    nodes = f"{run.nodes:,} nodes"
     told = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         told.append("at the last evaluation")
