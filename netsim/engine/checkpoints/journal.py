@@ -110,14 +110,15 @@ class Journal:
     def _forget(self, before: int) -> None:
         """Remove the checkpoints before a number."""
         for path in sorted(self.folder.glob("checkpoint-*.*")):
-            if _number(path) < before:
+            if _number(path) < before and not path.is_dir():
                 path.unlink(missing_ok=True)
 
     def end(self) -> None:
         """Remove what a finished run does not need; what was set aside stays."""
         for pattern in ("checkpoint-*.*", "values-*.*", command.FILE, UNFINISHED):
             for path in self.folder.glob(pattern):
-                path.unlink(missing_ok=True)
+                if not path.is_dir():
+                    path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
