@@ -505,6 +505,7 @@ _SCENARIO: Form = {
         "path_loss": {"kind": TEXT, "path": TEXT},
     },
     "mobility": {"kind": TEXT},
+    "metrics": {"every_s": NUMBER},
     "energy": {"*": ANY},
     "sweep": {"*": ANY},
 }
@@ -608,6 +609,21 @@ def scenario(folder: Path) -> dict[str, Any]:
     for entry in entries if isinstance(entries, list) else [entries]:
         _require_form(label, "algorithm", entry, {"kind": TEXT, "name": TEXT})
     return found
+
+
+def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
+    """The name of the first algorithm of a scenario that `scenario` has read.
+
+    Parameters
+    ----------
+    tables : mapping
+    otherwise : str
+        What is said where it names none.
+    """
+    entry = tables.get("algorithm", {})
+    entry = entry[0] if isinstance(entry, list) and entry else entry
+    named = entry if isinstance(entry, Mapping) else {}
+    return str(named.get("name") or named.get("kind") or otherwise)
 
 
 def scenario_file(folder: Path) -> Path:

@@ -76,7 +76,7 @@ LINKS = ("/etc/passwd", "/dev/zero", "/nowhere/at/all", "summary.json", ".")
 VIEWS = ("accuracy", "bytes", "graph", "cdf", "sweep")
 FORMATS = (
     "timeline", "messages-csv", "messages-parquet", "gains", "ns2", "trace", "bonnmotion",
-    "per-table", "sumo",
+    "per-table", "sumo", "tensorboard",
 )  # fmt: skip
 MOST_S = 30.0
 

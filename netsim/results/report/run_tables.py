@@ -111,11 +111,8 @@ class RunTables:
     @cached_property
     def algorithm(self) -> str:
         """What was played: as the summary says, else the scenario, else the folder's name."""
-        entry = self.scenario.get("algorithm")
-        entry = entry[0] if isinstance(entry, list) and entry else entry
-        named = entry if isinstance(entry, Mapping) else {}
-        told = self.summary.get("algorithm") or named.get("name") or named.get("kind")
-        return str(told or self.folder.name)
+        told = self.summary.get("algorithm")
+        return str(told or run_folder.algorithm_of(self.scenario, self.folder.name))
 
     @cached_property
     def nodes(self) -> Rows:

@@ -36,7 +36,7 @@ def write(folder: Path, program: str, into: Path) -> None:
     if not run_folder.has(folder, "metrics") and not run_folder.has(folder, "traffic"):
         raise ScenarioError(f"{folder}: has neither metrics nor traffic: none were written yet")
     scenario = run_folder.scenario(folder)
-    title = tracker.title_of(scenario, scenario["algorithm"]["name"])
+    title = tracker.title_of(scenario, run_folder.algorithm_of(scenario, folder.name))
     last = {}
     if is_file(folder / "summary.json"):
         last = scalars.of_summary(summaries.load(folder))
