@@ -289,16 +289,30 @@ class Contention(Interference):
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         """A flight as a sender that always has a packet."""
-        dst, error = flight.receptions[0].tx.dst, 0.0
-        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
-        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        error = 0.0
+        snr, rate_bps = self._snr_and_rate(flight, now_ns)
         if not flight.broadcast and rate_bps > 0.0:
             error = self._lost_anyway(flight, snr, rate_bps)
-        frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
+        frame_s = self._frame_s(flight, rate_bps)
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)
         return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error)
+
+    def _snr_and_rate(self, flight: Flight, now_ns: int) -> tuple[float, float]:
+        """SNR at its first receiver, linear, and rate [bit/s] of a flight.
+
+        The SNR is 0 where nobody listens, which only a broadcast can meet; its rate is known.
+        """
+        if flight.rate_bps is not None and not flight.receptions:
+            return 0.0, flight.rate_bps
+        dst = flight.receptions[0].tx.dst
+        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
+        return snr, sending_rate_bps(flight, snr, self._channel)
+
+    def _frame_s(self, flight: Flight, rate_bps: float) -> float:
+        """Time of a packet of a flight [s]."""
+        return self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
         """Bring up to date what flights meet beside the senders of their situation."""
