@@ -351,6 +351,13 @@ class Flight:
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
         Share of an attempt's time in which the sender transmits.
+    at_once_ends_ns : int
+        When its first attempt ends, where that is made at once on an idle medium, so that its time
+        does not follow the contention; 0: it is not.
+    at_once_frame_ns : float
+        Time of its packet then.
+    at_once_stretch : float
+        Time of an attempt in its leg over that of its first one.
     pauses : sequence of (int, int)
         Begin and end [ns] of the times in its leg at which the rate is 0, in order.
     """
@@ -368,6 +375,9 @@ class Flight:
     pauses: Sequence[tuple[int, int]] = ()
     expired = met_worse = repeated = False
     feedback_ns = 0
+    at_once_ends_ns = 0
+    at_once_frame_ns = 0.0
+    at_once_stretch = 1.0
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
@@ -397,3 +407,15 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+
+    def set_first_attempt(self, held: bool = False) -> None:
+        """Let the leg begin where its first attempt, made at once, ends when it has to.
+
+        Parameters
+        ----------
+        held : bool
+            Whether that attempt stands, so that the leg begins with the next one.
+        """
+        attempt_ns = self.at_once_frame_ns + self.medium.wait_ns
+        self.at_once_stretch = attempt_ns / max(1, self.at_once_ends_ns - self.begins_ns)
+        self.leg_begins_ns = self.at_once_ends_ns - (0 if held else round(attempt_ns))

@@ -87,6 +87,8 @@ class MessageLevelSampler:
         flight.sampled_medium = flight.medium
         flight.met_worse = False
         now = self._env.now
+        if flight.leg == 0 and flight.at_once_ends_ns:
+            flight.set_first_attempt()
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
             if self._follows:
@@ -128,7 +130,10 @@ class MessageLevelSampler:
             old, new = flight.sampled_medium, flight.medium
             alone_ns = (position.attempt_ns - old.wait_ns) / old.slowdown
             attempt_ns = alone_ns * new.slowdown + new.wait_ns
-            flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
+            if now < flight.at_once_ends_ns:
+                flight.set_first_attempt(holds)
+            else:
+                flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
             flight.held_ns = position.attempt_ns if holds else 0.0
             if worse and holds:
                 raise_held(flight, self._channel)
@@ -269,7 +274,7 @@ class MessageLevelSampler:
 
     def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
-        begins_ns = max(0, flight.leg_begins_ns)
+        begins_ns = max(flight.begins_ns, flight.leg_begins_ns)
         rates = None
         if self._adaptation is not None and not flight.broadcast:
             dst, medium = reception.tx.dst, reception.medium
@@ -281,7 +286,7 @@ class MessageLevelSampler:
         first = reception.first_loss
         if first is not None and first[1] == flight.leg:
             found = first_lost(found, first[0])
-        if reception.wakes_ns > flight.leg_begins_ns:
+        if reception.wakes_ns > begins_ns:
             found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts
         if bursts is None:
