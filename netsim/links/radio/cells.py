@@ -150,7 +150,8 @@ class ProportionalFair:
     """Allocations of one pool's sub-channels, coherence block by coherence block.
 
     They are worked out as far as they are asked for, as if no flight came or went: then another
-    one takes over from the block under way.
+    one takes over from the block under way. Each of n flights begins with an n-th of the rate that
+    it would have alone as its average, and all that begin in one block with the same part.
 
     Parameters
     ----------
@@ -182,14 +183,18 @@ class ProportionalFair:
         self._first = self._next = now_ns // block_ns
         self._past: dict[int, dict[Flight, NDArray[np.bool_]]] = {}
         known: dict[Flight, float] = {}
+        self._fresh: set[Flight] = set()  # those that begin in its first block
         if before is not None:
             known = before.averages(self._first)
+            self._fresh = before._fresh if before._first == self._first else set()
             self._past = {b: a for b, a in before._past.items() if self._first - 2 <= b}
             self._past = {b: a for b, a in self._past.items() if b < self._first}
         self._averages = {self._first: known}
         rates = self._rates(self._first)
+        self._fresh |= {flight for flight in flights if flight not in known}
         for flight, row in zip(flights, rates, strict=True):
-            known.setdefault(flight, float(row.sum()) / len(flights))
+            if flight in self._fresh:
+                known[flight] = float(row.sum()) / len(flights)
 
     def averages(self, block: int) -> dict[Flight, float]:
         """Average rate of each flight [bit/s] where a block begins."""

@@ -170,6 +170,9 @@ class RadioLink(RadioSetup):
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
+    def _goes_on(self, flight: Flight) -> None:
+        self._accounting.airtime(flight, flight.ends_ns)
+
     def _settle(self, interference: Interference | Cells) -> None:
         """Let flights go on under the conditions that they meet from now on."""
         changed = interference.settle(self.env.now)

@@ -122,8 +122,12 @@ class RadioSetup(PhysicalLink):
                 self.recorder, meter,
             )  # fmt: skip
         else:
-            sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-            self._sampler = sampler(radio, channel, env, streams, self._end, self._adaptation)
+            parts = radio, channel, env, streams, self._end
+            self._sampler = (
+                MessageLevelSampler(*parts, self._goes_on, self._adaptation)
+                if radio.fidelity == "message"
+                else PacketLevelSampler(*parts, self._adaptation)
+            )
         self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
@@ -162,6 +166,10 @@ class RadioSetup(PhysicalLink):
     @abstractmethod
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:
         """End a flight, `cut` before its planned end; nothing happens if it is in a later leg."""
+
+    @abstractmethod
+    def _goes_on(self, flight: Flight) -> None:
+        """Take note that a flight ends later than was planned."""
 
     @abstractmethod
     def _release(self, radios: Sequence[int]) -> None:
