@@ -24,6 +24,7 @@ def interference_of(
     nodes: int,
     distance_m: Callable[[int, int, int], float] | None,
     base_stations: AbstractSet[int],
+    streams: Streams,
 ) -> Interference | Cells | None:
     """What flights do to each other; None: nothing, or the frame level sees to it.
 
@@ -36,6 +37,7 @@ def interference_of(
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     base_stations : set of int
+    streams : Streams
     """
     mac = radio.mac
     if radio.plays_frames:
@@ -45,7 +47,7 @@ def interference_of(
         return kind(radio, channel, nodes, distance_m)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
-        return Cells(mac, channel, nodes, base_stations, block_s)
+        return Cells(mac, channel, nodes, base_stations, block_s, streams)
     if mac.interferes or mac.contends:
         by_snr = radio.arq.combines or radio.rate.adapts
         return Interference(mac, channel, nodes, distance_m, by_snr)

@@ -110,7 +110,9 @@ class RadioSetup(PhysicalLink):
             channel, radio.packets, off, self._free, self._rhythms, self._serial
         )
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
-        self._interference = interference_of(radio, channel, nodes, distance_m, self._servers)
+        self._interference = interference_of(
+            radio, channel, nodes, distance_m, self._servers, streams
+        )
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
         self._adaptation = adaptation_of(radio, streams)
