@@ -330,6 +330,10 @@ class Flight:
     power, power_now : float
         Its sender's transmit power over that node's full one when it began, and over what that is
         now.
+    played : bool
+        Whether its packets begin one by one at random times.
+    waits : int
+        How often it has done so.
     sampler : MessageLevelSampler, PacketLevelSampler or FrameLevelSampler
         What plays its attempts.
     overhead_ns : float
@@ -373,8 +377,8 @@ class Flight:
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
-    expired = met_worse = repeated = False
-    feedback_ns = 0
+    expired = met_worse = repeated = played = False
+    feedback_ns = waits = 0
     at_once_ends_ns = 0
     at_once_frame_ns = 0.0
     at_once_stretch = 1.0

@@ -13,6 +13,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.constant_contention import ConstantContention
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
+from netsim.links.radio.random_access import RandomAccess
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -50,7 +51,8 @@ def interference_of(
         return Cells(mac, channel, nodes, base_stations, block_s, streams)
     if mac.interferes or mac.contends:
         by_snr = radio.arq.combines or radio.rate.adapts
-        return Interference(mac, channel, nodes, distance_m, by_snr)
+        among = RandomAccess if mac.random_access else Interference
+        return among(mac, channel, nodes, distance_m, by_snr)
     return None
 
 

@@ -23,6 +23,7 @@ from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.parts import adaptation_of, interference_of, rejoin
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
@@ -86,9 +87,11 @@ class RadioSetup(PhysicalLink):
         self._adaptation: RateAdaptation | None = None
         self._interference: Interference | Cells | None = None
         self._look_planned = False
+        self._packets_on_air = OnAir()
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
-        self.flights_ended: list[Callable[[Flight], None]] = []  # told of each one that ends
+        # told of each one that ends
+        self.flights_ended: list[Callable[[Flight], object]] = [self._packets_on_air.end]
         channel = self._set_radio(radio, budget)
         self._superposition = Superposition(self, radio, channel, meter, self._free, self._release)
 
@@ -118,6 +121,7 @@ class RadioSetup(PhysicalLink):
         self._adaptation = adaptation_of(radio, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
+        self._one_by_one: PacketLevelSampler | None = None  # of short messages, or of all
         if radio.plays_frames:
             self._sampler = self._frames = FrameLevelSampler(
                 radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
@@ -125,11 +129,11 @@ class RadioSetup(PhysicalLink):
             )  # fmt: skip
         else:
             parts = radio, channel, env, streams, self._end
-            self._sampler = (
-                MessageLevelSampler(*parts, self._goes_on, self._adaptation)
-                if radio.fidelity == "message"
-                else PacketLevelSampler(*parts, self._adaptation)
-            )
+            if mac.random_access or radio.fidelity == "packet":
+                self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
+                self._one_by_one = self._sampler if mac.random_access else None
+            if radio.fidelity == "message":
+                self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
         self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
