@@ -207,9 +207,9 @@ class RadioLink(RadioSetup):
         if leg != flight.leg:
             return
         del self._flights[flight]
+        self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
-        self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
