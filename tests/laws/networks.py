@@ -27,7 +27,7 @@ VALUES = {
 """By key; others keep their defaults, or are 1 where they have none."""
 BASE: dict[str, Any] = {
     "seed": 5,
-    "horizon_s": 1.5,
+    "horizon_s": 1.0,
     "nodes": {
         "count": 6,
         "placement": "disc",
