@@ -5,9 +5,7 @@ from netsim.registry import family
 from .networks import axes
 
 FAMILY = family("netsim.channels.mac")
-MEDIA = [
-    {k: v for k, v in table.items() if k != "slot_s"} for table in axes()["radio.mac"]
-]
+MEDIA = [{k: v for k, v in table.items() if k != "slot_s"} for table in axes()["radio.mac"]]
 """Tables `[radio.mac]`."""
 
 

@@ -49,7 +49,9 @@ def axes() -> dict[str, list[dict[str, Any]]]:
         if chosen.package.startswith(FAMILIES) and path[0] not in ("nodes", "link"):
             found[".".join(path)] = list(_kinds(chosen.package))
     found["exchange"].sort(key=lambda table: table["schedule"] != "poisson")
-    defaults = from_dict(BASE | {"exchange": found["exchange"][0], "algorithm": [{"kind": "local"}]})
+    defaults = from_dict(
+        BASE | {"exchange": found["exchange"][0], "algorithm": [{"kind": "local"}]}
+    )
     for name, options in found.items():
         made: Any = defaults
         for key in name.split("."):
@@ -121,9 +123,7 @@ def array(seed: int = 0) -> CoveringArray:
 
 def play(scenario: Scenario) -> dict[str, Any]:
     """The summary of a run with all invariants checked."""
-    return engine.play(
-        world.build(scenario), scenario.algorithm[0], timing_only=True, check=True
-    )
+    return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True, check=True)
 
 
 def described(row: Row) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from .bianchi import throughput_bps
-from .media import FAMILY, MEDIA, named, of_cells, radio, takes_turns, to_one
+from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
 
 MS, S = 1_000_000, 1_000_000_000
 BOTH = ["message", "packet"]
@@ -126,15 +126,17 @@ def test_delays_of_a_few_packets_a_second(ether, load):
 
 # -- random access ------------------------------------------------------------------------------
 
-RANDOM = [mac for mac in MEDIA if FAMILY[mac["kind"]].random_access] if hasattr(
-    FAMILY["aloha"], "random_access"
-) else [mac for mac in MEDIA if mac["kind"] == "aloha"]
+RANDOM = (
+    [mac for mac in MEDIA if FAMILY[mac["kind"]].random_access]
+    if hasattr(FAMILY["aloha"], "random_access")
+    else [mac for mac in MEDIA if mac["kind"] == "aloha"]
+)
 
 
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity):
-    """Half a packet apart, with hardly a wait: both are lost, in slots as often one as the other."""
+    """Half a packet apart, with hardly a wait: both are lost."""
     mac = mac | {"attempt_rate": 1.0 if mac.get("slotted") else 50.0}
     e = ether(radio(mac, fidelity=fidelity, arq={"kind": "none"}), nodes=3)
     for k in range(400):

@@ -55,7 +55,9 @@ def test_nobody_is_favoured_by_a_number(ether, mac, fading):
 def test_twice_the_bits_at_twice_the_rate_are_the_same(ether, mac, fidelity):
     found = []
     for scale in (1, 2):
-        keys = radio(mac, fidelity=fidelity, fading={"kind": "none"}, packet_payload_bytes=125 * scale)
+        keys = radio(
+            mac, fidelity=fidelity, fading={"kind": "none"}, packet_payload_bytes=125 * scale
+        )
         keys["rate"] = {"kind": "fixed", "rate_bps": scale * 1e6}
         keys["mac"] = mac | ({"ack_s": 44e-6} if mac["kind"] == "csma" else {})
         e = ether(keys, nodes=5, base_stations=of_cells(mac))

@@ -47,7 +47,7 @@ class Sender(NamedTuple):
 
 
 def exchange_s(mac: Timing, sender: Sender) -> float:
-    """Time of an exchange that succeeds, from its first frame's beginning to its last one's end [s].
+    """Time of an exchange that succeeds, from its first frame's beginning to its end [s].
 
     Parameters
     ----------

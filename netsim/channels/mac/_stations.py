@@ -170,7 +170,9 @@ class Stations:
         fails = 1.0 - (1.0 - losses) * (1.0 - self.error)
         change = np.where(self.repeats, fails - self.fails, 0.0)
         most = float(np.abs(change).max())
-        self.fails = self.fails + change * (1.0 if most < close else self._damping.of(change.tolist()))
+        self.fails = self.fails + change * (
+            1.0 if most < close else self._damping.of(change.tolist())
+        )
         self.spoilt = np.clip(1.0 - (1.0 - fails) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
         self._weigh()
         return most

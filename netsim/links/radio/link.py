@@ -141,7 +141,9 @@ class RadioLink(RadioSetup):
         )
         flight.power = flight.power_now = power
         flight.sampler, flight.overhead_ns = self._sampler, self._overhead_ns
-        if self._one_by_one is not None and (packets <= PLAYED or flight.sampler is self._one_by_one):
+        if self._one_by_one is not None and (
+            packets <= PLAYED or flight.sampler is self._one_by_one
+        ):
             flight.sampler, flight.played = self._one_by_one, True
         if rounds is not None:
             flight.repeated, self._in_rounds[flight] = True, rounds

@@ -215,9 +215,7 @@ class PacketLevelSampler:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
         self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
-    def _wait_at_random(
-        self, flight: Flight, leg: int, ready_ns: float, packet_ns: float
-    ) -> None:
+    def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
         """Begin the next attempt at a random time."""
         flight.waits += 1
         draw = self._streams.uniform("random access", flight.src, flight.begins_ns, flight.waits)

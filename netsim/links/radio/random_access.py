@@ -1,9 +1,9 @@
 """Random access among flights: who contends, and which packets overlap on the air.
 
 Short messages are played packet by packet: each waits for a time of its own and is lost if any
-other is on the air while it is. So are all messages with `fidelity = "packet"`. Of longer ones it is
-drawn how many packets are lost to senders that always have one to send, and they are the same to
-short ones.
+other is on the air while it is. So are all messages with `fidelity = "packet"`. Of longer ones the
+packets that are lost are drawn as if the others always had one to send, and so they count for short
+ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class OnAir:
         self._spoilt: dict[Flight, bool] = {}
 
     def begin(self, flight: Flight) -> None:
-        """Send a packet of a flight: it spoils all others that are on the air, and they spoil it."""
+        """Send a packet of a flight: it and all others that are on the air spoil each other."""
         for other in self._spoilt:
             self._spoilt[other] = True
         self._spoilt[flight] = bool(self._spoilt)

@@ -21,9 +21,9 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.parts import adaptation_of, interference_of, rejoin
+from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
-from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
