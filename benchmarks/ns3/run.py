@@ -6,7 +6,7 @@
 
 RUN is a run folder, or what `netsim export RUN --for ns3` made of one. Every number of ns-3 is a
 mean over --seeds seeds, with its standard error. CPU times are of playing alone, without setting
-up. Optional: needs the wheel of ns-3 (pip install ns3==3.44) and a C++ compiler, and says so where
+up. Optional: needs the wheel of ns-3 (pip install ns3==3.44.*) and a C++ compiler, says so where
 they are missing.
 """
 

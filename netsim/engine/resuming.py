@@ -158,12 +158,14 @@ def play(
             )
 
     with folder_lock.held(run.folder, take_over=True):
+        unfinished = []
         for entry in run.scenario.algorithm:
             own = run.own(entry)
             if _is_done(own):
                 tell(f"{own}: has ended already")
             else:
-                runner.play_one(entry, run.folder, own, begin, watch)
+                unfinished.append((entry, own))
+        runner.play_each(unfinished, run.folder, begin, watch)
         Journal(run.folder).end()
     return [run.own(entry) for entry in run.scenario.algorithm]
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from traceback import clear_frames
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -305,10 +306,54 @@ def play(
             raise _in_file(path, error) from error
 
     done = [folder / e.name if sub_folders else folder for e in scenario.algorithm]
-    for entry, own in zip(scenario.algorithm, done, strict=True):
-        play_one(entry, folder, own, begin, watch)
+    play_each(list(zip(scenario.algorithm, done, strict=True)), folder, begin, watch)
     Journal(folder).end()
     return done
+
+
+def play_each(
+    entries: Sequence[tuple[AlgorithmEntry, Path]],
+    folder: Path,
+    begin: Callable[[AlgorithmEntry, Path, "Watcher"], object],
+    watch: Watch | None,
+) -> None:
+    """Play algorithms in turn; one that fails keeps the others from nothing.
+
+    Parameters
+    ----------
+    entries : sequence of (AlgorithmEntry, Path)
+        Each with its own folder.
+    folder, begin, watch
+        As of `play_one`.
+
+    Raises
+    ------
+    Exception
+        That of the first one that failed, once the others have been played; it says what became
+        of them.
+    """
+    failed: list[tuple[AlgorithmEntry, Exception]] = []
+    for entry, own in entries:
+        try:
+            play_one(entry, folder, own, begin, watch)
+        except (FolderBusyError, ReplayError):
+            raise
+        except Exception as error:
+            if len(entries) == 1 or not folder.exists():
+                raise
+            clear_frames(error.__traceback__)  # they hold all of the run
+            failed.append((entry, error))
+    if not failed:
+        return
+    (first, error), others = failed[0], failed[1:]
+    names = [entry.name for entry, _ in failed]
+    played = [str(own) for entry, own in entries if entry.name not in names]
+    error.add_note(f"this was {first.name}, algorithm of {folder / first.name}")
+    for entry, other in others:
+        error.add_note(f"{entry.name} failed, too: {type(other).__name__}: {one_line(other)}")
+    if played:
+        error.add_note(f"the others were played to their end: {', '.join(played)}")
+    raise error
 
 
 def play_one(

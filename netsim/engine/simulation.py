@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.devices.energy import Energy
 from netsim.engine import deadlock
 from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
 from netsim.engine.changing import Changes
@@ -387,8 +386,7 @@ class Simulation:
             found["links"] = world.budget.described()
         if not availability.always_on:
             found["power"] = availability.summary(end_ns)
-        if scenario.energy != Energy() or any(world.batteries_j):
-            found["energy"] = meter.summary(end_ns)
+        found["energy"] = meter.summary(end_ns)
         if world.data_changes:
             found["drift"] = self._drifting.summary()
         if scenario.changes:

@@ -53,7 +53,7 @@ FLOORS = [
 LOOSE = {"__init__", "__main__", "api", "clock", "errors", "registry", "rng", "units"}
 """The modules that may lie at the top of `netsim/`."""
 
-ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "paper_results"}
+ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "laws", "paper_results"}
 """Folders of tests that look at many rooms, or at none of `netsim/`."""
 
 LINES = 600

@@ -292,8 +292,15 @@ def _taken_back(
 
 
 def _on_ns(flight: Flight, time_ns: int) -> int:
-    """How long a flight has been under way at an instant, in spread time where it has slots."""
+    """How long a flight has been under way at an instant, in spread time where it has slots.
+
+    A first attempt that is made at once counts as long as the others, of which a sender is on the
+    air for a share.
+    """
     elapsed_ns = time_ns - flight.begins_ns
+    if flight.at_once_ends_ns:
+        first_ns = min(elapsed_ns, flight.at_once_ends_ns - flight.begins_ns)
+        return elapsed_ns + round((flight.at_once_stretch - 1.0) * first_ns)
     return elapsed_ns if flight.turns is None else round(flight.turns.spread_ns(elapsed_ns))
 
 

@@ -24,6 +24,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import blocks_met, transmit_share
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.held import rate_under_way
+from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -74,6 +75,8 @@ class PacketLevelSampler:
     streams : Streams
     ended : callable
         Called with (flight, leg) when a flight is over.
+    on_air : OnAir
+        Is told of each packet, under random access.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -85,9 +88,10 @@ class PacketLevelSampler:
         env: Clock,
         streams: Streams,
         ended: Callable[[Flight, int], None],
+        on_air: OnAir,
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation = adaptation
+        self._adaptation, self._on_air = adaptation, on_air
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
@@ -167,8 +171,11 @@ class PacketLevelSampler:
             block.per = block.erasure = 1.0
         return block
 
-    def _attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
-        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds."""
+    def _attempt(self, flight: Flight, leg: int, at_ns: float, waited: bool = False) -> None:
+        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds.
+
+        `waited`: for its random time, where there is one.
+        """
         if leg != flight.leg:
             return
         flight.leg_begins_ns = self._env.now
@@ -187,13 +194,19 @@ class PacketLevelSampler:
             resumes_ns = flight.begins_ns + _spread_ns(flight, flight.leg_begins_ns + wait_ns)
             self._env.after(wait_ns, self._attempt, flight, leg, resumes_ns)
             return
+        nothing = heard and found[0].attempts == 0
+        if self._radio.mac.random_access and not waited and not nothing:
+            self._wait_at_random(flight, leg, at_ns, attempt_ns)
+            return
         for reception, block in zip(heard, found, strict=True):
             reception.blocks, reception.block_attempts = [block], [0]
             reception.sampled_medium = reception.medium
-        if heard and found[0].attempts == 0:  # nothing can be sent, ever
+        if nothing:  # nothing can be sent, ever
             heard[0].close_leg()
             self._ended(flight, flight.leg)
             return
+        if waited:
+            self._on_air.begin(flight)
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
@@ -202,11 +215,23 @@ class PacketLevelSampler:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
         self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
+    def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
+        """Begin the next attempt at a random time."""
+        flight.waits += 1
+        draw = self._streams.uniform("random access", flight.src, flight.begins_ns, flight.waits)
+        at_ns = self._radio.mac.begins_ns(ready_ns, packet_ns, draw)
+        now, begins_ns = self._env.now, max(self._env.now, round(at_ns))
+        if begins_ns > now:
+            flight.pauses = [*flight.pauses, (now, begins_ns)]
+        # After those that end at that instant, with which it does not overlap.
+        due = self._env.due(begins_ns - now, LAST)
+        then(due, lambda _: self._attempt(flight, leg, at_ns, True))
+
     def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
         """Sample the attempt's success for each receiver."""
         if leg != flight.leg:
             return
-        over = False
+        over, spoilt = False, self._on_air.end(flight)
         if flight.broadcast:
             flight.packets_left -= 1
             over = flight.packets_left == 0
@@ -215,6 +240,9 @@ class PacketLevelSampler:
                 continue
             counts, block = self._counts[reception], reception.blocks[0]
             assert reception.rng is not None
+            if spoilt:
+                block.per = block.erasure = 1.0
+                reception.sampled_medium = reception.medium._replace(collision=1.0)
             reception.block_attempts = [1]
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
