@@ -3,11 +3,17 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from netsim.topology.mobility._ways import Knot, Ways
+from netsim.traces.files import Text, shown, whole_number
+from netsim.traces.geodesy import degrees_problem
+from netsim.traces.moments import begin
+from netsim.traces.remarks import note_ids, note_remark
 from netsim.units import to_ns
 
 JUMP_S = 1e-9
@@ -16,6 +22,9 @@ JUMP_S = 1e-9
 Leg = tuple[float, float, float]
 """When [s] a node is where [m, m]."""
 
+Start = Annotated[float | None, Field(allow_inf_nan=False)]
+"""Time of a file at which a run starts [s]; None: that of its first row."""
+
 
 def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64]) -> Ways:
     """Straight ways through the places of a file.
@@ -23,14 +32,15 @@ def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64]) -> Ways:
     Parameters
     ----------
     found : sequence of sequence of Leg
-        By node, by ascending time. A node stands at its first place until then, and at its last
-        from then on; nodes beyond the last one stay where they are placed.
+        By node, by ascending time; times before 0 count, too. A node stands at its first place
+        until then, and at its last from then on; nodes beyond the last one stay where they are
+        placed.
     start_m : (N, 2) float64
         Where the scenario places nodes.
     """
     fastest, knots = 0.0, []
     for node, (x, y) in enumerate(start_m.tolist()):
-        mine = found[node] if node < len(found) and found[node] else [(0.0, x, y)]
+        mine = _from_0(found[node]) if node < len(found) and found[node] else [(0.0, x, y)]
         for (t, x_m, y_m), (then, next_x, next_y) in pairwise(mine):
             moved_m = math.hypot(next_x - x_m, next_y - y_m)
             # after a jump links are looked at anew as soon as if nodes walked
@@ -38,6 +48,20 @@ def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64]) -> Ways:
             fastest = max(fastest, speed)
         knots.append(iter(_knots(mine)))
     return Ways(knots, fastest)
+
+
+def _from_0(mine: Sequence[Leg]) -> Sequence[Leg]:
+    """The legs from time 0 on, the first of them cut where it is then."""
+    if mine[0][0] >= 0.0:
+        return mine
+    before = max(k for k, leg in enumerate(mine) if leg[0] < 0.0)
+    t, x, y = mine[before]
+    if before + 1 == len(mine):
+        return [(0.0, x, y)]
+    then, next_x, next_y = mine[before + 1]
+    part = -t / (then - t)
+    first = (0.0, x + part * (next_x - x), y + part * (next_y - y))
+    return [first, *mine[before + 1 :]]
 
 
 def _knots(mine: Sequence[Leg]) -> list[Knot]:
@@ -48,3 +72,132 @@ def _knots(mine: Sequence[Leg]) -> list[Knot]:
             time_ns = found[-1][0] + 1
         found.append((time_ns, x, y))
     return found
+
+
+def played(
+    text: Text,
+    found: Sequence[Sequence[Leg]],
+    start_m: NDArray[np.float64],
+    start_s: float | None,
+    words: Sequence[str] = (),
+    span: tuple[float, float] | None = None,
+) -> Ways:
+    """The ways of a file whose places are in metres, from its first row or from a time on.
+
+    Parameters
+    ----------
+    text : Text
+    found : sequence of sequence of Leg
+        By node, in times of the file.
+    start_m : (N, 2) float64
+    start_s : float or None
+        When in the file the run starts; None: at the first row of all.
+    words : sequence of str
+        Places as the file writes them, if they may be degrees.
+    span : (float, float) or None
+        Times of its first and last row; None: those of `found`.
+
+    Raises
+    ------
+    DataError
+        If places look like degrees.
+    """
+    require_metres(text, [leg[1:] for mine in found for leg in mine], words)
+    times = span or [leg[0] for mine in found for leg in mine]
+    begins_s = begin(text.where, min(times), max(times), start_s, "nodes stand still")
+    shifted = [[(t - begins_s, x, y) for t, x, y in mine] for mine in found]
+    return ways(shifted, start_m)
+
+
+def require_metres(
+    text: Text, places: Sequence[tuple[float, float]], words: Sequence[str] = ()
+) -> None:
+    """Raise DataError if places that should be in metres look like degrees."""
+    problem = degrees_problem(np.array(places, dtype=np.float64).reshape(-1, 2), words)
+    if problem is not None:
+        raise text.wrong(
+            f"{problem}; bring degrees as a table with the columns node, t_s, lat, lon "
+            '([mobility] kind = "trace"), and if these are metres, subtract one place from all: '
+            "only distances count"
+        )
+
+
+def node_numbers(
+    text: Text, names: Sequence[str], table: str, nodes: int, at: int = 0
+) -> dict[str, int]:
+    """The node of each name in a file.
+
+    Names that are all whole numbers are node numbers. Others become nodes 0, 1, ... in order of
+    appearance, which is noted for `nodes.parquet`.
+
+    Parameters
+    ----------
+    text : Text
+    names : sequence of str
+        Each once, in order of appearance.
+    table : str
+        Of the scenario, for the note.
+    nodes : int
+        How many the scenario has.
+
+    Raises
+    ------
+    DataError
+        If all of them are beyond the last node, or they are counted from 1.
+    """
+    numbers = [whole_number(name) for name in names]
+    if any(number is None for number in numbers):
+        if "" in names:
+            raise text.wrong("a node has no name; every row needs one")
+        note_ids(table, names[:nodes])
+        if len(names) > nodes:
+            left_aside(text, "nodes", names[nodes:])
+        return {name: node for node, name in enumerate(names)}
+    found = {
+        name: number for name, number in zip(names, numbers, strict=True) if number is not None
+    }
+    if len(set(found.values())) < len(found):
+        raise text.wrong("two of its node numbers are the same but for zeros before them")
+    require_known(text, list(found.values()), nodes)
+    return found
+
+
+def require_known(text: Text, numbers: Sequence[int], nodes: int) -> None:
+    """Raise DataError unless node numbers of a file are some of the scenario's; others are noted.
+
+    Parameters
+    ----------
+    text : Text
+    numbers : sequence of int
+    nodes : int
+        How many the scenario has.
+    """
+    there = sorted(set(numbers))
+    if there[0] >= nodes:
+        raise text.wrong(
+            f"its nodes are {there[0]} to {there[-1]}, and the scenario's 0 to {nodes - 1}; number "
+            "them from 0, or name them by words"
+        )
+    if there[0] == 1 and nodes in there and there[-1] == len(there) == nodes:
+        raise text.wrong(
+            f"its nodes are 1 to {nodes}, and the scenario's 0 to {nodes - 1}; number them from 0"
+        )
+    beyond = [str(number) for number in there if number >= nodes]
+    if beyond:
+        left_aside(text, "nodes", beyond)
+
+
+def left_aside(text: Text, what: str, names: Sequence[str]) -> None:
+    """Note that something of a file is not played.
+
+    Parameters
+    ----------
+    text : Text
+    what : str
+        In the plural.
+    names : sequence of str
+        Of what; some of them are told.
+    """
+    told = ", ".join(shown(name) for name in names[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    note_remark(f"{text.where}: left aside are the {what} {told}{more}")
