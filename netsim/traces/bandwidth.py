@@ -223,7 +223,7 @@ def _rates(text: Text) -> dict[str, Pieces]:
         raise text.wrong("holds no trace, only a header")
     times = rows.times(time, rows.factor(time, SECONDS))
     bps = rows.numbers(rate) * rows.factor(rate, BITS_PER_S)
-    rows.require(bps >= 0, f"{rate} is below 0; a capacity must be a number of at least 0")
+    rows.require(bps >= 0, f"{rate}, a capacity, must be a number of at least 0", rate)
     names = rows.words("trace") if "trace" in rows else [""] * len(rows)
     found: dict[str, tuple[list[float], list[float]]] = {}
     cells = zip(names, times.tolist(), bps.tolist(), strict=True)

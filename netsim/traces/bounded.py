@@ -5,6 +5,7 @@ for, a device never ends), sizes are looked at before anything is read, and what
 unpack to more than is said here, whatever its header says.
 """
 
+import codecs
 import gzip
 import io
 import os
@@ -294,12 +295,25 @@ def text_of(found: bytes, where: str) -> str:
     Raises
     ------
     DataError
-        If it is no text in UTF-8, or has too many lines or words.
+        If it is no text in UTF-8 (UTF-16 with a mark at its beginning will do), or has too many
+        lines or words.
     """
+    if found[:2] == b"\x1f\x8b":
+        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
+    if found[:4] == b"PK\x03\x04":
+        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+    wide = found[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
-        text = found.decode("utf-8-sig")
+        text = found.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
+        raise DataError(
+            f"{where}: is not text in UTF-8 (byte {error.start}); save it in UTF-8"
+        ) from None
+    if "\0" in text:
+        raise DataError(
+            f"{where}: has a zero at character {text.index(chr(0))}, so that it is no text in "
+            "UTF-8; save it in UTF-8"
+        )
     for most, separators, what in (
         (MOST_LINES, _LINE_ENDS, "lines"),
         (MOST_WORDS, _BETWEEN_WORDS, "words"),

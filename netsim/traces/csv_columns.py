@@ -140,10 +140,20 @@ class Columns:
     def _first(self, wrong: NDArray[np.bool_]) -> int:
         return int(np.argmax(wrong))
 
-    def require(self, ok: NDArray[np.bool_], what: str) -> None:
-        """Raise DataError(`what`), naming the first row that is not ok; `ok` is (n,)."""
+    def require(self, ok: NDArray[np.bool_], what: str, column: str = "") -> None:
+        """Raise DataError(`what`) with the first row that is not ok, and its cell of a column.
+
+        Parameters
+        ----------
+        ok : (n,) bool
+        what : str
+        column : str
+            "": no cell is told.
+        """
         if not ok.all():
-            self._fail(what, int(self._lines[self._first(~ok)]))
+            row = self._first(~ok)
+            cell = f", and is {shown(self.words(column)[row])}" if column else ""
+            self._fail(what + cell, self.line(row))
 
     def words(self, name: str) -> list[str]:
         """A column as it is written, without blanks around the cells."""
@@ -175,6 +185,7 @@ class Columns:
             ~(np.abs(found) > LATEST_S) | np.isinf(found),
             f"{name} is too late for a time in seconds; it may count ms, us or ns: divide, or name "
             "the column so (t_ms)",
+            name,
         )
         return found
 
@@ -200,7 +211,7 @@ class Columns:
                 comma = "; write decimals with a point" if "," in column[row].as_py() else ""
                 self._fail(f"{what}, and is {shown(column[row].as_py())}{comma}", self.line(row))
             found = np.array(values, dtype=np.float64)
-        self.require(np.isfinite(found) | hollow, f"{name} must be a finite number")
+        self.require(np.isfinite(found) | hollow, f"{name} must be a finite number", name)
         if empty is None:
             self.require(~hollow, f"{name} is empty; it must be a number")
         return found if empty is None else np.where(hollow, empty, found)

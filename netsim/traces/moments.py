@@ -114,10 +114,13 @@ def begin(
     Raises
     ------
     DataError
-        If the time between its rows is more than numbers hold.
+        If times are before 0 and nothing says when the run starts.
     """
-    if not math.isfinite(last_s - first_s):
-        raise DataError(f"{where}: its times lie too far apart")
+    if start_s is None and first_s < 0.0 and not clear:
+        raise DataError(
+            f"{where}: the time {first_s:.12g} s is before 0; times must be at least 0, unless "
+            "start_s says at which of them the run starts"
+        )
     begins_s = first_s if start_s is None else start_s
     note_played(
         Played(

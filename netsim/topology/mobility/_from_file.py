@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from netsim.topology.mobility._ways import Knot, Ways
-from netsim.traces.files import Text, shown, whole_number
+from netsim.traces.files import Text
 from netsim.traces.geodesy import degrees_problem
 from netsim.traces.moments import begin
-from netsim.traces.remarks import note_ids, note_remark
 from netsim.units import to_ns
 
 JUMP_S = 1e-9
@@ -120,84 +119,3 @@ def require_metres(
             '([mobility] kind = "trace"), and if these are metres, subtract one place from all: '
             "only distances count"
         )
-
-
-def node_numbers(
-    text: Text, names: Sequence[str], table: str, nodes: int, at: int = 0
-) -> dict[str, int]:
-    """The node of each name in a file.
-
-    Names that are all whole numbers are node numbers. Others become nodes 0, 1, ... in order of
-    appearance, which is noted for `nodes.parquet`.
-
-    Parameters
-    ----------
-    text : Text
-    names : sequence of str
-        Each once, in order of appearance.
-    table : str
-        Of the scenario, for the note.
-    nodes : int
-        How many the scenario has.
-
-    Raises
-    ------
-    DataError
-        If all of them are beyond the last node, or they are counted from 1.
-    """
-    numbers = [whole_number(name) for name in names]
-    if any(number is None for number in numbers):
-        if "" in names:
-            raise text.wrong("a node has no name; every row needs one")
-        note_ids(table, names[:nodes])
-        if len(names) > nodes:
-            left_aside(text, "nodes", names[nodes:])
-        return {name: node for node, name in enumerate(names)}
-    found = {
-        name: number for name, number in zip(names, numbers, strict=True) if number is not None
-    }
-    if len(set(found.values())) < len(found):
-        raise text.wrong("two of its node numbers are the same but for zeros before them")
-    require_known(text, list(found.values()), nodes)
-    return found
-
-
-def require_known(text: Text, numbers: Sequence[int], nodes: int) -> None:
-    """Raise DataError unless node numbers of a file are some of the scenario's; others are noted.
-
-    Parameters
-    ----------
-    text : Text
-    numbers : sequence of int
-    nodes : int
-        How many the scenario has.
-    """
-    there = sorted(set(numbers))
-    if there[0] >= nodes:
-        raise text.wrong(
-            f"its nodes are {there[0]} to {there[-1]}, and the scenario's 0 to {nodes - 1}; number "
-            "them from 0, or name them by words"
-        )
-    if there[0] == 1 and nodes in there and there[-1] == len(there) == nodes:
-        raise text.wrong(
-            f"its nodes are 1 to {nodes}, and the scenario's 0 to {nodes - 1}; number them from 0"
-        )
-    beyond = [str(number) for number in there if number >= nodes]
-    if beyond:
-        left_aside(text, "nodes", beyond)
-
-
-def left_aside(text: Text, what: str, names: Sequence[str]) -> None:
-    """Note that something of a file is not played.
-
-    Parameters
-    ----------
-    text : Text
-    what : str
-        In the plural.
-    names : sequence of str
-        Of what; some of them are told.
-    """
-    told = ", ".join(shown(name) for name in names[:5])
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    note_remark(f"{text.where}: left aside are the {what} {told}{more}")

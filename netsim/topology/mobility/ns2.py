@@ -6,8 +6,8 @@ r"""Movement files of ns-2, as CMU's `setdest` and many other tools write them.
 A node starts at its X_ and Y_. At the time of a `setdest` it turns, wherever it is, and goes
 straight to the place that is named at the speed that is named [m/s]; arrived, it stands. Speed 0
 stops it. `$ns_ at T "$node_(0) set X_ V"` puts it there at once. The variable of the nodes may have
-any name, and its number stands in parentheses or at its end (`$n0`). All else is left aside, which a
-run tells; nothing is executed, so that movements in loops and procedures are refused. Times in s,
+any name, and its number stands in parentheses or at its end (`$n0`). All else is left aside, which
+a run tells; nothing is executed, so that movements in loops and procedures are refused. Times in s,
 places in m.
 """
 
@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath, did_you_mean
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import JUMP_S, Leg, Start, played, require_known
+from netsim.topology.mobility._from_file import JUMP_S, Leg, Start, played
 from netsim.traces.files import Text, number, read_text, shown
+from netsim.traces.node_ids import require_known
 from netsim.traces.remarks import note_remark
 from netsim.traces.tcl import Word, statements
 

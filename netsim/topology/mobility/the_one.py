@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, Start, node_numbers, played
+from netsim.topology.mobility._from_file import Leg, Start, played
 from netsim.traces.files import Text, is_comment, number, read_text, shown
 from netsim.traces.moments import require_seconds
+from netsim.traces.node_ids import node_numbers
 
 
 class TheOne(Mobility):
@@ -78,7 +79,8 @@ class TheOne(Mobility):
             ):
                 if not least <= value <= most:
                     raise text.wrong(
-                        f"{what} is {value:.12g}, and the first line says {least:.12g} to {most:.12g}",
+                        f"{what} is {value:.12g}, and the first line says {least:.12g} to "
+                        f"{most:.12g}",
                         at,
                     )
             mine = by_name.setdefault(words[1], [])

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, Start, node_numbers, played
+from netsim.topology.mobility._from_file import Leg, Start, played
 from netsim.traces.csv_columns import METRES, SECONDS, Columns
 from netsim.traces.geodesy import plane
+from netsim.traces.node_ids import node_numbers
 
 _LATITUDES = ("lat", "latitude", "lat_deg", "latitude_deg")
 _LONGITUDES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg")
@@ -49,6 +50,8 @@ class Trace(Mobility):
         names = rows.words(called[0] if called else "node")
         time = rows.find("t_s", SECONDS, ("time", "timestamp"))
         t_s = rows.times(time, rows.factor(time, SECONDS))
+        if self.start_s is None:
+            rows.require(t_s >= 0, f"{time} must be at least 0, unless start_s is set")
         place, words = self._places(rows)
         number = node_numbers(rows.text, list(dict.fromkeys(names)), "mobility", len(start_m))
         node = np.array([number[name] for name in names])
