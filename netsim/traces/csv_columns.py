@@ -56,6 +56,10 @@ class Columns:
             self._fail("holds no rows")
         self._lines = np.array([at for at, _ in said[1:]])
         self.needed: list[str] = list(names)
+        if said[0][1].lstrip().startswith("<"):
+            self._fail(
+                "is XML or a page of the web, and no table; fetch the file again", said[0][0]
+            )
         separator = _separator(said[0][1])
         rows = [line for _, line in said]
         if separator == " ":

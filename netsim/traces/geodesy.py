@@ -93,10 +93,10 @@ def degrees_problem(places: NDArray[np.float64], words: Sequence[str] = ()) -> s
         return None
     written = words or [repr(value) for value in places.ravel().tolist()]
     decimals = [len(word.partition(".")[2]) for word in written if "e" not in word.lower()]
-    fine = sum(count >= 4 for count in decimals) >= 0.8 * len(written)
-    rounded = sum(4 <= count <= 8 for count in decimals) >= 0.8 * len(written)
+    fine = sum(count >= 4 for count in decimals) >= 0.5 * len(written)
+    rounded = sum(4 <= count <= 8 for count in decimals) >= 0.5 * len(written)
     tight = fine and spread < 1.0 and off > 10.0 * spread
-    if tight or (rounded and off > spread):
+    if tight or (rounded and off > 2.0 * spread):
         return (
             f"its places lie within {spread:.3g} m of each other if they are metres, and look like "
             "degrees"

@@ -65,6 +65,8 @@ class Fcd:
         How many vehicles and persons were left aside.
     geo : bool
         Whether the file says that places are longitude and latitude.
+    where : str
+        The beginning of what is told of the file.
     """
 
     movers: list[Mover] = field(default_factory=list)
@@ -73,6 +75,7 @@ class Fcd:
     last_s: float = math.nan
     others: int = 0
     geo: bool = False
+    where: str = ""
 
 
 def read_fcd(
@@ -107,7 +110,7 @@ def read_fcd(
         taken = _from_csv(read_text(path, folder, table), most, start_s)
     else:
         taken = _from_xml(found, where, most, start_s)
-    text = Text(where, "")
+    text, taken.where = Text(where, ""), where
     if not taken.movers:
         since = f" at or after {start_s:g} s" if start_s is not None else ""
         raise text.wrong(f"holds no vehicle or person{since}; write it with SUMO's --fcd-output")
@@ -256,8 +259,10 @@ class _Reader:
 
     def take(self, chunk: bytes) -> None:
         """Parse the next piece of the file."""
-        if not self._taken and chunk[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise self.text.wrong("is text in UTF-16; save it in UTF-8")
+        if not self._taken:
+            bounded.require_plain(chunk, self.text.where)
+            if chunk[:2] in bounded.WIDE:
+                raise self.text.wrong("is text in UTF-16; save it in UTF-8")
         self.parser.Parse(chunk, False)
         self._taken += len(chunk)
         if self._taken - max(self.parser.CurrentByteIndex, 0) > _MOST_TAG_BYTES:

@@ -15,10 +15,10 @@ def outside(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sets", "says"),
     [
-        ("trace,time_s,mbps\na,0,-3\n", ["link.trace.uplink=FILE"], '[link.trace] uplink = "FILE": line 2: column mbps is "-3"; a capacity must be a number of at least 0'),
+        ("trace,time_s,mbps\na,0,-3\n", ["link.trace.uplink=FILE"], '[link.trace] uplink = "FILE": line 2: mbps, a capacity, must be a number of at least 0, and is "-3"'),
         ("0 1\n1 7\n", ["topology.kind=file", "topology.path=FILE"], '[topology] path = "FILE": line 2: node 7 is unknown: [nodes] count = 4, and the ids are node numbers from 0 to 3 where not all appear'),
         ("0 1\n1 0\n", ["link.latency_matrix={path = 'FILE', unit = 'ms'}"], '[link.latency_matrix] path = "FILE": has 2 hosts, [nodes] count = 4; lower the count'),
-        ("20 1 1\n", ["topology.kind=contacts", "topology.path=FILE"], '[topology] path = "FILE": line 1: 1 is in contact with itself; take the line out'),
+        ("20 1 1\n", ["topology.kind=contacts", "topology.path=FILE"], '[topology] path = "FILE": line 1: "1" is in contact with itself; take the line out'),
         ("a b\n", ["link.backbone.path=FILE", "link.backbone.routers=['a']"], '[link.backbone] path = "FILE": routers: 1 are listed for 4 nodes; list one a node'),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from netsim.topology.mobility._ways import Knot, Ways
 from netsim.traces.files import Text
 from netsim.traces.geodesy import degrees_problem
 from netsim.traces.moments import begin
+from netsim.traces.remarks import note_remark
 from netsim.units import to_ns
 
 JUMP_S = 1e-9
@@ -25,7 +26,7 @@ Start = Annotated[float | None, Field(allow_inf_nan=False)]
 """Time of a file at which a run starts [s]; None: that of its first row."""
 
 
-def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64]) -> Ways:
+def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64], where: str) -> Ways:
     """Straight ways through the places of a file.
 
     Parameters
@@ -36,7 +37,16 @@ def ways(found: Sequence[Sequence[Leg]], start_m: NDArray[np.float64]) -> Ways:
         placed.
     start_m : (N, 2) float64
         Where the scenario places nodes.
+    where : str
+        The beginning of what is told of the file.
     """
+    absent = [node for node in range(len(start_m)) if not (node < len(found) and found[node])]
+    if absent:
+        first = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
+        note_remark(
+            f"{where}: says of {len(absent):,} of {len(start_m):,} nodes ({first}) nothing; they "
+            "stay where they are placed"
+        )
     fastest, knots = 0.0, []
     for node, (x, y) in enumerate(start_m.tolist()):
         mine = _from_0(found[node]) if node < len(found) and found[node] else [(0.0, x, y)]
@@ -105,7 +115,7 @@ def played(
     times = span or [leg[0] for mine in found for leg in mine]
     begins_s = begin(text.where, min(times), max(times), start_s, "nodes stand still")
     shifted = [[(t - begins_s, x, y) for t, x, y in mine] for mine in found]
-    return ways(shifted, start_m)
+    return ways(shifted, start_m, text.where)
 
 
 def require_metres(

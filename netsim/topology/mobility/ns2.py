@@ -105,6 +105,8 @@ class _File:
         """What `$ns_ at T SCRIPT` says."""
         script = " ".join(word.text for word in words[3:])
         if not _MOVES.search(script):
+            for inner in statements(self._text, script, words[3].line) if len(words) > 3 else ():
+                self._require_known(inner)
             self.left[f"{words[0].text} at"] += 1
             return
         at = words[0].line
@@ -118,13 +120,17 @@ class _File:
             raise self._text.wrong(
                 f"{shown(words[0].text)} moves nodes in it; {_HOW}", words[0].line
             )
+        self._require_known(words)
         verb = words[1].text if len(words) > 1 else ""
-        if _NODE.fullmatch(words[0].text) and did_you_mean(verb, ("setdest",)):
-            raise self._text.wrong(
-                f"{shown(verb)}" + did_you_mean(verb, ("setdest",)), words[0].line
-            )
         name = re.sub(r"\d+", "i", words[0].text)
         self.left[f"{name} {verb}" if name.startswith("$") else name] += 1
+
+    def _require_known(self, words: list[Word]) -> None:
+        """Raise DataError if a node is told something that may be a misspelt `setdest`."""
+        verb = words[1].text if len(words) > 1 else ""
+        close = did_you_mean(verb, ("setdest",))
+        if close and _NODE.fullmatch(words[0].text):
+            raise self._text.wrong(f"a node can't {shown(verb)}{close}", words[0].line)
 
     def _order(self, node: re.Match[str], words: list[Word], time_s: float | None) -> None:
         at, name, index = words[0].line, node[1] or node[3], int(node[2] or node[4])

@@ -50,4 +50,4 @@ class Sumo(Mobility):
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
     ) -> Track | None:
         found = read_fcd(self.path, folder, "mobility", len(start_m), self.start_s, self.geo)
-        return ways([mover.legs for mover in found.movers], start_m)
+        return ways([mover.legs for mover in found.movers], start_m, found.where)
