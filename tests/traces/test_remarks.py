@@ -38,7 +38,7 @@ def test_times_are_seconds_times_of_day_and_dates(word, seconds):
 )  # fmt: skip
 def test_what_is_no_certain_time_is_none(word):
     assert moment(word) is None
-    with pytest.raises(DataError, match="line 3: column 1 is .*, not a time in seconds"):
+    with pytest.raises(DataError, match=r"line 3: column 1 is .*, not a time in seconds"):
         require_seconds(Text(WHERE, ""), word, 3, "column 1")
 
 
@@ -87,6 +87,6 @@ def test_a_first_row_within_the_run_may_count_from_its_start():
 
 
 def test_times_before_0_need_a_start():
-    with pytest.raises(DataError, match="the time -5 s is before 0; .* unless start_s says"):
+    with pytest.raises(DataError, match=r"the time -5 s is before 0; .* unless start_s says"):
         told(-5.0, 90.0)
     assert told(-5.0, 90.0, -5.0) == []
