@@ -18,6 +18,8 @@ OPPORTUNITY_BITS = 12_000
 _MS = 1_000_000
 _MOST_BINS = 1e7
 _LATEST_MS = 10**11
+_PERIOD = ("duration_ms", "bandwidth_kbps")
+"""What is read of a period of Sabre's."""
 
 
 class Pieces(NamedTuple):
@@ -188,29 +190,28 @@ def _periods(text: Text) -> Pieces:
     for k, period in enumerate(found, start=1):
         if not isinstance(period, dict):
             raise text.wrong(f"period {k} is no object with duration_ms and bandwidth_kbps")
-        values = []
-        for key, least in (("duration_ms", "greater than 0"), ("bandwidth_kbps", "at least 0")):
-            value = period.get(key)
-            sound = isinstance(value, int | float) and not isinstance(value, bool)
-            if (
-                not sound
-                or not math.isfinite(value)
-                or value < 0
-                or (value == 0 and least[0] == "g")
-            ):
-                told = "is missing" if key not in period else f"is {shown(repr(value))}"
-                raise text.wrong(f"period {k}: {key} {told}; it must be a number {least}")
-            values.append(float(value))
-        left_out |= {str(key) for key in period} - {"duration_ms", "bandwidth_kbps"}
-        now_s += values[0] / 1e3
+        lasts_ms, kbps = (_of_period(text, k, period, key) for key in _PERIOD)
+        left_out |= {str(key) for key in period} - set(_PERIOD)
+        now_s += lasts_ms / 1e3
         if to_ns(now_s) <= starts[-1]:
-            raise text.wrong(f"period {k}: duration_ms is {values[0]:g}, less than 1 ns")
+            raise text.wrong(
+                f"period {k}: duration_ms is {lasts_ms:g}, less than 1 ns; take the period out"
+            )
         starts.append(to_ns(now_s))
-        bps.append(values[1] * 1e3)
+        bps.append(kbps * 1e3)
     if left_out:
         names = ", ".join(map(shown, sorted(left_out)[:5]))
         note_remark(f"{text.where}: left aside of its periods: {names}; set [link] latency_s")
     return Pieces(0.0, starts[:-1], bps, starts[-1], bps[-1])
+
+
+def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
+    value = period.get(key)
+    number_there = isinstance(value, int | float) and not isinstance(value, bool)
+    if number_there and 0 <= float(value or 0) < math.inf:
+        return float(value or 0)
+    told = "is missing" if key not in period else f"is {shown(repr(value))}"
+    raise text.wrong(f"period {k}: {key} {told}; it must be a number of at least 0")
 
 
 def _rates(text: Text) -> dict[str, Pieces]:

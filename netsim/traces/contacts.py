@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from netsim.traces.csv_columns import SECONDS
 from netsim.traces.files import Text, fields, is_comment, number, shown
-from netsim.traces.moments import moment, require_seconds
+from netsim.traces.moments import is_time_of_day, moment, require_seconds
 from netsim.traces.remarks import note_remark
 
 Spans = dict[tuple[str, str], list[tuple[float, float]]]
@@ -250,9 +250,17 @@ def _sampled(
     width = max(k for k, name in enumerate(order) if name != "_") + 1
     place = {name: order.index(name) for name in order if name != "_"}
 
+    last_s = -math.inf
+
     def time_s(name: str, words: list[str], at: int) -> float:
-        column = f"column {place[name] + 1}"
-        return require_seconds(text, words[place[name]], at, column, units.get(name, 1.0))
+        nonlocal last_s
+        word, column = words[place[name]], f"column {place[name] + 1}"
+        found = require_seconds(text, word, at, column, units.get(name, 1.0))
+        if name != "end" and is_time_of_day(word):
+            if found < last_s:
+                raise text.wrong(f"{column} falls to {shown(word)}; times of day need dates", at)
+            last_s = found
+        return found
 
     for at, words in rows:
         if len(words) < width:

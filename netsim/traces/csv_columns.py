@@ -5,7 +5,7 @@ name says what it counts in: `t_ms`, `x_km`, `bandwidth_kbps`, `time [s]`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -72,7 +72,15 @@ class Columns:
 
     @classmethod
     def of(cls, table: str, path: str, folder: Path | None, names: Sequence[str]) -> "Columns":
-        """Those of a file that a scenario names; see `netsim.traces.files.read_text`."""
+        """Those of a file that a scenario names.
+
+        Parameters
+        ----------
+        table, path, folder
+            See `netsim.traces.files.read_text`.
+        names : sequence of str
+            Columns that the file must have.
+        """
         return cls(read_text(path, folder, table), names)
 
     def _parsed(self, rows: list[str], separator: str) -> Any:
@@ -197,7 +205,9 @@ class Columns:
         """Whether a column holds times of day."""
         return any(map(is_time_of_day, self.words(name)))
 
-    def _converted(self, name: str, empty: float | None, read: Any, what: str) -> Any:
+    def _converted(
+        self, name: str, empty: float | None, read: Callable[[str], float | None], what: str
+    ) -> NDArray[np.float64]:
         column = self._table.column(self._index(name))
         hollow = np.asarray(pc.equal(column, "").to_numpy(), dtype=bool)
         try:
@@ -205,8 +215,7 @@ class Columns:
                 raise pa.ArrowInvalid("hexadecimal")
             full = pc.if_else(pc.equal(column, ""), "0", column)
             found = np.asarray(full.cast(pa.float64()).to_numpy(), dtype=np.float64)
-            if read is not number:
-                found = found * read("1")
+            found = found * (read("1") or 1.0)
         except pa.ArrowException:
             values = [0.0 if word == "" else read(word) for word in column.to_pylist()]
             bad = np.array([value is None for value in values])

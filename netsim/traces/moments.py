@@ -122,9 +122,6 @@ def begin(
             "start_s says at which of them the run starts"
         )
     begins_s = first_s if start_s is None else start_s
-    note_played(
-        Played(
-            where, first_s, last_s, begins_s, clear or start_s is not None, beyond, speedup, repeats
-        )
-    )
+    said = start_s is not None
+    note_played(Played(where, first_s, last_s, begins_s, said, clear, beyond, speedup, repeats))
     return begins_s

@@ -1,9 +1,12 @@
 """Which node of a scenario is which in a file."""
 
+import re
 from collections.abc import Sequence
 
-from netsim.traces.files import Text, shown, whole_number
+from netsim.traces.files import Text, number, shown
 from netsim.traces.remarks import note_ids, note_remark
+
+_WHOLE = re.compile(r"[0-9]{1,18}(\.0*)?")
 
 
 def node_numbers(
@@ -11,7 +14,7 @@ def node_numbers(
 ) -> dict[str, int]:
     """The node of each name in a file.
 
-    Names that are all whole numbers are node numbers. Others become nodes 0, 1, ... in order of
+    Names that are all whole numbers are node numbers. Words become nodes 0, 1, ... in order of
     appearance, which is noted for `nodes.parquet`.
 
     Parameters
@@ -27,21 +30,31 @@ def node_numbers(
     Raises
     ------
     DataError
-        If all of them are beyond the last node, or they are counted from 1.
+        If they are numbers and words, all beyond the last node, or counted from 1.
     """
-    numbers = [whole_number(name) for name in names]
-    if any(number is None for number in numbers):
-        if "" in names:
-            raise text.wrong("a node has no name; every row needs one")
+    if "" in names:
+        raise text.wrong("a node has no name; every row needs one")
+    words = [name for name in names if number(name) is None and _WHOLE.fullmatch(name) is None]
+    if len(words) == len(names):
         note_ids(table, names[:nodes])
         if len(names) > nodes:
             left_aside(text, "nodes", names[nodes:])
         return {name: node for node, name in enumerate(names)}
-    found = {
-        name: number for name, number in zip(names, numbers, strict=True) if number is not None
-    }
+    if words:
+        one = next(name for name in names if name not in words)
+        raise text.wrong(
+            f"some nodes are numbers ({shown(one)}) and some words ({shown(words[0])}); put a "
+            "letter before all of them, or number them from 0"
+        )
+    wild = next((name for name in names if _WHOLE.fullmatch(name) is None), None)
+    if wild is not None:
+        raise text.wrong(
+            f"node {shown(wild)} is no whole number of at least 0; number them from 0, or name "
+            "them by words"
+        )
+    found = {name: int(name.partition(".")[0]) for name in names}
     if len(set(found.values())) < len(found):
-        raise text.wrong("two of its node numbers are the same but for zeros before them")
+        raise text.wrong("two of its node numbers are the same but for how they are written")
     require_known(text, list(found.values()), nodes)
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import combinations
 
 LEAST_COVERED = 0.1
 """A file whose rows lie in less of a run than this share is remarked on."""
@@ -26,6 +27,8 @@ class Played:
         Time of the file at which the run begins.
     said : bool
         Whether the scenario says so.
+    clear : bool
+        Whether there is no doubt that its first row is meant.
     beyond : str
         What is played after the last row: a clause with a subject.
     speedup : float
@@ -39,6 +42,7 @@ class Played:
     last_s: float
     begins_s: float
     said: bool
+    clear: bool
     beyond: str
     speedup: float = 1.0
     repeats: bool = False
@@ -48,7 +52,7 @@ class Played:
         first_s = (self.first_s - self.begins_s) / self.speedup
         last_s = (self.last_s - self.begins_s) / self.speedup
         found = []
-        if not self.said and 0.0 < self.first_s <= horizon_s:
+        if not (self.said or self.clear) and 0.0 < self.first_s <= horizon_s:
             found.append(
                 f"{self.where}: its first row, at {self.first_s:g} s, is played when the run "
                 "begins; if the file counts from there, set start_s = 0"
@@ -99,7 +103,19 @@ class Notes:
             Sentences without a full stop, each once.
         """
         covered = [text for played in self.played for text in played.remarks(horizon_s)]
-        return list(dict.fromkeys([*covered, *self.said]))
+        return list(dict.fromkeys([*covered, *self._of_one_clock(horizon_s), *self.said]))
+
+    def _of_one_clock(self, horizon_s: float) -> Iterator[str]:
+        """Remarks on files that may count from one instant, such as 1970, and begin at others."""
+        free = [p for p in self.played if not p.said and p.first_s > horizon_s]
+        for one, other in combinations({played.where: played for played in free}.values(), 2):
+            meet = one.first_s <= other.last_s and other.first_s <= one.last_s
+            if meet and one.begins_s != other.begins_s:
+                yield (
+                    f"{one.where} is played from {one.begins_s:.12g} s on, its first row, and "
+                    f"{other.where} from {other.begins_s:.12g} s on; if they tell of the same "
+                    "time, set start_s of both"
+                )
 
 
 _notes: ContextVar[Notes | None] = ContextVar("notes of traces", default=None)

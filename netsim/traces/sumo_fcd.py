@@ -172,10 +172,8 @@ def _from_csv(text: Text, most: int, start_s: float | None) -> Fcd:
         for kind in kinds:
             name, x, y = next(cells[kind])
             if name:
-                places = [
-                    _number(text, line, kind, key, word) for key, word in (("x", x), ("y", y))
-                ]
-                movers.place(kind, name, *places, line)
+                x_m = _number(text, line, kind, "x", x)
+                movers.place(kind, name, x_m, _number(text, line, kind, "y", y), line)
     return movers.found
 
 

@@ -441,6 +441,8 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
         ("names", "node,t_s,x_m,y_m\ncar,0,0,0\nbus,0,10,0\ncar,2,10,0\ncar,4,10,10\n"),
         ("ids of vehicles", "id,t_s,x_m,y_m\nv10,0,0,0\nv2,0,10,0\nv10,2,10,0\nv10,4,10,10\n"),
         ("nodes beyond", CSV_WAYS + "7,0,1,1\n"),
+        ("nodes with points", "node,t_s,x_m,y_m\n0.0,0,0,0\n1.0,0,10,0\n0.0,2,10,0\n0.0,4,10,10\n"),
+        ("ids in hexadecimal", "node,t_s,x_m,y_m\nfe,0,0,0\nb2,0,10,0\nfe,2,10,0\nfe,4,10,10\n"),
     ):  # fmt: skip
         yield "movement", name, text, none, SAME
     for name, text, line in (
@@ -455,12 +457,13 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
         ("degrees called m", "node,t_s,x_m,y_m\n0,0,9.427966,47.508500\n1,0,9.527966,47.508500\n", None),
         ("degrees of a country", "node,t_s,x_m,y_m\n0,0,13.4050,52.5200\n1,0,11.5820,48.1351\n", None),
         ("midnight passes", "node,time,x_m,y_m\n0,23:59:59,0,0\n0,00:00:01,1,1\n", 3),
-        ("a node below 0", "node,t_s,x_m,y_m\n-1,0,0,0\n1.5,0,1,1\n", None),
+        ("a node below 0", "node,t_s,x_m,y_m\n-1,0,0,0\n1,0,1,1\n", None),
+        ("half a node", "node,t_s,x_m,y_m\n0,0,0,0\n1.5,0,1,1\n", None),
+        ("numbers and words", "node,t_s,x_m,y_m\n0,0,0,0\nsink,0,1,1\n", None),
+        ("a node written twice", "node,t_s,x_m,y_m\n1,0,0,0\n01,1,1,1\n", None),
         ("two columns of a kind", "node,t_s,t_ms,x_m,y_m\n0,0,0,0,0\n", None),
     ):  # fmt: skip
         outcome: Outcome = Refused(line)
-        if name == "a node below 0":  # which are names, then
-            outcome = [*(0, 0, 1, 1, 9, 9)] * 4
         if name == "two columns of a kind":  # the one that is asked for
             outcome = [*(0, 0, 8, 8, 9, 9)] * 4
         yield "movement", name, text, none, outcome
@@ -621,6 +624,8 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
         ("a column lost", TIJ + "120 7\n", {}, Refused(4)),
         ("NaN", TIJ + "nan 7 8\n", {}, Refused(4)),
         ("with itself", TIJ + "120 7 7\n", {}, Refused(4)),
+        ("times of day", "10:00:20 7 8\n10:00:40 7 8\n10:01:40 7 9\n", {}, SAME),
+        ("midnight passes", "23:59:40 7 8\n00:00:00 7 8\n", {}, Refused(2)),
         ("ms called s", TIJ.replace(" 7", "000000000000 7"), {}, Refused(1)),
     ):  # fmt: skip
         yield "contacts tij", name, text, keys, outcome
@@ -665,6 +670,7 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
          SAME),
         ("overlapping", ON + "0,2.5,4\n", Refused(5)),
         ("of no length", ON + "1,5,5\n", Refused(5)),
+        ("midnight passes", "node,on_s,off_s\n0,23:00:00,23:30:00\n0,00:30:00,01:00:00\n", Refused(3)),
         ("before 0", ON + "1,-2,-1\n", Refused(5)),
         ("nodes from 1", ON.replace("\n1", "\n3").replace("\n0", "\n1") + "2,0,1\n",
          Refused(says="from 0")),

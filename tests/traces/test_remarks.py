@@ -86,6 +86,21 @@ def test_a_first_row_within_the_run_may_count_from_its_start():
     assert told(5.0, 90.0, clear=True) == []
 
 
+def test_files_of_one_clock_that_begin_at_other_times_are_remarked_on():
+    def both(first_s, other_s, **more):
+        with noting() as notes:
+            begin(WHERE, first_s, first_s + 900.0, None, "nodes stand still")
+            begin('[churn] path = "y"', other_s, other_s + 900.0, None, "nodes are off", **more)
+        return notes.remarks(1000.0)
+
+    [remark] = both(1213084687.0, 1213084700.0, clear=True)
+    assert "from 1213084687 s on, its first row, and [churn]" in remark
+    assert "set start_s of both" in remark
+    assert both(1213084687.0, 1213084687.0) == []
+    assert both(1213084687.0, 1313084687.0) == []  # years apart: they can't be of one time
+    assert both(0.0, 0.0) == []
+
+
 def test_times_before_0_need_a_start():
     with pytest.raises(DataError, match=r"the time -5 s is before 0; .* unless start_s says"):
         told(-5.0, 90.0)

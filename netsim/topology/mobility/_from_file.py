@@ -111,21 +111,15 @@ def played(
     DataError
         If places look like degrees.
     """
-    require_metres(text, [leg[1:] for mine in found for leg in mine], words)
-    times = span or [leg[0] for mine in found for leg in mine]
-    begins_s = begin(text.where, min(times), max(times), start_s, "nodes stand still")
-    shifted = [[(t - begins_s, x, y) for t, x, y in mine] for mine in found]
-    return ways(shifted, start_m, text.where)
-
-
-def require_metres(
-    text: Text, places: Sequence[tuple[float, float]], words: Sequence[str] = ()
-) -> None:
-    """Raise DataError if places that should be in metres look like degrees."""
-    problem = degrees_problem(np.array(places, dtype=np.float64).reshape(-1, 2), words)
+    places = np.array([leg[1:] for mine in found for leg in mine], dtype=np.float64)
+    problem = degrees_problem(places.reshape(-1, 2), words)
     if problem is not None:
         raise text.wrong(
             f"{problem}; bring degrees as a table with the columns node, t_s, lat, lon "
             '([mobility] kind = "trace"), and if these are metres, subtract one place from all: '
             "only distances count"
         )
+    times = span or [leg[0] for mine in found for leg in mine]
+    begins_s = begin(text.where, min(times), max(times), start_s, "nodes stand still")
+    shifted = [[(t - begins_s, x, y) for t, x, y in mine] for mine in found]
+    return ways(shifted, start_m, text.where)

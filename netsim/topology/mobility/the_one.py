@@ -72,11 +72,8 @@ class TheOne(Mobility):
                 raise text.wrong(
                     f"{time_s:.12g} s comes after {last_s:.12g} s; times must not fall", at
                 )
-            for what, value, least, most in (
-                ("time", time_s, *bounds[0:2]),
-                ("x", x, *bounds[2:4]),
-                ("y", y, *bounds[4:6]),
-            ):
+            for k, (what, value) in enumerate((("time", time_s), ("x", x), ("y", y))):
+                least, most = bounds[2 * k : 2 * k + 2]
                 if not least <= value <= most:
                     raise text.wrong(
                         f"{what} is {value:.12g}, and the first line says {least:.12g} to "
