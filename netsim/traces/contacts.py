@@ -198,46 +198,49 @@ def _likely(
     DataError
         If it may be something else.
     """
-    numbers = [
-        [number(word) if number(word) is not None else math.nan for word in words[:4]]
-        for _, words in rows
-        if len(words) >= 3
-    ]
-    table = np.array([(row + [math.nan] * 4)[:4] for row in numbers]).reshape(-1, 4)
     told = "say which with columns"
-    if four and not np.isnan(table).any():
-        starts, ends = table[:, 2], table[:, 3]
-        if len(table) > 1 and starts.max() < ends.min() and starts.any():
+    if four:
+        starts, ends = _column(rows, 2), _column(rows, 3)
+        if len(rows) > 1 and starts.max() < ends.min() and starts.any():
             raise text.wrong(
                 "its lines may be i j start end, and then all are in contact at once, or i j "
                 f'weight time; {told}, as in columns = ["i", "j", "_", "t"]'
             )
-        if _sampled_by(table[:, 0], sample_s) and len(set(table[:, 0])) > 1:
+        first = _column(rows, 0)
+        if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
             raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
-    if four:
         return ("i", "j", "start", "end")
-    first, third = table[:, 0], table[:, 2]
+    first, third = _column(rows, 0), _column(rows, 2)
     if np.isnan(first).any():  # which is told with its line
         return ("t", "i", "j")
-    if not _falls(third) and len(table) > 1:  # i j t, too, is by ascending time
-        example = 'as in columns = ["i", "j", "t"]'
-        if _falls(first):
-            raise text.wrong(f"its lines seem to be i j t, and t i j is read; {told}, {example}")
-        if not _sampled_by(first, sample_s) or _sampled_by(third, sample_s):
-            raise text.wrong(f"its lines may be t i j or i j t; {told}, {example}")
+    by_steps, other_by_steps = (_in_steps(column, sample_s) for column in (first, third))
+    ascends, other_ascends = (bool((np.diff(c) >= 0).all()) for c in (first, third))
+    if by_steps == other_by_steps:  # then the one that ascends are the times
+        by_steps, other_by_steps = ascends and first[0] < first[-1], other_ascends
+    if not by_steps or other_by_steps:
+        raise text.wrong(
+            f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
+        )
     return ("t", "i", "j")
 
 
-def _falls(values: NDArray[np.float64]) -> bool:
-    return not bool((np.diff(values) >= 0).all())
+def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:
+    """A column as numbers, NaN where there is none, (rows,)."""
+    cells = [words[k] if len(words) > k else "nan" for _, words in rows]
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array([math.nan if (x := moment(cell)) is None else x for cell in cells])
 
 
-def _sampled_by(values: NDArray[np.float64], sample_s: float) -> bool:
-    """Whether values are times in steps of so long, not all the same."""
-    if _falls(values):
-        return False
-    steps = (values - values[0]) / sample_s
-    return bool((np.abs(steps - np.round(steps)) < 1e-6).all())
+def _in_steps(values: NDArray[np.float64], step_s: float) -> bool:
+    """Whether values are times in steps of so long, in any order."""
+
+    def whole(times: NDArray[np.float64]) -> bool:
+        steps = times / step_s
+        return bool(times.any() and (np.abs(steps - np.round(steps)) < 1e-6).all())
+
+    return whole(values) or whole(values - values[0])
 
 
 def _sampled(
@@ -256,7 +259,7 @@ def _sampled(
         nonlocal last_s
         word, column = words[place[name]], f"column {place[name] + 1}"
         found = require_seconds(text, word, at, column, units.get(name, 1.0))
-        if name != "end" and is_time_of_day(word):
+        if name != "end" and ":" in word and is_time_of_day(word):
             if found < last_s:
                 raise text.wrong(f"{column} falls to {shown(word)}; times of day need dates", at)
             last_s = found
