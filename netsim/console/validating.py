@@ -86,10 +86,14 @@ def _told(
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
+    said = Text("ok ", style="green") + Text(f"{one_line(name)}: ")
+    said += Text(progress.headline(scenario))
     if world:
-        runner.build_all(scenario, draft.path)
-    said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
-    return Text("ok ", style="green") + said
+        built = runner.build_all(scenario, draft.path).values()
+        told = [text for one in built for text in one.notes.remarks(one.scenario.horizon_s)]
+        for text in dict.fromkeys(told):
+            said += Text(f"\n  {one_line(text)}", style="yellow")
+    return said
 
 
 def _named_kinds(name: str, sets: Sequence[str]) -> Any:

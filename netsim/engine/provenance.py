@@ -122,6 +122,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         del table["class_counts"]
     if world.positions_m is not None:
         table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    for name, called in world.notes.ids.items():
+        table[f"{name}_id"] = [*called, *[None] * len(ids)][: len(ids)]
     if world.heights_m:
         table["z_m"] = list(world.heights_m)
     if world.tx_power_dbm:

@@ -104,6 +104,9 @@ class RunChecks:
         in_flight : int
             Messages that have not ended.
         """
+        world = self._run.world
+        for text in world.notes.remarks(world.scenario.horizon_s):
+            self._run.recorder.warnings.once(text, text)
         ended, nodes = totals["messages"]["sent"], len(self._run.parts)
         share = queued_share(in_flight, ended, totals["wakes"]["woke"], nodes)
         if share >= 0.05:

@@ -5,6 +5,7 @@ for, a device never ends), sizes are looked at before anything is read, and what
 unpack to more than is said here, whatever its header says.
 """
 
+import codecs
 import gzip
 import io
 import os
@@ -43,6 +44,9 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text in UTF-16 begins."""
 
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _BETWEEN_WORDS = f"{_LINE_ENDS}\t ,\x1f\xa0\u1680\u202f\u205f\u3000" + "".join(
@@ -289,6 +293,14 @@ class Archive:
             return _unpacked(member, where, most_bytes)
 
 
+def require_plain(found: bytes, where: str) -> None:
+    """Raise DataError if what should be text begins as a packed file does."""
+    if found[:2] == b"\x1f\x8b":
+        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
+    if found[:4] == b"PK\x03\x04":
+        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+
+
 def text_of(found: bytes, where: str) -> str:
     """Bytes as text that can be cut into lines and words in memory.
 
@@ -301,12 +313,21 @@ def text_of(found: bytes, where: str) -> str:
     Raises
     ------
     DataError
-        If it is no text in UTF-8, or has too many lines or words.
+        If it is no text in UTF-8 (UTF-16 with a mark at its beginning will do), or has too many
+        lines or words.
     """
+    require_plain(found, where)
     try:
-        text = found.decode("utf-8-sig")
+        text = found.decode("utf-16" if found[:2] in WIDE else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
+        raise DataError(
+            f"{where}: is not text in UTF-8 (byte {error.start}); save it in UTF-8"
+        ) from None
+    if "\0" in text:
+        raise DataError(
+            f"{where}: has a zero at character {text.index(chr(0))}, so that it is no text in "
+            "UTF-8; save it in UTF-8"
+        )
     for most, separators, what in (
         (MOST_LINES, _LINE_ENDS, "lines"),
         (MOST_WORDS, _BETWEEN_WORDS, "words"),

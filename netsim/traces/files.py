@@ -170,7 +170,15 @@ def whole_number(word: str) -> int | None:
 
 def number(word: str) -> float | None:
     """A word as a number, or None."""
+    if "_" in word:  # which Python skips, and nobody else
+        return None
     try:
         return float(word)
     except ValueError:
         return None
+
+
+def shown(word: str, most: int = 24) -> str:
+    """A word of a file as errors show it: quoted, escaped, and cut."""
+    told = one_line(word)
+    return f'"{told}"' if len(told) <= most else f'"{told[:most]}..."'

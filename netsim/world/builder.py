@@ -27,6 +27,7 @@ from netsim.scenario.tables import Scenario
 from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
+from netsim.traces import remarks
 from netsim.traces.contacts import Meetings
 from netsim.traces.input_files import InputFile, noting
 from netsim.units import to_ns
@@ -87,6 +88,8 @@ class World:
         What each node's battery holds; None: no end of it.
     inputs : tuple of InputFile
         The files that were read for all of this.
+    notes : Notes
+        What a user should know of them.
     later : tuple of (int, World)
         The worlds that follow in mid-run, from when on [ns]; they differ in what links nodes.
     """
@@ -114,6 +117,7 @@ class World:
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
     inputs: tuple[InputFile, ...]
+    notes: remarks.Notes
     later: tuple[tuple[int, World], ...]
 
 
@@ -137,9 +141,9 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with noting() as notes:
+    with noting() as files, remarks.noting() as notes:
         world = _built(scenario, data_folder, doing)
-    return replace(world, inputs=notes.hashed())
+    return replace(world, inputs=files.hashed(), notes=notes)
 
 
 def _built(
@@ -216,6 +220,7 @@ def _built(
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
         inputs=(),
+        notes=remarks.Notes(),
         later=(),
     )
     return replace(world, later=tuple(_later(world, site)))

@@ -12,6 +12,7 @@ from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
 from netsim.topology.mobility.static import Static
+from netsim.traces.geodesy import degrees_problem
 
 
 def placed(
@@ -110,7 +111,15 @@ def _require_for_energy(scenario: Scenario, places: bool) -> None:
 def _positions(scenario: Scenario, streams: Streams) -> NDArray[np.float64] | None:
     nodes = scenario.nodes
     if nodes.placement == "given":
-        return np.array(nodes.positions_m)
+        given = np.array(nodes.positions_m)
+        problem = degrees_problem(given)
+        if problem is not None:
+            raise ScenarioError(
+                f"[nodes] positions_m: {problem}; give degrees as a table with the columns node, "
+                't_s, lat, lon ([mobility] kind = "trace"), and if these are metres, subtract one '
+                "place from all: only distances count"
+            )
+        return given
     if nodes.placement == "disc":
         ids = np.arange(nodes.count)
         radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))

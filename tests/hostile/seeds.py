@@ -207,6 +207,23 @@ FILES: dict[str, FileKind] = {
     "mahimahi": FileKind(
         ".up", b"0\n1\n1\n5\n9\n", lambda path: {"link": {"trace": {"uplink": path}}}
     ),
+    "pensieve": FileKind(
+        ".txt", b"0 1.0\n1 2.0\n2 0.5\n", lambda path: {"link": {"trace": {"uplink": path}}}
+    ),
+    "sabre": FileKind(
+        ".json",
+        b'[{"duration_ms": 500, "bandwidth_kbps": 900}, {"duration_ms": 9, "bandwidth_kbps": 5}]',
+        lambda path: {"link": {"trace": {"uplink": path}}},
+    ),
+    "the one": FileKind(".txt", b"0 5 0 9 0 9\n0 a 1 2\n0 b 3 4\n5 a 9 9\n", _mobility("the_one")),
+    "sumo csv": FileKind(
+        ".csv",
+        b"timestep_time;vehicle_id;vehicle_x;vehicle_y\n0.00;a;1;2\n1.00;a;3;4\n",
+        _mobility("sumo"),
+    ),
+    "movement in degrees": FileKind(
+        ".csv", b"node,t_s,lat,lon\n0,0,47.5,9.5\n1,0,47.51,9.5\n", _mobility("trace")
+    ),
     "movement csv": FileKind(
         ".csv", b"node,t_s,x_m,y_m\n0,0,1,2\n0,5,3,4\n1,0,5,5\n", _mobility("trace")
     ),

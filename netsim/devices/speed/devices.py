@@ -12,7 +12,7 @@ from netsim.devices.speed.fixed import Fixed
 from netsim.errors import ScenarioError
 from netsim.registry import FilePath, Positive
 from netsim.rng import Streams
-from netsim.traces.csv_columns import Columns
+from netsim.traces.csv_columns import SECONDS, Columns
 from netsim.traces.files import read_text
 
 
@@ -47,9 +47,10 @@ class Devices(Fixed):
             median = statistics.median(scores)
             pool = [score / median for score in scores]
         else:
-            rows = Columns("compute", self.path, folder, ("step_s",))
-            step_s = rows.numbers("step_s")
-            rows.require(step_s > 0, "step_s must be greater than 0")
+            rows = Columns.of("compute", self.path, folder, ())
+            step = rows.find("step_s", SECONDS)
+            step_s = rows.numbers(step) * rows.factor(step, SECONDS)
+            rows.require(step_s > 0, f"{step} must be greater than 0")
             pool = (self.step_s / step_s).tolist()
             if "node" in rows:
                 return self._own(rows, nodes, pool, given)
