@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import job_type
-from netsim.backends.plain import Plain, evaluate, model_of
+from netsim.backends.plain import Plain, evaluate
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -51,5 +51,5 @@ class Sequential:
         for ref, rows in asked:
             if rows is not gathered:  # samples that all nodes share are gathered once
                 gathered, x = rows, self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
-            found.append(evaluate(model_of(ref), x).cpu())
+            found.append(evaluate(ref.architecture, ref.tensor(), x).cpu())
         return found

@@ -80,7 +80,7 @@ def test_an_nn_sequential_has_its_last_layer_as_head(small):
     )
     architecture = world.build(own.tables).architectures[0]
     assert own.model[0].kind == "model"
-    assert architecture.columns("head") == (0, 650)
+    assert architecture.columns("head") == ((0, 650),)
 
 
 def test_a_module_is_where_all_nodes_start(small):

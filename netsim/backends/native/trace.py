@@ -91,6 +91,9 @@ def trace(
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:
             raise UnsupportedError(f"a parameter that does not learn ({name})")
+    shared = _shared(module)
+    if shared is not None:
+        raise UnsupportedError(f"layers that share a tensor ({' and '.join(shared)})")
     was = module.training
     module.train(training)
     try:
@@ -127,6 +130,17 @@ def trace(
         else:
             raise UnsupportedError(f"a parameter outside of layers ({node.target})")
     return _finished(builder, exports, slices, num_parameters)
+
+
+def _shared(module: nn.Module) -> tuple[str, str] | None:
+    """Two names of one tensor, if two layers hold it; a module with two names is one layer."""
+    holders: dict[int, str] = {}
+    for name, part in module.named_modules():
+        for key, tensor in (*part._parameters.items(), *part._buffers.items()):
+            full = f"{name}.{key}" if name else key
+            if tensor is not None and holders.setdefault(id(tensor), full) != full:
+                return holders[id(tensor)], full
+    return None
 
 
 def _module(builder: Builder, layer: nn.Module, name: str, args: Any, kwargs: Any) -> Any:
