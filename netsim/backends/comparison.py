@@ -149,6 +149,8 @@ class Comparison:
                     told = difference(self._architecture, again, plain, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
+                if isinstance(error, torch.OutOfMemoryError | MemoryError):
+                    return None  # the run will say so, of all nodes
                 told = f"it fails: {type(error).__name__}: {one_line(str(error).splitlines()[0])}"
             if told is None:
                 return None

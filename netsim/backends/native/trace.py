@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -35,6 +36,8 @@ class _Entered(nn.Module):
     def forward(self, x: Tensor) -> Any:
         return self._entry(self.module, x)
 
+
+_TABLES = ("_buffers", "_parameters", "_modules")
 
 _tracing = threading.Lock()
 """Held while a module is followed: meanwhile `fx` takes every call of a module in the process."""
@@ -98,7 +101,7 @@ def trace(
     module.train(training)
     try:
         root = _Entered(module, entry or _call)
-        with _tracing:
+        with _tracing, _as_before(module):
             followed = _Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(
@@ -130,6 +133,21 @@ def trace(
         else:
             raise UnsupportedError(f"a parameter outside of layers ({node.target})")
     return _finished(builder, exports, slices, num_parameters)
+
+
+@contextmanager
+def _as_before(module: nn.Module) -> Iterator[None]:
+    """Give the module back what a forward pass puts into it: here that is no numbers."""
+    before = [
+        (part, {k: dict(v) if k in _TABLES else v for k, v in vars(part).items()})
+        for part in module.modules()
+    ]
+    try:
+        yield
+    finally:
+        for part, held in before:
+            vars(part).clear()
+            vars(part).update(held)
 
 
 def _shared(module: nn.Module) -> tuple[str, str] | None:
