@@ -273,9 +273,10 @@ def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) ->
     real = a.whole_columns[0][0] if a.whole_columns else a.num_values
     if not torch.equal(ours.row[real:], plain.row[real:]):
         return f"the whole numbers of {a.traits.whole[0]} differ after {STEPS} steps"
+    farthest = float((plain.row[:real] - start[:real]).abs().max().nan_to_num(0.0, 0.0, 0.0))
     for s in a.slices:
         columns = slice(s.start, s.stop)
-        told = beyond_rounding(ours.row[columns], plain.row[columns], start[columns])
+        told = beyond_rounding(ours.row[columns], plain.row[columns], start[columns], farthest)
         if told is not None:
             return f"after {STEPS} steps {s.name} {told}"
     if ours.outputs.shape != plain.outputs.shape:

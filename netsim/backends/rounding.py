@@ -26,7 +26,9 @@ def stepwise(optimizer: Optimizer) -> Optimizer:
     return Optimizer("sgd", c.learning_rate, momentum, c.weight_decay, clip_norm=c.clip_norm)
 
 
-def beyond_rounding(ours: Tensor, plain: Tensor, start: Tensor) -> str | None:
+def beyond_rounding(
+    ours: Tensor, plain: Tensor, start: Tensor, farthest: float = 0.0
+) -> str | None:
     """By how much values differ, if by more than rounding.
 
     Parameters
@@ -35,6 +37,8 @@ def beyond_rounding(ours: Tensor, plain: Tensor, start: Tensor) -> str | None:
         Of one shape.
     start : torch.Tensor
         What they were before training.
+    farthest : float
+        How far training has moved any number of the model.
     """
     known = plain.isfinite()
     if not plain.numel() or not bool(known.all()):  # a model that diverges at once
@@ -43,7 +47,7 @@ def beyond_rounding(ours: Tensor, plain: Tensor, start: Tensor) -> str | None:
         return "is not finite"
     most = float((ours - plain).abs().max())
     moved, size = float((plain - start).abs().max()), float(plain.abs().max())
-    rounding = ROUNDINGS * torch.finfo(plain.dtype).eps * size
+    rounding = ROUNDINGS * torch.finfo(plain.dtype).eps * max(size, farthest)
     if most <= SHARE[plain.dtype] * moved + rounding:
         return None
     return f"differs by {most:.1e}, having moved by {moved:.1e}"

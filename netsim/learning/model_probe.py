@@ -50,9 +50,12 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
         for layer in module.modules():
             if isinstance(layer, DROPOUT):  # these are seeded in any case
                 layer.training = False
-        drew = [_pass(where, module, x)[1] for _ in range(PASSES)]
+        drew, changed = [], dict[str, None]()
+        for _ in range(PASSES):  # what turns over is back after two
+            drew.append(_pass(where, module, x)[1])
+            found = whole_buffers(module).items()
+            changed |= dict.fromkeys(n for n, b in found if not _same(b, before[n]))
         others = [name for name in watched.that_drew() if name != "torch"]
-        changed = [n for n, b in whole_buffers(module).items() if not _same(b, before[n])]
     if others:
         raise ScenarioError(
             f"{where}: its forward pass draws from {' and '.join(others)}'s global random numbers, "

@@ -7,11 +7,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-
 import netsim
 from netsim import api, engine, world
 from netsim.backends.native.library import why_missing
 from netsim.errors import ScenarioError
+from netsim.learning.architecture import moved
 from netsim.learning.jobs import BatchKey
 from netsim.learning.masks import mask_seed
 from netsim.python_api.scenario import kinds_for
@@ -101,7 +101,8 @@ def play(name, dtype, backend, nodes=3):
 def plain(name, dtype, node):
     """The module of a node after a loop as PyTorch's users write it."""
     here = built(name, dtype)
-    model = zoo.ZOO[name].module().to(getattr(torch, dtype))
+    # As `.to(dtype)`, which would make two of one buffer that two layers have.
+    model = moved(zoo.ZOO[name].module(), torch.device("cpu"), getattr(torch, dtype))
     model.train()
     rows = here.shards.split_rows(node, "train")
     free = [p for p in model.parameters() if p.requires_grad]

@@ -4,7 +4,7 @@
 (n, 1, 4, 4), and gives four logits.
 """
 
-import copy
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -44,11 +44,12 @@ class Entry:
         return self.make()
 
 
-def animal(name=None, refused="", is_random=False):
-    """Put a class or function into the zoo."""
+def animal(refused="", is_random=False):
+    """Put a class or function into the zoo; in its name capitals become words."""
 
     def put(make):
-        ZOO[name or make.__name__] = Entry(make, refused, is_random)
+        snake = re.sub(r"(?<!^)(?=[A-Z])", "_", make.__name__).lower()
+        ZOO[snake] = Entry(make, refused, is_random)
         return make
 
     return put
@@ -72,7 +73,7 @@ class Two(nn.Module):
         return self.c(self.middle(torch.tanh(self.a(x))))
 
 
-@animal("plain")
+@animal()
 class Plain(Two):
     pass
 
@@ -81,7 +82,7 @@ class Plain(Two):
 
 
 @animal()
-class tied_weight(Two):  # noqa: N801 - its name is that of the test, as below
+class TiedWeight(Two):
     def odd(self):
         self.d = nn.Linear(8, 8)
         self.d.weight = self.b.weight
@@ -91,13 +92,13 @@ class tied_weight(Two):  # noqa: N801 - its name is that of the test, as below
 
 
 @animal()
-class tied_bias(Two):
+class TiedBias(Two):
     def odd(self):
         self.b.bias = self.a.bias
 
 
 @animal()
-class tied_transposed(Two):
+class TiedTransposed(Two):
     def odd(self):
         self.d = nn.Linear(8, 8)
         self.d.weight = self.b.weight
@@ -107,7 +108,7 @@ class tied_transposed(Two):
 
 
 @animal()
-class tied_head(Two):
+class TiedHead(Two):
     """Words and their logits have one table."""
 
     def odd(self):
@@ -119,7 +120,7 @@ class tied_head(Two):
 
 
 @animal()
-class tied_norms(Two):
+class TiedNorms(Two):
     def odd(self):
         self.n, self.m = nn.LayerNorm(8), nn.LayerNorm(8)
         self.m.weight, self.m.bias = self.n.weight, self.n.bias
@@ -129,7 +130,7 @@ class tied_norms(Two):
 
 
 @animal()
-class tied_statistics(Two):
+class TiedStatistics(Two):
     def odd(self):
         self.n, self.m = nn.BatchNorm1d(8), nn.BatchNorm1d(8)
         self.m.running_mean = self.n.running_mean
@@ -139,7 +140,7 @@ class tied_statistics(Two):
 
 
 @animal()
-class tied_batch_norm(Two):
+class TiedBatchNorm(Two):
     def odd(self):
         self.n, self.m = nn.BatchNorm1d(8), nn.BatchNorm1d(8)
         self.m.weight = self.n.weight
@@ -149,7 +150,7 @@ class tied_batch_norm(Two):
 
 
 @animal()
-class tied_recurrent(Two):
+class TiedRecurrent(Two):
     def odd(self):
         self.r, self.s = nn.GRUCell(8, 8), nn.GRUCell(8, 8)
         self.s.weight_hh = self.r.weight_hh
@@ -179,7 +180,7 @@ ZOO["image_plain"] = Entry(ImageNet)
 
 
 @animal()
-class image_tied_convolutions(ImageNet):
+class ImageTiedConvolutions(ImageNet):
     def odd(self):
         self.d = nn.Conv2d(4, 4, 3, padding=1)
         self.d.weight = self.b.weight
@@ -189,13 +190,13 @@ class image_tied_convolutions(ImageNet):
 
 
 @animal()
-class image_tied_conv_bias(ImageNet):
+class ImageTiedConvBias(ImageNet):
     def odd(self):
         self.b.bias = self.a.bias
 
 
 @animal()
-class layer_twice(Two):
+class LayerTwice(Two):
     def middle(self, h):
         return torch.tanh(self.b(torch.tanh(self.b(h))))
 
@@ -207,7 +208,7 @@ def layer_twice_in_a_sequence():
 
 
 @animal()
-class two_names(Two):
+class TwoNames(Two):
     """One layer under two names, both called."""
 
     def odd(self):
@@ -218,7 +219,7 @@ class two_names(Two):
 
 
 @animal()
-class listed_again(Two):
+class ListedAgain(Two):
     """The layers once more in a list, as many write it."""
 
     def odd(self):
@@ -231,7 +232,7 @@ class listed_again(Two):
 
 
 @animal(refused="otherwise here than in a PyTorch loop")
-class one_memory(Two):
+class OneMemory(Two):
     """Two parameters, one memory: what one learns the other has."""
 
     def odd(self):
@@ -246,31 +247,31 @@ class one_memory(Two):
 
 
 @animal()
-class frozen_layer(Two):
+class FrozenLayer(Two):
     def odd(self):
         self.a.requires_grad_(False)
 
 
 @animal()
-class frozen_middle(Two):
+class FrozenMiddle(Two):
     def odd(self):
         self.b.requires_grad_(False)
 
 
 @animal()
-class frozen_head(Two):
+class FrozenHead(Two):
     def odd(self):
         self.c.requires_grad_(False)
 
 
 @animal()
-class frozen_bias(Two):
+class FrozenBias(Two):
     def odd(self):
         self.b.bias.requires_grad_(False)
 
 
 @animal()
-class frozen_and_tied(Two):
+class FrozenAndTied(Two):
     def odd(self):
         self.d = nn.Linear(8, 8)
         self.d.weight = self.b.weight
@@ -281,7 +282,7 @@ class frozen_and_tied(Two):
 
 
 @animal()
-class frozen_norm(Two):
+class FrozenNorm(Two):
     def odd(self):
         self.n = nn.BatchNorm1d(8).requires_grad_(False)
 
@@ -290,19 +291,19 @@ class frozen_norm(Two):
 
 
 @animal()
-class image_frozen(ImageNet):
+class ImageFrozen(ImageNet):
     def odd(self):
         self.a.requires_grad_(False)
 
 
 @animal(refused="frozen")
-class all_frozen(Two):
+class AllFrozen(Two):
     def odd(self):
         self.requires_grad_(False)
 
 
 @animal()
-class frozen_by_a_hook(Two):
+class FrozenByAHook(Two):
     """A part of one tensor, by a hook that zeroes its gradient."""
 
     def odd(self):
@@ -314,13 +315,13 @@ def _upper_half(gradient):
 
 
 @animal()
-class detached(Two):
+class Detached(Two):
     def middle(self, h):
         return torch.tanh(self.b(h)).detach() + h
 
 
 @animal()
-class without_gradient(Two):
+class WithoutGradient(Two):
     def middle(self, h):
         with torch.no_grad():
             h = torch.tanh(self.b(h))
@@ -328,7 +329,7 @@ class without_gradient(Two):
 
 
 @animal()
-class unused(Two):
+class Unused(Two):
     def odd(self):
         self.never = nn.Linear(3, 3)
 
@@ -337,7 +338,7 @@ class unused(Two):
 
 
 @animal()
-class cumulative_norm(Two):
+class CumulativeNorm(Two):
     def odd(self):
         self.n = nn.BatchNorm1d(8, momentum=None)
 
@@ -370,7 +371,7 @@ for _name, _first in {
 
 
 @animal()
-class truth_values(Two):
+class TruthValues(Two):
     """A mask that turns over in every pass."""
 
     def odd(self):
@@ -383,7 +384,7 @@ class truth_values(Two):
 
 
 @animal()
-class counter_set_anew(Two):
+class CounterSetAnew(Two):
     def odd(self):
         self.register_buffer("count", torch.tensor(0))
 
@@ -394,7 +395,7 @@ class counter_set_anew(Two):
 
 
 @animal()
-class mean_in_place(Two):
+class MeanInPlace(Two):
     def odd(self):
         self.register_buffer("mean", torch.zeros(8), persistent=False)
 
@@ -406,7 +407,7 @@ class mean_in_place(Two):
 
 
 @animal()
-class mean_set_anew(Two):
+class MeanSetAnew(Two):
     def odd(self):
         self.register_buffer("mean", torch.zeros(8))
 
@@ -417,7 +418,7 @@ class mean_set_anew(Two):
 
 
 @animal()
-class writes_when_looked_at(Two):
+class WritesWhenLookedAt(Two):
     """What a look writes is no part of a node's model."""
 
     def odd(self):
@@ -430,7 +431,7 @@ class writes_when_looked_at(Two):
 
 
 @animal()
-class constant_numbers(Two):
+class ConstantNumbers(Two):
     def odd(self):
         self.register_buffer("order", torch.arange(7, -1, -1))
         self.register_buffer("mask", torch.arange(8) < 6)
@@ -440,7 +441,7 @@ class constant_numbers(Two):
 
 
 @animal(refused="float16")
-class half_buffer(Two):
+class HalfBuffer(Two):
     def odd(self):
         self.register_buffer("scale", torch.ones(8, dtype=torch.float16))
 
@@ -449,7 +450,7 @@ class half_buffer(Two):
 
 
 @animal(refused="complex")
-class complex_buffer(Two):
+class ComplexBuffer(Two):
     def odd(self):
         self.register_buffer("phase", torch.ones(8, dtype=torch.complex64))
 
@@ -458,7 +459,7 @@ class complex_buffer(Two):
 
 
 @animal(refused="complex")
-class complex_parameter(Two):
+class ComplexParameter(Two):
     def odd(self):
         self.phase = nn.Parameter(torch.ones(8, dtype=torch.complex64))
 
@@ -467,7 +468,7 @@ class complex_parameter(Two):
 
 
 @animal()
-class no_buffer(Two):
+class NoBuffer(Two):
     def odd(self):
         self.register_buffer("nothing", None)
         self.n = nn.BatchNorm1d(8, track_running_stats=False)
@@ -480,25 +481,25 @@ class no_buffer(Two):
 
 
 @animal(is_random=True)
-class functional_dropout(Two):
+class FunctionalDropout(Two):
     def middle(self, h):
         return self.b(F.dropout(h, 0.5, self.training))
 
 
 @animal(is_random=True)
-class dropout_always(Two):
+class DropoutAlways(Two):
     def middle(self, h):
         return self.b(F.dropout(h, 0.5, True))
 
 
 @animal(is_random=True)
-class noise(Two):
+class Noise(Two):
     def middle(self, h):
         return self.b(h + 0.1 * torch.randn_like(h) if self.training else h)
 
 
 @animal(is_random=True)
-class skipped_at_random(Two):
+class SkippedAtRandom(Two):
     """Stochastic depth, one draw a pass."""
 
     def middle(self, h):
@@ -506,7 +507,7 @@ class skipped_at_random(Two):
 
 
 @animal(is_random=True)
-class recurrent_dropout(Two):
+class RecurrentDropout(Two):
     def odd(self):
         self.r = nn.LSTM(4, 8, num_layers=2, dropout=0.5, batch_first=True)
 
@@ -515,7 +516,7 @@ class recurrent_dropout(Two):
 
 
 @animal(is_random=True)
-class attention_dropout(Two):
+class AttentionDropout(Two):
     def odd(self):
         self.attention = nn.MultiheadAttention(4, 2, dropout=0.5, batch_first=True)
 
@@ -525,7 +526,7 @@ class attention_dropout(Two):
 
 
 @animal(is_random=True)
-class random_slopes(Two):
+class RandomSlopes(Two):
     def odd(self):
         self.f = nn.RReLU()
 
@@ -534,7 +535,7 @@ class random_slopes(Two):
 
 
 @animal(is_random=True)
-class dropout_layer(Two):
+class DropoutLayer(Two):
     def odd(self):
         self.drop = nn.Dropout(0.5)
 
@@ -543,7 +544,7 @@ class dropout_layer(Two):
 
 
 @animal(is_random=True)
-class both_dropouts(Two):
+class BothDropouts(Two):
     def odd(self):
         self.drop = nn.Dropout(0.5)
 
@@ -552,7 +553,7 @@ class both_dropouts(Two):
 
 
 @animal(is_random=True)
-class draws_late(Two):
+class DrawsLate(Two):
     """Draws from its third pass on, when a counter of real numbers says so."""
 
     def odd(self):
@@ -565,13 +566,13 @@ class draws_late(Two):
 
 
 @animal(refused="NumPy")
-class numpy_noise(Two):
+class NumpyNoise(Two):
     def middle(self, h):
         return self.b(h) * float(np.random.rand())  # noqa: NPY002 - it is what is tested
 
 
 @animal(refused="otherwise here than in a PyTorch loop|changes")
-class own_generator(Two):
+class OwnGenerator(Two):
     def odd(self):
         self.source = [torch.Generator().manual_seed(3)]
 
@@ -583,25 +584,25 @@ class own_generator(Two):
 
 
 @animal()
-class weight_norm(Two):
+class WeightNorm(Two):
     def odd(self):
         parametrizations.weight_norm(self.b)
 
 
 @animal()
-class spectral_norm(Two):
+class SpectralNorm(Two):
     def odd(self):
         parametrizations.spectral_norm(self.b)
 
 
 @animal()
-class orthogonal(Two):
+class Orthogonal(Two):
     def odd(self):
         parametrizations.orthogonal(self.b)
 
 
 @animal()
-class old_spectral_norm(Two):
+class OldSpectralNorm(Two):
     def odd(self):
         torch.nn.utils.spectral_norm(self.b)
 
@@ -612,31 +613,31 @@ class _Symmetric(nn.Module):
 
 
 @animal()
-class symmetric(Two):
+class Symmetric(Two):
     def odd(self):
         parametrize.register_parametrization(self.b, "weight", _Symmetric())
 
 
 @animal()
-class scaling_hook(Two):
+class ScalingHook(Two):
     def odd(self):
         self.b.register_forward_hook(lambda module, args, out: 2 * out)
 
 
 @animal()
-class hook_before(Two):
+class HookBefore(Two):
     def odd(self):
         self.b.register_forward_pre_hook(lambda module, args: (args[0] * 3,))
 
 
 @animal()
-class hook_on_the_way_back(Two):
+class HookOnTheWayBack(Two):
     def odd(self):
         self.b.register_full_backward_hook(lambda m, into, out: (into[0] * 2,))
 
 
 @animal()
-class image_hook(ImageNet):
+class ImageHook(ImageNet):
     def odd(self):
         self.b.register_forward_hook(lambda module, args, out: 2 * out)
 
@@ -649,7 +650,7 @@ def sequence_with_a_hook():
 
 
 @animal()
-class sequence_of_its_own(nn.Sequential):
+class SequenceOfItsOwn(nn.Sequential):
     """A sequence that does more than call one layer after another."""
 
     def __init__(self):
@@ -663,13 +664,13 @@ class sequence_of_its_own(nn.Sequential):
 
 
 @animal()
-class branches(Two):
+class Branches(Two):
     def middle(self, h):
         return torch.tanh(self.b(h)) if float(h.detach().mean()) > 0 else self.b(h)
 
 
 @animal()
-class loops(Two):
+class Loops(Two):
     def middle(self, h):
         for _ in range(1 + int(h.detach().abs().sum()) % 3):
             h = torch.tanh(self.b(h))
@@ -677,14 +678,14 @@ class loops(Two):
 
 
 @animal()
-class shapes_by_values(Two):
+class ShapesByValues(Two):
     def middle(self, h):
         chosen = h[h > 0]
         return self.b(h) + chosen.sum() / (1 + len(chosen))
 
 
 @animal()
-class empty_batches(Two):
+class EmptyBatches(Two):
     """A layer is called with the samples of a sort, of which there may be none."""
 
     def middle(self, h):
@@ -693,19 +694,19 @@ class empty_batches(Two):
 
 
 @animal()
-class mixes_samples(Two):
+class MixesSamples(Two):
     def middle(self, h):
         return torch.tanh(self.b(h - h.mean(0)))
 
 
 @animal()
-class counts_samples(Two):
+class CountsSamples(Two):
     def middle(self, h):
         return self.b(h) / len(h)
 
 
 @animal()
-class image_channels_last(ImageNet):
+class ImageChannelsLast(ImageNet):
     def odd(self):
         self.to(memory_format=torch.channels_last)
 
@@ -714,7 +715,7 @@ class image_channels_last(ImageNet):
 
 
 @animal()
-class expands(Two):
+class Expands(Two):
     def odd(self):
         self.scale = nn.Parameter(torch.ones(1))
 
@@ -723,7 +724,7 @@ class expands(Two):
 
 
 @animal()
-class scalar(Two):
+class Scalar(Two):
     def odd(self):
         self.scale = nn.Parameter(torch.tensor(1.5))
 
@@ -732,20 +733,20 @@ class scalar(Two):
 
 
 @animal()
-class nothing_in_it(Two):
+class NothingInIt(Two):
     def odd(self):
         self.none = nn.Parameter(torch.zeros(0, 3))
 
 
 @animal()
-class in_place(Two):
+class InPlace(Two):
     def middle(self, h):
         h = self.b(h)
         return h.mul_(2.0).tanh_()
 
 
 @animal()
-class in_place_on_inputs(Two):
+class InPlaceOnInputs(Two):
     """Writes over its samples, which other nodes look at, too."""
 
     def forward(self, x):
@@ -756,7 +757,7 @@ class in_place_on_inputs(Two):
 
 
 @animal()
-class listed_parameters(Two):
+class ListedParameters(Two):
     def odd(self):
         self.list = nn.ParameterList([nn.Parameter(torch.full((8,), k + 1.0)) for k in range(3)])
 
@@ -765,7 +766,7 @@ class listed_parameters(Two):
 
 
 @animal()
-class named_parameters_in_a_dict(Two):
+class NamedParametersInADict(Two):
     def odd(self):
         self.dict = nn.ParameterDict({"w": torch.eye(8), "b": torch.zeros(8)})
 
@@ -774,7 +775,7 @@ class named_parameters_in_a_dict(Two):
 
 
 @animal()
-class recurrent(Two):
+class Recurrent(Two):
     def odd(self):
         self.r = nn.LSTM(4, 8, batch_first=True)
 
@@ -783,7 +784,7 @@ class recurrent(Two):
 
 
 @animal()
-class gated(Two):
+class Gated(Two):
     def odd(self):
         self.r = nn.GRU(4, 4, bidirectional=True, batch_first=True)
 
@@ -792,7 +793,7 @@ class gated(Two):
 
 
 @animal()
-class transformer(Two):
+class Transformer(Two):
     def odd(self):
         self.t = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
 
@@ -801,7 +802,7 @@ class transformer(Two):
 
 
 @animal()
-class image_instance_norm(ImageNet):
+class ImageInstanceNorm(ImageNet):
     def odd(self):
         self.n = nn.InstanceNorm2d(4, affine=True, track_running_stats=True)
 
@@ -810,7 +811,7 @@ class image_instance_norm(ImageNet):
 
 
 @animal()
-class image_group_norm(ImageNet):
+class ImageGroupNorm(ImageNet):
     def odd(self):
         self.n = nn.GroupNorm(2, 4)
 
@@ -819,19 +820,19 @@ class image_group_norm(ImageNet):
 
 
 @animal()
-class image_transposed_convolution(ImageNet):
+class ImageTransposedConvolution(ImageNet):
     def odd(self):
         self.b = nn.ConvTranspose2d(4, 4, 3, padding=1)
 
 
 @animal()
-class image_dilated(ImageNet):
+class ImageDilated(ImageNet):
     def odd(self):
         self.b = nn.Conv2d(4, 4, 3, padding=2, dilation=2, padding_mode="circular")
 
 
 @animal()
-class one_dimension(Two):
+class OneDimension(Two):
     def odd(self):
         self.v = nn.Conv1d(1, 1, 3, padding=1)
 
@@ -840,7 +841,7 @@ class one_dimension(Two):
 
 
 @animal()
-class bilinear(Two):
+class Bilinear(Two):
     def odd(self):
         self.pair = nn.Bilinear(8, 8, 8)
 
@@ -849,7 +850,7 @@ class bilinear(Two):
 
 
 @animal()
-class bags(Two):
+class Bags(Two):
     def odd(self):
         self.bag = nn.EmbeddingBag(5, 8)
 
@@ -858,7 +859,7 @@ class bags(Two):
 
 
 @animal()
-class learned_slope(Two):
+class LearnedSlope(Two):
     def odd(self):
         self.f = nn.PReLU()
 
@@ -879,19 +880,19 @@ class _Doubled(torch.autograd.Function):
 
 
 @animal()
-class own_gradient(Two):
+class OwnGradient(Two):
     def middle(self, h):
         return _Doubled.apply(torch.tanh(self.b(h)))
 
 
 @animal()
-class computed_twice(Two):
+class ComputedTwice(Two):
     def middle(self, h):
         return checkpoint(lambda h: torch.tanh(self.b(h)), h, use_reentrant=False)
 
 
 @animal()
-class evaluation_in_training(Two):
+class EvaluationInTraining(Two):
     """Keeps its normalisation in evaluation mode, as fine-tuning often does."""
 
     def odd(self):
@@ -908,7 +909,7 @@ class evaluation_in_training(Two):
 
 
 @animal()
-class put_into_evaluation_once(Two):
+class PutIntoEvaluationOnce(Two):
     """`train()` puts it back, in a loop as here."""
 
     def odd(self):
@@ -919,7 +920,7 @@ class put_into_evaluation_once(Two):
 
 
 @animal()
-class keywords(Two):
+class Keywords(Two):
     def forward(self, x, scale=2.0, *, shift=0.5):
         return super().forward(x * scale + shift)
 
@@ -928,25 +929,25 @@ class keywords(Two):
 
 
 @animal(refused="no parameters")
-class no_parameters(nn.Module):
+class NoParameters(nn.Module):
     def forward(self, x):
         return x[:, :CLASSES]
 
 
 @animal(refused="tuple")
-class gives_a_tuple(Two):
+class GivesATuple(Two):
     def forward(self, x):
         return super().forward(x), x
 
 
 @animal(refused="dict")
-class gives_a_dict(Two):
+class GivesADict(Two):
     def forward(self, x):
         return {"logits": super().forward(x)}
 
 
 @animal(refused="lazy")
-class lazy(Two):
+class Lazy(Two):
     def odd(self):
         self.b = nn.LazyLinear(8)
 
@@ -957,13 +958,13 @@ def brain_float():
 
 
 @animal(refused="forward pass fails")
-class two_arguments(Two):
+class TwoArguments(Two):
     def forward(self, x, y):
         return super().forward(x + y)
 
 
 @animal(refused="changes .*calls")
-class counts_in_python(Two):
+class CountsInPython(Two):
     def odd(self):
         self.calls = 0
 
@@ -973,7 +974,7 @@ class counts_in_python(Two):
 
 
 @animal(refused="otherwise here than in a PyTorch loop")
-class keeps_in_python(Two):
+class KeepsInPython(Two):
     """An average in an attribute, which nodes would have in common."""
 
     def odd(self):
@@ -986,7 +987,7 @@ class keeps_in_python(Two):
 
 
 @animal()
-class remembers_its_last_pass(Two):
+class RemembersItsLastPass(Two):
     """An attribute that is written before it is read harms nobody."""
 
     def middle(self, h):
@@ -995,13 +996,13 @@ class remembers_its_last_pass(Two):
 
 
 @animal(refused="is none of the task|task needs")
-class wrong_width(Two):
+class WrongWidth(Two):
     def odd(self):
         self.c = nn.Linear(8, CLASSES + 1)
 
 
 @animal(refused="task needs")
-class one_row_for_all(Two):
+class OneRowForAll(Two):
     def forward(self, x):
         return super().forward(x).mean(0, keepdim=True)
 
@@ -1014,8 +1015,3 @@ def samples(is_image):
     y = draws.integers(0, CLASSES, len(users))
     x = draws.normal(size=(len(users), WIDTH)) + 2 * np.eye(CLASSES, WIDTH)[y]
     return x.reshape(-1, 1, 4, 4) if is_image else x, y, users
-
-
-def copied(module):
-    """A copy of a module, to see that one can be brought as it is."""
-    return copy.deepcopy(module)

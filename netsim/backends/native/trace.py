@@ -138,16 +138,15 @@ def trace(
 @contextmanager
 def _as_before(module: nn.Module) -> Iterator[None]:
     """Give the module back what a forward pass puts into it: here that is no numbers."""
-    before = [
-        (part, {k: dict(v) if k in _TABLES else v for k, v in vars(part).items()})
-        for part in module.modules()
-    ]
+    tables = [vars(part) for part in module.modules()]
+    tables += [table[name] for table in tables for name in _TABLES]
+    before = [(table, dict(table)) for table in tables]
     try:
         yield
     finally:
-        for part, held in before:
-            vars(part).clear()
-            vars(part).update(held)
+        for table, held in before:
+            table.clear()
+            table.update(held)
 
 
 def _shared(module: nn.Module) -> tuple[str, str] | None:
