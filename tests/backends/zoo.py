@@ -324,8 +324,7 @@ class Detached(Two):
 class WithoutGradient(Two):
     def middle(self, h):
         with torch.no_grad():
-            h = torch.tanh(self.b(h))
-        return h
+            return torch.tanh(self.b(h))
 
 
 @animal()
