@@ -9,8 +9,8 @@ A node trains its whole model from where it is; the parameters of layers that no
 shift), like running statistics, are neither sent nor replaced. The model after averaging is
 published as `mixed`, the one before as `trained`.
 Departures: the part that stays is that of all layers that normalise, LayerNorm and GroupNorm
-included; the paper has models with BatchNorm alone. A model without such layers makes it FedAvg. The
-mean is by training samples; `weights = "equal"` is Algorithm 1's.
+included; the paper has models with BatchNorm alone. A model without such layers makes it FedAvg.
+The mean is by training samples; `weights = "equal"` is Algorithm 1's.
 
 Personalizes: the normalisation layers.
 Shares: all other parameters.

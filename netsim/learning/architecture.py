@@ -66,6 +66,8 @@ class Traits(NamedTuple):
 
 NOTHING_ODD = Traits()
 
+_GROUPS = ("trained", "frozen", "normalisation", "fully_connected", "backbone", "head")
+
 
 class _Place(NamedTuple):
     """Where a module holds a buffer: forward passes may put another tensor there."""
@@ -244,13 +246,14 @@ class Architecture:
         return ranges([(s.start, s.stop) for s in inside])
 
     def _no_part(self, name: str) -> str:
-        known = sorted({s.name.split(".")[0] for s in self._slices} - {"head"})
+        names = [s.name for s in self._slices[: len(self._parameters)]]
+        there = [p for p in _GROUPS if any(self._is_in(n, p) for n in names)]
+        known = sorted({n.split(".")[0] for n in names} - {"head"})
         told = (
-            f"model {self.name} has no part {name!r}; it has parameters, buffers, trained, "
-            "normalisation, fully_connected, backbone, head, 'not' before one of these, "
-            f"{', '.join(known)}"
+            f"model {self.name} has no part {name!r}; it has parameters, buffers, "
+            f"{', '.join(there)}, 'not' before one of these, {', '.join(known)}"
         )
-        if name.removeprefix("not ") in ("head", "backbone", "features"):
+        if name.removeprefix("not ").partition(".")[0] in ("head", "backbone", "features"):
             told += (
                 ". Say which of its submodules is the head: [model] head = "
                 f'"{known[-1] if known else "fc"}", for example'
@@ -287,8 +290,24 @@ class Architecture:
             return any(isinstance(owner, kinds) for owner in owners)
         if part == "backbone" and self.head != "head":
             return not self._is_in(name, "head")
-        prefix = {"backbone": "features", "head": self.head}.get(part, part)
+        prefix = "features" if part == "backbone" else part
+        if part == "head" or part.startswith("head."):
+            prefix = self.head + part.removeprefix("head")
         return any(f"{alias}.".startswith(f"{prefix}.") for alias in aliases)
+
+    @cached_property
+    def num_features(self) -> int:
+        """Numbers that the head takes for a sample.
+
+        Raises
+        ------
+        ProtocolError
+            If the model has no head.
+        """
+        for s in self._slices[: len(self._parameters)]:
+            if self._is_in(s.name, "head") and len(s.shape) > 1:
+                return s.shape[1]
+        raise ProtocolError(self._no_part("head"))
 
     def trained(self, part: str | None = None) -> list[tuple[nn.Parameter, Slice]]:
         """The parameters that training changes, in row order.
