@@ -488,7 +488,7 @@ def moved(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Mod
 
 
 def require_real(where: str, module: nn.Module, dtype: torch.dtype) -> None:
-    """Refuse a module with a tensor that can't lie in a row of real numbers.
+    """Refuse a module with a tensor that can't lie in a row of real numbers, and scripts.
 
     Parameters
     ----------
@@ -502,6 +502,12 @@ def require_real(where: str, module: nn.Module, dtype: torch.dtype) -> None:
     ------
     ScenarioError
     """
+    for name, part in module.named_modules():
+        if isinstance(part, torch.jit.ScriptModule):
+            raise ScenarioError(
+                f"{where}: {name or 'it'} is a script (TorchScript), whose tensors can't be lent "
+                "values; bring the Python module that it was made of"
+            )
     for key, tensor in (*module.named_parameters(), *module.named_buffers()):
         problem = _problem(tensor, dtype)
         if problem is not None:

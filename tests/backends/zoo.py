@@ -5,6 +5,7 @@
 """
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -612,6 +613,15 @@ class _Symmetric(nn.Module):
 
 
 @animal()
+def old_weight_norm():
+    made = Two()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated, and still brought
+        torch.nn.utils.weight_norm(made.b)
+    return made
+
+
+@animal()
 class Symmetric(Two):
     def odd(self):
         parametrize.register_parametrization(self.b, "weight", _Symmetric())
@@ -916,6 +926,18 @@ class PutIntoEvaluationOnce(Two):
 
     def middle(self, h):
         return torch.tanh(self.b(self.n(h)))
+
+
+class Compiled(Two):
+    """A part of it is a script."""
+
+    def odd(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.b = torch.jit.script(self.b)
+
+
+ZOO["compiled"] = Entry(Compiled, refused="TorchScript")
 
 
 @animal()

@@ -1,6 +1,7 @@
-"""Parts of models that people bring: a head that is named, layers that normalise, what is frozen."""
+"""Parts of models that people bring: a head that is named, layers that normalise, frozen ones."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def parts():
 def test_parts_and_what_is_not_in_them(parts, name):
     columns = parts.columns(name)
     assert number_of(columns) == SIZES[name]
-    assert all(a < b < c for (_, a), (b, c) in zip(columns, columns[1:], strict=False))
+    assert all(a < b < c for (_, a), (b, c) in pairwise(columns))
     if name not in ("parameters", "buffers") and not name.startswith("not "):
         rest = parts.columns(f"not {name}")
         inside = {i for a, b in (*columns, *rest) for i in range(a, b)}
