@@ -68,6 +68,8 @@ class Routes:
 
     def way(self, architecture: Architecture, purpose: Purpose) -> str:
         """The backend that runs jobs of this purpose: `native`, `stacked` or `sequential`."""
+        if architecture.alone:
+            return "sequential"
         way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
@@ -96,6 +98,30 @@ class Routes:
         given = self._by_architecture[id(architecture)].route.lanes
         return given or default_lanes(architecture, activations)
 
+    def leave(self, architecture: Architecture, told: str) -> None:
+        """Take slower ways for a model: stacked in place of native, else one after another.
+
+        Parameters
+        ----------
+        architecture : Architecture
+        told : str
+            Why; in words that follow those of the way that is left.
+        """
+        choice = self._by_architecture[id(architecture)]
+        ways = _ways(choice.route)
+        left = "native" if any(w.startswith("native") for w in ways) else "stacked"
+        other = "stacked" if left == "native" else "sequential"
+        changed = [p for p in PURPOSES if getattr(choice.route, p).startswith(left)]
+        advice = (
+            f"the model {architecture.name} is not trained by the {left} backend, which differs "
+            f"from plain PyTorch: {told}"
+        )
+        self._by_architecture[id(architecture)] = choice._replace(
+            route=choice.route.model_copy(update=dict.fromkeys(changed, other)),
+            source="comparison with PyTorch",
+            advice="; ".join(filter(None, (choice.advice, advice))),
+        )
+
     @property
     def all_sequential(self) -> bool:
         """Whether nothing is stacked."""
@@ -113,6 +139,9 @@ class Routes:
             more = {"source": choice.source} | ({"advice": choice.advice} if choice.advice else {})
             found[choice.signature] = choice.route.model_dump(exclude_none=True) | more
         return found
+
+
+_ONE_BY_ONE = Route(train="sequential", loss="sequential", look="sequential")
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
@@ -169,7 +198,11 @@ def choose(
     for architecture, count in nodes.items():
         name, variant = signature(architecture, batch_size), native.get(architecture)
         advice = ""
-        if backend in ("stacked", "sequential"):
+        if architecture.alone:
+            route, source = _ONE_BY_ONE, "the model"
+            if backend != "sequential":
+                advice = f"the model {architecture.name} runs node after node: {architecture.alone}"
+        elif backend in ("stacked", "sequential"):
             route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
         elif backend == "auto" and name in given:
             route, source = given[name], "[run.routes]"

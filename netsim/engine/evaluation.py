@@ -9,6 +9,7 @@ from weakref import ref as weak
 import torch
 from torch import Tensor
 
+from netsim.backends.plain import looking
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.errors import ProtocolError
@@ -208,7 +209,8 @@ class Evaluator:
         model = architecture.bind(publication.ref.tensor())
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         x = self._shards.x
-        outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+        with looking(architecture):
+            outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
         return outputs.cpu()
 
     def log_weights(self) -> None:

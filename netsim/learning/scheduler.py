@@ -18,9 +18,17 @@ from weakref import ref as weak
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
+from netsim.learning.architecture import Architecture
 from netsim.learning.calling_place import Place, line_of
+from netsim.learning.columns import Columns
 from netsim.learning.divergence import Divergences
-from netsim.learning.global_draws import ALONE, drawing_job, torch_state
+from netsim.learning.global_draws import (
+    ALONE,
+    drawing_job,
+    draws,
+    set_torch_state,
+    torch_state,
+)
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.ref_sums import RefSums
@@ -148,7 +156,7 @@ class Scheduler:
         backend: Backend | None,
         limits: Limits,
         now_ns: Callable[[], int],
-        column_work: Callable[[int, int], Work],
+        column_work: Callable[[Columns], Work],
         past: Replay | None = None,
         sum_work: Callable[[tuple[float, ...]], Work] | None = None,
     ) -> None:
@@ -323,6 +331,8 @@ class Scheduler:
                 self.calls += self.backend.execute(jobs)
                 if torch_state() != drawn_before:
                     self._refuse_draws(jobs, self.backend)
+                    self._seed_models(jobs, self.backend)
+                    set_torch_state(drawn_before)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
@@ -337,6 +347,21 @@ class Scheduler:
         found = drawing_job(jobs, lambda job: backend.execute([job]))
         if found is not None:
             raise ComputeError(found)
+
+    def _seed_models(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
+        """Run jobs again, with seeds, whose models draw though their first passes did not."""
+        late: set[Architecture] = set()
+        for job in jobs:
+            models = {r.architecture for r in job.inputs if r.architecture is not None} - late
+            may = any(not a.is_random for a in models)
+            if may and draws(job, lambda job: backend.execute([job])):
+                late |= models
+        for architecture in late:
+            architecture.found_random = True
+            told = f"the model {architecture.name}"
+            self._one_by_one_before.setdefault(told, str(architecture.alone))
+        if late:
+            self.calls += backend.execute(jobs)
 
     def diverged(self) -> list[dict[str, Any]]:
         """Nodes whose models became nan, infinite or huge; see `Divergences.found`."""
@@ -363,7 +388,7 @@ class Scheduler:
         """Jobs per call of the backend."""
         return self.jobs / self.calls if self.calls else 0.0
 
-    def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
+    def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns; lazy.
 
         Parameters
@@ -371,12 +396,12 @@ class Scheduler:
         row : Ref
             (D,)
         part : Ref
-            (stop - start,) the new columns.
-        start, stop : int
-            Where they go: columns [start, stop).
+            (n,) the new columns.
+        columns : Columns
+            Where they go.
         """
         cell = Cell(self, row.shape, row.architecture)
-        self.submit(self._column_work(start, stop), row.owner, (row, part), (cell,))
+        self.submit(self._column_work(columns), row.owner, (row, part), (cell,))
         return Ref(row.owner, cell)
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:

@@ -80,7 +80,7 @@ def test_an_nn_sequential_has_its_last_layer_as_head(small):
     )
     architecture = world.build(own.tables).architectures[0]
     assert own.model[0].kind == "model"
-    assert architecture.columns("head") == (0, 650)
+    assert architecture.columns("head") == ((0, 650),)
 
 
 def test_a_module_is_where_all_nodes_start(small):
@@ -99,7 +99,12 @@ def test_several_architectures_and_shipped_components_as_objects(small):
     ("model", "said"),
     [
         (lambda width: None, r"asks for width; it is given input_shape and num_classes"),
-        (lambda: nn.Linear(64, 10), "without submodules `features` and `head`"),
+        (lambda: 3, "no torch.nn.Module"),
+        (
+            {"kind": lambda: nn.Sequential(nn.Linear(64, 10)), "head": "1"},
+            "no submodule of it; its submodules are 0",
+        ),
+        ({"kind": lambda: nn.Sequential(nn.Linear(64, 10)), "head": "0"}, "holds every parameter"),
         (3, "is no model"),
     ],
 )
