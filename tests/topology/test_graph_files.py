@@ -101,10 +101,10 @@ def test_a_part_of_a_larger_graph(write):
         ("0 1\n1 9\n", 5, r"line 2: node 9 is unknown: .nodes. count = 5"),
         ("a b\n", 5, r"has 2 nodes, .nodes. count = 5"),
         ("<graphml><graph>", 2, r"line 1: is not valid XML at column"),
-        ("<html></html>", 2, r"is XML, but its root is <html>"),
+        ("<html></html>", 2, r"is a web page, which is not read as a graph"),
         ("<graphml></graphml>", 2, r"holds no <graph>"),
         (GRAPHML.replace('<node id="z" />', ""), 3, r"the edge z - y names node z, which is"),
-        (GRAPHML.replace('id="z"', 'id="y"'), 3, r"two nodes y"),
+        (GRAPHML.replace('id="z"', 'id="y"'), 3, r"two nodes have the id y"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(write, text, nodes, says):

@@ -1,0 +1,577 @@
+"""Graphs as lines of words: edge lists, adjacency lists of networkx, DIMACS, maps of Rocketfuel.
+
+Nothing in an edge list says that it is one, so what could as well be a table, an adjacency list or
+a list of names with blanks is refused by its name.
+"""
+
+import ast
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import networkx as nx
+
+from netsim.traces.files import is_comment, number, whole_number
+from netsim.traces.graphs import MOST_NODES, Edge, Graph, shown
+
+_HEADER = 'put a line "source,target" (and names of further columns) above the first link'
+
+_ROLES = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("source", "destination"),
+    ("from", "to"),
+    ("origin", "destination"),
+    ("sender", "receiver"),
+    ("tail", "head"),
+    ("start", "end"),
+)
+"""What two columns of ids are called where the words say so themselves."""
+_NUMBERED = (("u", "v"), ("i", "j"), ("a", "b"), ("1", "2"), ("0", "1"), ("x1", "x2"))
+"""What is left of other names of the two; nodes may be called like that, too."""
+_AFFIXES = re.compile(
+    r"node|vertex|router|station|host|person|user|device|city|town|site|member|people|asn|as\b|ids?"
+    r"|names?|labels?|key|num|no\b|[^a-z0-9]"
+)
+
+
+class _Row(NamedTuple):
+    """A line that is no comment, cut into words.
+
+    Attributes
+    ----------
+    at : int
+        The line, from 1.
+    cells : list of str
+    """
+
+    at: int
+    cells: list[str]
+
+
+class _Header(NamedTuple):
+    """The names of the columns.
+
+    Attributes
+    ----------
+    names : list of str
+    a, b : int
+        Which columns are the ids.
+    sure : bool
+        Whether no node could be called so.
+    """
+
+    names: list[str]
+    a: int
+    b: int
+    sure: bool
+
+
+def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
+    """Read an edge list: two ids a line, then values, under a header or not.
+
+    A pair that stands in both orders has a line for each direction.
+
+    Parameters
+    ----------
+    graph : Graph
+        Is filled.
+    columns_named : bool
+        Whether the user has said which column is which: then it is no matrix.
+
+    Raises
+    ------
+    DataError
+        If it could be something else, or a line has no two ids.
+    """
+    text = graph.text
+    lines = [
+        (at, line)
+        for at, line in enumerate(text.content.splitlines(), start=1)
+        if not is_comment(line) and not line.lstrip().startswith("//")
+    ]
+    if not lines:
+        return
+    directed = _konect(graph, len(lines))
+    separator, header = _columns(lines[0][1])
+    rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
+    if header is not None:
+        known = {cell for row in rows[1:] for cell in row.cells[:2]}
+        if {header.names[header.a], header.names[header.b]} & known:
+            header = None  # nodes that are called so
+        elif not header.sure and max(map(len, known | set(rows[0].cells[:2]))) < 3:
+            header = None  # or is called in one or two letters, as they are
+        elif not header.sure and any(number(cell) is None for cell in known):
+            raise text.wrong(
+                f"{_first(rows)} may name the columns or be a link; {_HEADER}", rows[0].at
+            )
+    if header is None:
+        if not columns_named and _is_adjacency_list(graph, rows):
+            return read_adjacency_list(graph)
+        _require_edge_list(graph, rows, separator, columns_named)
+        header = _Header([], 0, 1, True)
+    else:
+        del rows[0]
+    _require_complete(graph, len(rows))
+    _add(graph, rows, header, directed)
+    return None
+
+
+def _columns(first: str) -> tuple[str | None, _Header | None]:
+    """The separator, None for blanks, and the header, if the first line is one."""
+    bare = re.sub(r'"[^"]*"', "", first)
+    for separator in ("\t", ",", ";", "|", None):
+        if separator is None or separator in bare:
+            words = [w.strip().strip('"') for w in first.split(separator)]
+            found = _header(words)
+            if found is not None:
+                return separator, found
+    bare = re.sub(r"\{.*\}\s*$", "", bare)
+    for separator in (";", ",", "|"):
+        # Rocketfuel writes "Perth,+Australia": its blanks are +, so blanks are between its columns
+        if separator in bare and (separator != "," or ",+" not in bare or ", " in bare):
+            return separator, None
+    return None, None
+
+
+def _header(words: list[str]) -> _Header | None:
+    """The header that a line is, if two of its words are names for the ends of a link."""
+    if any(number(word) is not None for word in words):
+        return None
+    plain = [re.sub("[^a-z0-9]", "", word.lower()) for word in words]
+    bare = [_AFFIXES.sub("", word.lower()) for word in words]
+    for pairs, called, sure in ((_ROLES, plain, True), (_ROLES, bare, True), (_NUMBERED, bare, False)):
+        for one, other in pairs:
+            if called.count(one) == called.count(other) == 1:
+                return _Header(words, called.index(one), called.index(other), sure)
+    return None
+
+
+def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]:
+    """The words of a line; a remark behind a blank and # is none of them."""
+    if separator is None:
+        line = re.split(r"\s#", line, maxsplit=1)[0]
+        data = re.search(r"\{.*\}\s*$", line)  # networkx writes the data of a link so
+        if data is not None:
+            return [*line[: data.start()].split(), data[0].strip()]
+    if '"' not in line:
+        cells = line.split() if separator is None else [c.strip() for c in line.split(separator)]
+    else:
+        try:
+            found = csv.reader(
+                [line.strip()], delimiter=separator or " ", skipinitialspace=True, strict=True
+            )
+            cells = [cell.strip() for cell in next(found)]
+        except csv.Error:
+            raise graph.text.wrong("a quotation mark without its other half", at) from None
+    while cells and not cells[-1]:
+        cells.pop()
+    if separator is None and "\t" in line:
+        by_tabs = [c for c in (cell.strip() for cell in line.split("\t")) if c]
+        if by_tabs != cells and any(number(cell) is None for cell in cells):
+            raise graph.text.wrong(
+                f'"{shown(by_tabs[0])}" is a name with blanks, or has two separators; {_HEADER}, '
+                "with tabs as below",
+                at,
+            )
+    return cells
+
+
+def _first(rows: Sequence[_Row]) -> str:
+    """The first line as errors quote it."""
+    return f'its first line, "{" ".join(shown(cell) for cell in rows[0].cells[:2])}",'
+
+
+def _textual(row: _Row) -> bool:
+    """Whether the ids of a line are no numbers."""
+    return all(number(cell) is None for cell in row.cells[:2])
+
+
+def _is_adjacency_list(graph: Graph, rows: Sequence[_Row]) -> bool:
+    """Whether every node begins one line, as networkx writes it; refused if lines differ otherwise.
+
+    Lines of two words and of three may be links without and with a weight.
+    """
+    text = graph.text
+    widths = {len(row.cells) for row in rows}
+    if len(widths) < 2 or any(row.cells and row.cells[-1].endswith("}") for row in rows):
+        return False
+    firsts = [row.cells[0] for row in rows if row.cells]
+    closed = len(set(firsts)) == len(firsts) == len(rows) and {
+        cell for row in rows for cell in row.cells
+    } == set(firsts)
+    if closed and (1 in widths or max(widths) > 3):
+        return True
+    if len(rows) > 1 and _textual(rows[0]) and not _textual(rows[1]):
+        return False  # a header of another kind
+    single = next((row for row in rows if len(row.cells) < 2), None)
+    remedy = (
+        "if it is an adjacency list, write its links as networkx.write_edgelist"
+        '(networkx.read_adjlist(FILE), "edges.txt", data=False) does'
+    )
+    if single is not None:
+        what = shown(single.cells[0] if single.cells else "")
+        counts = "; if it is a count, put # before it" if single is rows[0] else ""
+        raise text.wrong(f'"{what}" is not two node ids{counts}; {remedy}', single.at)
+    if closed or max(widths) > 3:
+        raise text.wrong(
+            f"its lines have {min(widths)} to {max(widths)} words, which may be links with and "
+            f"without values, or a node and all its neighbours; {remedy}; if they are links, "
+            f"{_HEADER}"
+        )
+    return False
+
+
+def _require_edge_list(
+    graph: Graph, rows: Sequence[_Row], separator: str | None, columns_named: bool
+) -> None:
+    """Refuse lines without a header that may be something else than links.
+
+    Raises
+    ------
+    DataError
+        Naming what it may be.
+    """
+    text = graph.text
+    for row in rows:
+        if len(row.cells) < 2 or not all(row.cells[:2]):
+            raise text.wrong(
+                f'"{shown(row.cells[0] if row.cells else "")}" is not two node ids', row.at
+            )
+        for cell in row.cells[:2]:
+            if separator is not None and re.search(r"\s", cell) and '"' not in text.content:
+                raise text.wrong(
+                    f'"{shown(cell)}" is a name with blanks, or two columns; if it is a name, '
+                    f"{_HEADER}, with the separator as below, or put names into quotation marks",
+                    row.at,
+                )
+    ids = [[number(cell) is not None for cell in row.cells[:2]] for row in rows]
+    texts = next((k for k, pair in enumerate(ids) if not all(pair)), None)
+    numbers = next((k for k, pair in enumerate(ids) if any(pair)), None)
+    if texts is not None and numbers is not None:
+        if _textual(rows[0]):
+            raise text.wrong(
+                f"{_first(rows)} is text, and there are numbers beneath; if it names the columns, "
+                "call the two of the ids source and target; if it is a link, put a line "
+                '"source,target" above it',
+                rows[0].at,
+            )
+        row = rows[texts]
+        cell = next(c for c in row.cells if number(c) is None)
+        raise text.wrong(
+            f'"{shown(cell)}" is text, and other ids are numbers; if it is no slip, {_HEADER}',
+            row.at,
+        )
+    if texts is None:
+        if not columns_named:
+            _require_no_table(graph, rows, separator)
+    else:
+        _require_names(graph, rows, separator is None and not columns_named)
+
+
+def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
+    """Refuse numbers that are no links, but a matrix, or a list that begins with its counts."""
+    text = graph.text
+    widths = {len(row.cells) for row in rows}
+    values = [[number(cell) for cell in row.cells] for row in rows]
+    width, height = max(widths), len(rows)
+    if len(widths) == 1 and width > 2 and all(v is not None for row in values for v in row):
+        square = width == height and (
+            width > 4
+            or all(values[k][k] == 0 for k in range(width))
+            or all(v in (0, 1) for row in values for v in row)
+            or all(values[i][j] == values[j][i] for i in range(width) for j in range(i))
+        )
+        comma = ', delimiter=","' if "," in text.content else ""
+        if square:
+            raise text.wrong(
+                f"is a square table of {height} rows and columns, as an adjacency matrix is; write "
+                "its links as networkx.write_edgelist(networkx.from_numpy_array(numpy.loadtxt"
+                f'(FILE{comma})), "edges.txt") does; if its lines are links, {_HEADER}'
+            )
+        if width > 4:
+            raise text.wrong(
+                f"is a table of {width} columns of numbers, which are no links; write two ids a "
+                f"line; if the first two are ids, {_HEADER}"
+            )
+    whole = [[whole_number(cell) for cell in row.cells] for row in rows]
+    nodes, links = whole[0][0], whole[0][1]
+    if nodes is None or links is None or len(rows) < 2:
+        return
+    rest = [n for row in whole[1:] for n in row if n is not None]
+    if (
+        len(rows) - 1 <= nodes
+        and len(rest) == 2 * links
+        and sum(len(row) for row in whole[1:]) == len(rest)
+        and len(rows) - 1 == nodes
+        and 1 <= min(rest) <= max(rest) <= nodes
+    ):
+        raise text.wrong(
+            f"its first line may be the counts of METIS ({nodes} nodes, {links} links), and every "
+            "line beneath the neighbours of a node; write two node ids a line",
+            rows[0].at,
+        )
+    ends = [n for row in whole[1:] for n in row[:2] if n is not None]
+    numbered = rows[0].cells == [str(k) for k in range(len(whole[0]))]
+    if numbered and separator is not None and len(rows) > 2 and min(ends) > 1:
+        raise text.wrong(
+            f"{_first(rows)} may be a link or the numbers that pandas gives columns; put # before "
+            f"it if it is no link; otherwise {_HEADER}",
+            rows[0].at,
+        )
+    if links == len(rows) - 1 and ends and (max(ends) < nodes or 1 <= min(ends) <= max(ends) == nodes):
+        raise text.wrong(
+            f"its first line may be a link or counts ({nodes} nodes, {links} links follow); put # "
+            f"before it if it is no link; otherwise {_HEADER}",
+            rows[0].at,
+        )
+
+
+def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
+    """Refuse names of which a line has too many, and a first line that may be a header."""
+    text = graph.text
+    for row in rows if by_blanks else ():
+        if len(row.cells) > 2 and number(row.cells[2]) is None and row.cells[2][:1] != "{":
+            raise text.wrong(
+                f'behind two names stands "{shown(row.cells[2])}": a third node, a name with '
+                f"blanks, or a remark; {_HEADER}, with commas or tabs between the columns",
+                row.at,
+            )
+    head, *rest = rows
+    over = [k for k, cell in enumerate(head.cells[2:], start=2) if number(cell) is None]
+    valued = any(
+        len(row.cells) > k and number(row.cells[k]) is not None for row in rest for k in over
+    )
+    met = {cell for row in rest for cell in row.cells[:2]}
+    apart = len(rest) > 1 and not met & set(head.cells[:2]) and len(met) < 2 * len(rest)
+    if valued or apart:
+        raise text.wrong(
+            f"{_first(rows)} may name the columns or be a link; if it names them, call the two of "
+            'the ids source and target; if it is a link, put a line "source,target" above it',
+            head.at,
+        )
+
+
+def _konect(graph: Graph, links: int) -> bool:
+    """What Konect's first lines say: whether links have a direction; their number is checked."""
+    first, _, rest = graph.text.content.lstrip().partition("\n")
+    told = re.match(r"%\s*(sym|asym|bip)\b", first)
+    if told is None:
+        return False
+    if told[1] == "bip":
+        raise graph.text.wrong(
+            "is a bipartite graph of Konect, whose two sides have the same numbers; give the nodes "
+            "of each side ids of their own",
+            1,
+        )
+    counts = re.match(r"%\s*(\d+)\b", rest)
+    if counts is not None and whole_number(counts[1]) != links:
+        raise graph.text.wrong(
+            f"says {shown(counts[1])} links and holds {links}; is the file complete? If it is, "
+            "correct the number",
+            2,
+        )
+    return told[1] == "asym"
+
+
+def _require_complete(graph: Graph, links: int) -> None:
+    """Refuse a list with fewer links than its comment says, as files of SNAP have it."""
+    told = re.search(r"(?m)^#.*\bEdges:\s*(\d+)", graph.text.content[:4096])
+    stated = None if told is None else whole_number(told[1])
+    if stated is not None and links < stated:
+        raise graph.text.wrong(
+            f"its comment says {stated} edges and it holds {links}; fetch it again, or take the "
+            "comment out if you have cut it down"
+        )
+
+
+def _add(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) -> None:
+    """Make the links of the rows."""
+    text, names = graph.text, header.names
+    types = [k for k, name in enumerate(names) if name.lower() == "type"]
+    found = []
+    for at, cells in rows:
+        if max(header.a, header.b) >= len(cells) or not (cells[header.a] and cells[header.b]):
+            raise text.wrong(f'"{shown(cells[0] if cells else "")}" is not two node ids', at)
+        if names and len(cells) > len(names):
+            raise text.wrong(
+                f"has {len(cells)} columns, the header {len(names)}; put names with separators "
+                "into quotation marks",
+                at,
+            )
+        found.append((at, cells, cells[header.a], cells[header.b]))
+    whole = _whole(graph, [(at, a, b) for at, _, a, b in found])
+    turned = {(a, b) for _, _, a, b in found}
+    for at, cells, a, b in found:
+        values = _values(graph, at, cells, header)
+        one_way = directed or (a != b and (b, a) in turned)
+        for k in types:
+            kind = cells[k].lower() if k < len(cells) else ""
+            one_way = kind == "directed" or (one_way and kind != "undirected")
+        a, b = whole.get(a, a), whole.get(b, b)
+        graph.nodes.setdefault(a, {})
+        graph.nodes.setdefault(b, {})
+        graph.edges.append(Edge(a, b, at, values, one_way))
+
+
+def _values(graph: Graph, at: int, cells: list[str], header: _Header) -> dict[str, str]:
+    values = {}
+    for k, cell in enumerate(cells):
+        if k in (header.a, header.b):
+            continue
+        values[str(k + 1)] = cell
+        if k < len(header.names):
+            values[header.names[k]] = cell
+        elif cell[:1] == "{" and cell[-1:] == "}":
+            try:
+                data = ast.literal_eval(cell) if len(cell) < 10_000 else None
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                data = None
+            if not isinstance(data, dict):
+                raise graph.text.wrong("its data in { } is not what networkx writes", at)
+            values |= {str(name): str(value) for name, value in data.items()}
+    return values
+
+
+def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]:
+    """Ids such as 1.0 as whole numbers, where all ids are numbers.
+
+    Raises
+    ------
+    DataError
+        If one is a fraction, infinite or no number, or two are written differently and equal.
+    """
+    line = {name: at for at, *pair in reversed(ends) for name in pair}
+    if any(number(name) is None for name in line):
+        return {}
+    found = {}
+    for name, at in line.items():
+        match = re.fullmatch(r"\+?(-?\d+)(\.0*)?", name)
+        if match is None:
+            raise graph.text.wrong(
+                f'"{shown(name)}" is no id of a node, among ids that are numbers: those are whole',
+                at,
+            )
+        if match[1] != name:
+            found[name] = match[1]
+    by_value: dict[str, str] = {}
+    for name in line:
+        value = found.get(name, name)
+        bare = value.lstrip("0") or "0"
+        if by_value.setdefault(bare, value) != value:
+            raise graph.text.wrong(
+                f'"{shown(name)}" and "{shown(by_value[bare])}" are the same number; write each id '
+                "in one way",
+                line[name],
+            )
+    return found
+
+
+def read_caida(graph: Graph) -> None:
+    """Read CAIDA's AS relationships: `a|b|-1` (a provides for b), `a|b|0` (peers).
+
+    Raises
+    ------
+    DataError
+        If a line is not of that form.
+    """
+    for at, line in enumerate(graph.text.content.splitlines(), start=1):
+        if is_comment(line):
+            continue
+        words = [word.strip() for word in line.split("|")]
+        if len(words) not in (3, 4) or not (words[0].isdecimal() and words[1].isdecimal()):
+            raise graph.text.wrong(f'"{shown(words[0])}" does not begin AS|AS|relationship', at)
+        if words[2] not in ("-1", "0", "1", "2"):
+            raise graph.text.wrong(f'the relationship is "{shown(words[2])}", not -1, 0, 1 or 2', at)
+        a, b, kind = words[:3]
+        graph.nodes.setdefault(a, {})
+        graph.nodes.setdefault(b, {})
+        graph.edges.append(Edge(a, b, at, {"3": kind, "relationship": kind}))
+
+
+def read_dimacs(graph: Graph) -> None:
+    """Read DIMACS: `p edge N M`, then `e i j` (both ways) or `a i j value` (from i to j).
+
+    Raises
+    ------
+    DataError
+        If a node is not among 1 to N, or there are not M lines.
+    """
+    text, stated = graph.text, None
+    for at, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if not words or words[0] == "c":
+            continue
+        if words[0] == "p" and stated is None:
+            if words[1] not in ("edge", "edges", "col", "sp", "max", "min"):
+                raise text.wrong(f"is DIMACS, of no graph but of {shown(words[1])}", at)
+            nodes, stated = whole_number(words[2]), whole_number(words[3])
+            if nodes is None or nodes > MOST_NODES:
+                raise text.wrong(f"promises more than {MOST_NODES:,} nodes", at)
+            for k in range(1, nodes + 1):
+                graph.nodes[str(k)] = {}
+        elif words[0] in ("e", "a") and len(words) > 2:
+            values = {str(k): word for k, word in enumerate(words[3:], start=3)}
+            graph.link(Edge(words[1], words[2], at, values, words[0] == "a"))
+        elif words[0] not in ("n", "d", "v", "x"):
+            raise text.wrong(f'"{shown(words[0])}" begins no line of a graph: e or a does', at)
+    if stated != len(graph.edges):
+        raise text.wrong(
+            f"says {stated} links and holds {len(graph.edges)}; is the file complete? If it is, "
+            "correct the number in its line p"
+        )
+
+
+def read_adjacency_list(graph: Graph) -> None:
+    """Read an adjacency list, of one line a node or of one line a link, by networkx.
+
+    Raises
+    ------
+    DataError
+        If a line is not of that form.
+    """
+    text = graph.text
+    lines = [line for line in text.content.splitlines() if not is_comment(line)]
+    if any("{" in line for line in lines):
+        try:
+            found = nx.parse_multiline_adjlist(iter(lines))
+        except (TypeError, ValueError, StopIteration, RuntimeError, SyntaxError):
+            raise text.wrong(
+                "is no adjacency list of networkx: a node and how many links follow, then a line a "
+                "link; is the file complete?"
+            ) from None
+    else:
+        found = nx.parse_adjlist(lines)
+    for name in found.nodes:
+        graph.nodes[name] = {}
+    for a, b, values in found.edges(data=True):
+        graph.edges.append(Edge(a, b, None, {str(k): str(v) for k, v in values.items()}))
+
+
+def read_rocketfuel_map(graph: Graph) -> None:
+    """Read a router map of Rocketfuel (Spring et al., SIGCOMM 2002), `ID @PLACE ... -> <ID> ...`.
+
+    Neighbours in other networks (`{-ID}`) are left aside.
+
+    Raises
+    ------
+    DataError
+        If a line is not of that form.
+    """
+    links: list[tuple[int, str, str]] = []
+    for at, line in enumerate(graph.text.content.splitlines(), start=1):
+        if is_comment(line):
+            continue
+        own = re.match(r"\s*(-?\d+) @(\S+)", line)
+        if own is None:
+            raise graph.text.wrong("a line of a router map begins with ID @PLACE", at)
+        if own[1].startswith("-"):
+            continue
+        graph.declare(own[1], {"label": own[2]}, at)
+        links += [(at, own[1], other) for other in re.findall(r"<(\d+)>", line)]
+    for at, a, b in links:
+        graph.link(Edge(a, b, at, {}))
+
+
