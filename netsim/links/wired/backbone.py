@@ -153,7 +153,8 @@ class Backbone(Table):
                 known = graph.get_edge_data(a, b)
                 if known is None or rank < known["rank"]:
                     graph.add_edge(a, b, latency_ns=latency_ns, rate_bps=rate, rank=rank)
-        if read.one_way():
+        ways = " both ways" if read.one_way() else ""
+        if ways:
             parts = sorted(map(list, nx.strongly_connected_components(graph)), key=len)[::-1]
         else:
             parts = components(list(read.nodes), read.edges)
@@ -166,7 +167,7 @@ class Backbone(Table):
         if apart:
             raise text.wrong(
                 f"node 0 at {shown(routers[0])} and node {apart[0]} at {shown(routers[apart[0]])} "
-                'are not connected both ways; set component = "largest", or other routers'
+                f'are not connected{ways}; set component = "largest", or other routers'
             )
         return BackboneRoutes(graph, routers)
 
@@ -193,8 +194,7 @@ class Backbone(Table):
         value = self._value(graph, edge, self.rate_attribute)
         if value == 0:
             raise graph.text.wrong(
-                f"the line {shown(edge.a)} - {shown(edge.b)} has {self.rate_attribute} = 0: nothing would ever "
-                "cross it",
+                f"{_line(edge)} has {self.rate_attribute} = 0: nothing would ever cross it",
                 edge.line,
             )
         return self.rate_bps if value is None else value * self.rate_unit_bps
@@ -206,7 +206,7 @@ class Backbone(Table):
         value = number(word)
         if value is None or not 0 <= value < math.inf:
             raise graph.text.wrong(
-                f'the line {shown(edge.a)} - {shown(edge.b)} has {name} = "{shown(word)}", not a number of at least 0',
+                f'{_line(edge)} has {name} = "{shown(word)}", not a number of at least 0',
                 edge.line,
             )
         return value
@@ -234,3 +234,8 @@ class Backbone(Table):
                 )
             found += fitting
         return tuple(found)
+
+
+def _line(edge: Edge) -> str:
+    """A line as errors call it."""
+    return f"the line {shown(edge.a)} - {shown(edge.b)}"

@@ -93,7 +93,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         if not is_comment(line) and not line.lstrip().startswith("//")
     ]
     if not lines:
-        return
+        return None
     directed = _konect(graph, len(lines))
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
@@ -142,7 +142,11 @@ def _header(words: list[str]) -> _Header | None:
         return None
     plain = [re.sub("[^a-z0-9]", "", word.lower()) for word in words]
     bare = [_AFFIXES.sub("", word.lower()) for word in words]
-    for pairs, called, sure in ((_ROLES, plain, True), (_ROLES, bare, True), (_NUMBERED, bare, False)):
+    for pairs, called, sure in (
+        (_ROLES, plain, True),
+        (_ROLES, bare, True),
+        (_NUMBERED, bare, False),
+    ):
         for one, other in pairs:
             if called.count(one) == called.count(other) == 1:
                 return _Header(words, called.index(one), called.index(other), sure)
@@ -152,8 +156,10 @@ def _header(words: list[str]) -> _Header | None:
 def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]:
     """The words of a line; a remark behind a blank and # is none of them."""
     if separator is None:
-        line = re.split(r"\s#", line, maxsplit=1)[0]
-        data = re.search(r"\{.*\}\s*$", line)  # networkx writes the data of a link so
+        if "#" in line:
+            line = re.split(r"\s#", line, maxsplit=1)[0]
+        # networkx writes the data of a link so
+        data = re.search(r"\{.*\}\s*$", line) if "}" in line else None
         if data is not None:
             return [*line[: data.start()].split(), data[0].strip()]
     if '"' not in line:
@@ -296,32 +302,34 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
                 f"is a table of {width} columns of numbers, which are no links; write two ids a "
                 f"line; if the first two are ids, {_HEADER}"
             )
-    whole = [[whole_number(cell) for cell in row.cells] for row in rows]
-    nodes, links = whole[0][0], whole[0][1]
-    if nodes is None or links is None or len(rows) < 2:
+    _require_no_counts(graph, rows, separator)
+
+
+def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
+    """Refuse a first line that may be the counts of nodes and links, or numbers of columns."""
+    text, first, below = graph.text, rows[0].cells, len(rows) - 1
+    numbered = separator is not None and first == [str(k) for k in range(len(first))] and below > 1
+    nodes, links = whole_number(first[0]), whole_number(first[1])
+    if nodes is None or links is None or (below not in (nodes, links) and not numbered):
         return
-    rest = [n for row in whole[1:] for n in row if n is not None]
-    if (
-        len(rows) - 1 <= nodes
-        and len(rest) == 2 * links
-        and sum(len(row) for row in whole[1:]) == len(rest)
-        and len(rows) - 1 == nodes
-        and 1 <= min(rest) <= max(rest) <= nodes
-    ):
-        raise text.wrong(
-            f"its first line may be the counts of METIS ({nodes} nodes, {links} links), and every "
-            "line beneath the neighbours of a node; write two node ids a line",
-            rows[0].at,
-        )
-    ends = [n for row in whole[1:] for n in row[:2] if n is not None]
-    numbered = rows[0].cells == [str(k) for k in range(len(whole[0]))]
-    if numbered and separator is not None and len(rows) > 2 and min(ends) > 1:
+    cells = [[whole_number(cell) for cell in row.cells] for row in rows[1:]]
+    if not below or any(n is None for row in cells for n in row[:2]):
+        return
+    ends = [n or 0 for row in cells for n in row[:2]]
+    words = [-1 if n is None else n for row in cells for n in row]
+    if numbered and min(ends) > 1:
         raise text.wrong(
             f"{_first(rows)} may be a link or the numbers that pandas gives columns; put # before "
             f"it if it is no link; otherwise {_HEADER}",
             rows[0].at,
         )
-    if links == len(rows) - 1 and ends and (max(ends) < nodes or 1 <= min(ends) <= max(ends) == nodes):
+    if below == nodes and len(words) == 2 * links and 1 <= min(words) <= max(words) <= nodes:
+        raise text.wrong(
+            f"its first line may be the counts of METIS ({nodes} nodes, {links} links), and every "
+            f"line beneath the neighbours of a node; write two node ids a line, or {_HEADER}",
+            rows[0].at,
+        )
+    if below == links and (max(ends) < nodes or 1 <= min(ends) <= max(ends) == nodes):
         raise text.wrong(
             f"its first line may be a link or counts ({nodes} nodes, {links} links follow); put # "
             f"before it if it is no link; otherwise {_HEADER}",
@@ -484,7 +492,9 @@ def read_caida(graph: Graph) -> None:
         if len(words) not in (3, 4) or not (words[0].isdecimal() and words[1].isdecimal()):
             raise graph.text.wrong(f'"{shown(words[0])}" does not begin AS|AS|relationship', at)
         if words[2] not in ("-1", "0", "1", "2"):
-            raise graph.text.wrong(f'the relationship is "{shown(words[2])}", not -1, 0, 1 or 2', at)
+            raise graph.text.wrong(
+                f'the relationship is "{shown(words[2])}", not -1, 0, 1 or 2', at
+            )
         a, b, kind = words[:3]
         graph.nodes.setdefault(a, {})
         graph.nodes.setdefault(b, {})
@@ -573,5 +583,3 @@ def read_rocketfuel_map(graph: Graph) -> None:
         links += [(at, own[1], other) for other in re.findall(r"<(\d+)>", line)]
     for at, a, b in links:
         graph.link(Edge(a, b, at, {}))
-
-

@@ -42,9 +42,7 @@ def read_gml(graph: Graph) -> None:
     except (nx.NetworkXError, ValueError, TypeError, KeyError, AttributeError) as error:
         line = re.search(r"line (\d+)|\((\d+), \d+\)", str(error))
         at = None if line is None else int(line[1] or line[2])
-        raise text.wrong(
-            f"is not valid GML ({_said(error)}); is the file complete?", at
-        ) from None
+        raise text.wrong(f"is not valid GML ({_said(error)}); is the file complete?", at) from None
     _take(graph, found)
 
 
@@ -250,7 +248,9 @@ def read_matrix_market(graph: Graph) -> None:
         graph.nodes[str(k)] = {}
     both = bool({"symmetric", "skew-symmetric"} & set(kind))
     entry = scipy.sparse.coo_array(found)
-    for i, j, value in zip(entry.row.tolist(), entry.col.tolist(), entry.data.tolist(), strict=True):
+    for i, j, value in zip(
+        entry.row.tolist(), entry.col.tolist(), entry.data.tolist(), strict=True
+    ):
         if value != value:
             raise text.wrong(f"entry {i + 1}, {j + 1} is not a number")
         if value and not (both and j > i):

@@ -7,7 +7,6 @@ from xml.parsers import expat
 from netsim.traces.files import Text, whole_number
 from netsim.traces.graphs import Edge, Graph
 
-
 MOST_ELEMENTS = 3_000_000
 """Each takes about 300 bytes."""
 
@@ -124,9 +123,7 @@ def read_graphml(graph: Graph) -> None:
     if len(bodies) != 1:
         if not bodies:
             raise text.wrong("holds no <graph>")
-        raise text.wrong(
-            f"holds {len(bodies)} graphs; leave the one that is meant", bodies[1].line
-        )
+        raise text.wrong(f"holds {len(bodies)} graphs; leave the one that is meant", bodies[1].line)
     [body] = bodies
     for element in body.children:
         if element.tag == "hyperedge":
@@ -144,7 +141,9 @@ def read_graphml(graph: Graph) -> None:
             )
 
     def values(element: _Element) -> dict[str, str]:
-        data = {names.get(d.get.get("key", ""), d.get.get("key", "")): d for d in element.all("data")}
+        data = {
+            names.get(d.get.get("key", ""), d.get.get("key", "")): d for d in element.all("data")
+        }
         return defaults[element.tag] | {name: d.text for name, d in data.items()}
 
     _require_number(text, body, "parse.nodes", len(body.under("node")))
