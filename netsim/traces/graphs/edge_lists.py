@@ -142,14 +142,11 @@ def _header(words: list[str]) -> _Header | None:
         return None
     plain = [re.sub("[^a-z0-9]", "", word.lower()) for word in words]
     bare = [_AFFIXES.sub("", word.lower()) for word in words]
-    for pairs, called, sure in (
-        (_ROLES, plain, True),
-        (_ROLES, bare, True),
-        (_NUMBERED, bare, False),
-    ):
+    for pairs, called in ((_ROLES, plain), (_ROLES, bare), (_NUMBERED, bare)):
         for one, other in pairs:
             if called.count(one) == called.count(other) == 1:
-                return _Header(words, called.index(one), called.index(other), sure)
+                a, b = called.index(one), called.index(other)
+                return _Header(words, a, b, sure=pairs is _ROLES)
     return None
 
 

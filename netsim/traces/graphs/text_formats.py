@@ -248,9 +248,8 @@ def read_matrix_market(graph: Graph) -> None:
         graph.nodes[str(k)] = {}
     both = bool({"symmetric", "skew-symmetric"} & set(kind))
     entry = scipy.sparse.coo_array(found)
-    for i, j, value in zip(
-        entry.row.tolist(), entry.col.tolist(), entry.data.tolist(), strict=True
-    ):
+    columns_of = (entry.row, entry.col, entry.data)
+    for i, j, value in zip(*(column.tolist() for column in columns_of), strict=True):
         if value != value:
             raise text.wrong(f"entry {i + 1}, {j + 1} is not a number")
         if value and not (both and j > i):

@@ -141,10 +141,11 @@ def read_graphml(graph: Graph) -> None:
             )
 
     def values(element: _Element) -> dict[str, str]:
-        data = {
-            names.get(d.get.get("key", ""), d.get.get("key", "")): d for d in element.all("data")
-        }
-        return defaults[element.tag] | {name: d.text for name, d in data.items()}
+        own = {}
+        for data in element.all("data"):
+            key = data.get.get("key", "")
+            own[names.get(key, key)] = data.text
+        return defaults[element.tag] | own
 
     _require_number(text, body, "parse.nodes", len(body.under("node")))
     _require_number(text, body, "parse.edges", len(body.under("edge")))
@@ -207,7 +208,8 @@ def read_gexf(graph: Graph) -> None:
         for key in table.all("attribute") if of in titles else ():
             title = key.get.get("title", key.get.get("id", ""))
             titles[of][key.get.get("id", "")] = title
-            defaults[of] |= {title: default.text for default in key.all("default")}
+            for default in key.all("default"):
+                defaults[of][title] = default.text
 
     def values(element: _Element) -> dict[str, str]:
         own = {k: v for k, v in element.get.items() if k in ("label", "weight")}
@@ -255,7 +257,8 @@ def read_sndlib_xml(graph: Graph) -> None:
     for node in root.under("networkStructure", "nodes", "node"):
         own: dict[str, str] = {}
         for name, tag in zip(names, ("x", "y"), strict=True):
-            own |= {name: c.text for c in node.under("coordinates", tag)}
+            for coordinate in node.under("coordinates", tag):
+                own[name] = coordinate.text
         graph.declare(_stated(text, node, "id"), own, node.line)
     for link in root.under("networkStructure", "links", "link"):
         ends = []
@@ -263,10 +266,11 @@ def read_sndlib_xml(graph: Graph) -> None:
             stated = [end.text for end in link.all(tag) if end.text]
             if len(stated) != 1:
                 raise text.wrong(f"a <link> without one <{tag}>", link.line)
-            ends += stated
+            ends.append(stated[0])
         graph.link(
             Edge(
-                *ends,
+                ends[0],
+                ends[1],
                 link.line,
                 link_values(
                     {name: [e.text for e in link.under(*way)] for name, way in _OF_LINKS.items()}
