@@ -169,8 +169,8 @@ def whole_number(word: str) -> int | None:
 
 
 def number(word: str) -> float | None:
-    """A word as a number, or None."""
+    """A word as a number, or None; Python's own 1_000 is none."""
     try:
-        return float(word)
+        return None if "_" in word else float(word)
     except ValueError:
         return None

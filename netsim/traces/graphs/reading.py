@@ -4,7 +4,15 @@ from collections.abc import Callable
 from functools import partial
 
 from netsim.traces.files import Text
-from netsim.traces.graphs import Graph, edge_lists, formats, shown, text_formats, xml_formats
+from netsim.traces.graphs import (
+    Graph,
+    edge_lists,
+    formats,
+    line_formats,
+    shown,
+    text_formats,
+    xml_formats,
+)
 
 _READERS: dict[str, Callable[[Graph], None]] = {
     formats.GRAPHML: xml_formats.read_graphml,
@@ -15,10 +23,10 @@ _READERS: dict[str, Callable[[Graph], None]] = {
     formats.MATRIX_MARKET: text_formats.read_matrix_market,
     formats.PAJEK: text_formats.read_pajek,
     formats.GML: text_formats.read_gml,
-    formats.DIMACS: edge_lists.read_dimacs,
-    formats.CAIDA: edge_lists.read_caida,
-    formats.ADJACENCY_LIST: edge_lists.read_adjacency_list,
-    formats.ROCKETFUEL_MAP: edge_lists.read_rocketfuel_map,
+    formats.DIMACS: line_formats.read_dimacs,
+    formats.CAIDA: line_formats.read_caida,
+    formats.ADJACENCY_LIST: line_formats.read_adjacency_list,
+    formats.ROCKETFUEL_MAP: line_formats.read_rocketfuel_map,
 }
 
 
