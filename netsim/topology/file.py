@@ -5,8 +5,8 @@ from typing import Literal
 from netsim.errors import ScenarioError
 from netsim.registry import FilePath
 from netsim.topology import Site, Topology
-from netsim.traces.files import read_text, whole_number
-from netsim.traces.graphs import Graph, components, shown
+from netsim.traces.files import read_text, shown, whole_number
+from netsim.traces.graphs import Graph, components
 from netsim.traces.graphs.reading import read_graph
 
 

@@ -5,6 +5,7 @@ for, a device never ends), sizes are looked at before anything is read, and what
 unpack to more than is said here, whatever its header says.
 """
 
+import codecs
 import gzip
 import io
 import os
@@ -294,17 +295,25 @@ def text_of(found: bytes, where: str) -> str:
     Raises
     ------
     DataError
-        If it is no text in UTF-8, or has too many lines or words.
+        If it is no text in UTF-8 (UTF-16 with a mark at its beginning will do), or has too many
+        lines or words.
     """
+    if found[:2] == b"\x1f\x8b":
+        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
+    if found[:4] == b"PK\x03\x04":
+        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+    wide = found[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
-        text = found.decode("utf-8-sig")
+        text = found.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{where}: is not text in UTF-8 (byte {error.start}){_told_by(found)}"
+            f"{where}: is not text in UTF-8 (byte {error.start}); save it in UTF-8"
         ) from None
     if "\0" in text:
-        told = _told_by(found) or "; if it is text in UTF-16, save it in UTF-8"
-        raise DataError(f"{where}: is not text in UTF-8: byte {found.index(0)} is 0{told}")
+        raise DataError(
+            f"{where}: has a zero at character {text.index(chr(0))}, so that it is no text in "
+            "UTF-8; save it in UTF-8"
+        )
     for most, separators, what in (
         (MOST_LINES, _LINE_ENDS, "lines"),
         (MOST_WORDS, _BETWEEN_WORDS, "words"),
@@ -315,27 +324,6 @@ def text_of(found: bytes, where: str) -> str:
                 "time and the nodes that are played"
             )
     return text
-
-
-_BEGINNINGS = (
-    (b"\x1f\x8b", "packed by gzip: let its name end in .gz"),
-    (b"PK\3\4", "a zip: let its name end in .zip"),
-    (b"\xff\xfe", "text in UTF-16: save it in UTF-8"),
-    (b"\xfe\xff", "text in UTF-16: save it in UTF-8"),
-    (b"BZh", "packed by bzip2: unpack it, or pack it by gzip"),
-    (b"\xfd7zXZ", "packed by xz: unpack it, or pack it by gzip"),
-    (b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it, or pack it by gzip"),
-    (b"PAR1", "Parquet: write it as text"),
-    (b"\x93NUMPY", "an array of NumPy: write it as text, as numpy.savetxt does"),
-    (b"\x89HDF", "HDF5: write it as text"),
-    (b"\x80", "perhaps a pickle, which is never read: write it as text"),
-)
-
-
-def _told_by(found: bytes) -> str:
-    """What bytes that are no text are, and what to do, as their beginning tells."""
-    told = next((told for beginning, told in _BEGINNINGS if found.startswith(beginning)), None)
-    return "" if told is None else f"; it is {told}"
 
 
 def unreadable(where: str, error: BaseException) -> DataError:

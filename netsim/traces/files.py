@@ -169,8 +169,16 @@ def whole_number(word: str) -> int | None:
 
 
 def number(word: str) -> float | None:
-    """A word as a number, or None; Python's own 1_000 is none."""
+    """A word as a number, or None."""
+    if "_" in word:  # which Python skips, and nobody else
+        return None
     try:
-        return None if "_" in word else float(word)
+        return float(word)
     except ValueError:
         return None
+
+
+def shown(word: str, most: int = 24) -> str:
+    """A word of a file as errors show it: quoted, escaped, and cut."""
+    told = one_line(word)
+    return f'"{told}"' if len(told) <= most else f'"{told[:most]}..."'

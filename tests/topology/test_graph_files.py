@@ -94,7 +94,7 @@ def test_a_part_of_a_larger_graph(write):
 @pytest.mark.parametrize(
     ("text", "nodes", "says"),
     [
-        ("0 1\n1 1\n", 2, r"line 2: node 1 is linked to itself \(1 such edges\); .* drop_"),
+        ("0 1\n1 1\n", 2, r'line 2: node "1" is linked to itself \(1 such edges\); .* drop_'),
         ("0 1\n2\n", 2, r'line 2: "2" is not two node ids'),
         ("# nothing\n", 2, r"holds no edge"),
         ("0 1\n1 2\n", 2, r'has 3 nodes, .nodes. count = 2; set the count to 3, or take a part'),
@@ -103,8 +103,8 @@ def test_a_part_of_a_larger_graph(write):
         ("<graphml><graph>", 2, r"line 1: is not valid XML at column"),
         ("<html></html>", 2, r"is a web page, which is not read as a graph"),
         ("<graphml></graphml>", 2, r"holds no <graph>"),
-        (GRAPHML.replace('<node id="z" />', ""), 3, r"the edge z - y names node z, which is"),
-        (GRAPHML.replace('id="z"', 'id="y"'), 3, r"two nodes have the id y"),
+        (GRAPHML.replace('<node id="z" />', ""), 3, r'the edge "z" - "y" names node "z", which is'),
+        (GRAPHML.replace('id="z"', 'id="y"'), 3, r'two nodes have the id "y"'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(write, text, nodes, says):

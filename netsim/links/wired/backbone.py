@@ -11,8 +11,8 @@ import networkx as nx
 from netsim.errors import one_line
 from netsim.registry import FilePath, NonNegative, Positive, Table, did_you_mean
 from netsim.rng import Streams
-from netsim.traces.files import number, read_text
-from netsim.traces.graphs import Edge, Graph, components, distance_m, shown
+from netsim.traces.files import number, read_text, shown
+from netsim.traces.graphs import Edge, Graph, components, distance_m
 from netsim.traces.graphs.reading import read_graph
 from netsim.units import to_ns
 
@@ -206,7 +206,7 @@ class Backbone(Table):
         value = number(word)
         if value is None or not 0 <= value < math.inf:
             raise graph.text.wrong(
-                f'{_line(edge)} has {name} = "{shown(word)}", not a number of at least 0',
+                f"{_line(edge)} has {name} = {shown(word)}, not a number of at least 0",
                 edge.line,
             )
         return value

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from netsim.registry import FilePath, Table
 from netsim.rng import Streams
-from netsim.traces.files import is_comment, number, read_text
-from netsim.traces.graphs import shown
+from netsim.traces.files import is_comment, number, read_text, shown
 from netsim.units import FOREVER_NS
 
 
@@ -69,7 +68,7 @@ class LatencyMatrix(Table):
                 value = number(word)
                 if value is None or not 0 <= value < float("inf"):
                     raise text.wrong(
-                        f'column {column} is "{shown(word)}", not a latency; it must be a number '
+                        f"column {column} is {shown(word)}, not a latency; it must be a number "
                         "of at least 0",
                         at,
                     )

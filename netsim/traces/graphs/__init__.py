@@ -8,8 +8,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from netsim.errors import one_line
-from netsim.traces.files import Text, number
+from netsim.traces.files import Text, number, shown
 
 MOST_NODES = 2_500_000
 """A header may promise so many nodes: each that has no line of its own takes 300 bytes."""
@@ -82,12 +81,6 @@ class Graph:
         ]
 
 
-def shown(word: object) -> str:
-    """A word of a file as errors quote it: short, on one line."""
-    text = str(word)
-    return one_line(text if len(text) <= 24 else f"{text[:21]}...")
-
-
 def components(nodes: list[str], edges: list[Edge]) -> list[list[str]]:
     """The connected components, largest first; directions do not matter.
 
@@ -140,7 +133,7 @@ def _degrees(graph: Graph, edge: Edge, name: str) -> tuple[float, float] | None:
         value = number(word)
         if value is None or not -most <= value <= most:
             raise graph.text.wrong(
-                f'node {shown(name)} has {key} = "{shown(word)}", which is no number of degrees; '
+                f"node {shown(name)} has {key} = {shown(word)}, which is no number of degrees; "
                 "correct it, or set distances = false",
                 edge.line,
             )

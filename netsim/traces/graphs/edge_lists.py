@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from netsim.traces.files import is_comment, number, whole_number
-from netsim.traces.graphs import Edge, Graph, shown
+from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.line_formats import read_adjacency_list
 
 _HEADER = 'put a line "source,target" (and names of further columns) above the first link'
@@ -97,15 +97,16 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
     if header is not None:
-        known = {cell for row in rows[1:] for cell in row.cells[:2]}
-        if {header.names[header.a], header.names[header.b]} & known:
+        ends = (header.a, header.b)
+        known = {row.cells[k] for row in rows[1:] for k in ends if k < len(row.cells)}
+        if known & {header.names[k] for k in ends}:
             header = None  # nodes that are called so
-        elif not header.sure and max(map(len, known | set(rows[0].cells[:2]))) < 3:
-            header = None  # or is called in one or two letters, as they are
-        elif not header.sure and any(number(cell) is None for cell in known):
-            raise text.wrong(
-                f"{_first(rows)} may name the columns or be a link; {_HEADER}", rows[0].at
-            )
+        elif not header.sure and not (known and all(number(c) is not None for c in known)):
+            if max(map(len, known | set(rows[0].cells[:2]))) > 2:
+                raise text.wrong(
+                    f"{_first(rows)} may name the columns or be a link; {_HEADER}", rows[0].at
+                )
+            header = None  # nodes of one or two letters
     if header is None:
         if not columns_named and _is_adjacency_list(graph, rows):
             return read_adjacency_list(graph)
@@ -174,7 +175,7 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
         by_tabs = [c for c in (cell.strip() for cell in line.split("\t")) if c]
         if by_tabs != cells and any(number(cell) is None for cell in cells):
             raise graph.text.wrong(
-                f'"{shown(by_tabs[0])}" is a name with blanks, or has two separators; {_HEADER}, '
+                f"{shown(by_tabs[0])} is a name with blanks, or has two separators; {_HEADER}, "
                 "with tabs as below",
                 at,
             )
@@ -183,7 +184,7 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
 
 def _first(rows: Sequence[_Row]) -> str:
     """The first line as errors quote it."""
-    return f'its first line, "{" ".join(shown(cell) for cell in rows[0].cells[:2])}",'
+    return f"its first line, {' and '.join(shown(cell) for cell in rows[0].cells[:2])},"
 
 
 def _textual(row: _Row) -> bool:
@@ -216,7 +217,7 @@ def _is_adjacency_list(graph: Graph, rows: Sequence[_Row]) -> bool:
     if single is not None:
         what = shown(single.cells[0] if single.cells else "")
         counts = "; if it is a count, put # before it" if single is rows[0] else ""
-        raise text.wrong(f'"{what}" is not two node ids{counts}; {remedy}', single.at)
+        raise text.wrong(f"{what} is not two node ids{counts}; {remedy}", single.at)
     if closed or max(widths) > 3:
         raise text.wrong(
             f"its lines have {min(widths)} to {max(widths)} words, which may be links with and "
@@ -240,12 +241,12 @@ def _require_edge_list(
     for row in rows:
         if len(row.cells) < 2 or not all(row.cells[:2]):
             raise text.wrong(
-                f'"{shown(row.cells[0] if row.cells else "")}" is not two node ids', row.at
+                f"{shown(row.cells[0] if row.cells else '')} is not two node ids", row.at
             )
         for cell in row.cells[:2]:
             if separator is not None and re.search(r"\s", cell) and '"' not in text.content:
                 raise text.wrong(
-                    f'"{shown(cell)}" is a name with blanks, or two columns; if it is a name, '
+                    f"{shown(cell)} is a name with blanks, or two columns; if it is a name, "
                     f"{_HEADER}, with the separator as below, or put names into quotation marks",
                     row.at,
                 )
@@ -263,7 +264,7 @@ def _require_edge_list(
         row = rows[texts]
         cell = next(c for c in row.cells if number(c) is None)
         raise text.wrong(
-            f'"{shown(cell)}" is text, and other ids are numbers; if it is no slip, {_HEADER}',
+            f"{shown(cell)} is text, and other ids are numbers; if it is no slip, {_HEADER}",
             row.at,
         )
     if texts is None:
@@ -339,7 +340,7 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
     for row in rows if by_blanks else ():
         if len(row.cells) > 2 and number(row.cells[2]) is None and row.cells[2][:1] != "{":
             raise text.wrong(
-                f'behind two names stands "{shown(row.cells[2])}": a third node, a name with '
+                f"behind two names stands {shown(row.cells[2])}: a third node, a name with "
                 f"blanks, or a remark; {_HEADER}, with commas or tabs between the columns",
                 row.at,
             )
@@ -398,7 +399,7 @@ def _add(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) ->
     found = []
     for at, cells in rows:
         if max(header.a, header.b) >= len(cells) or not (cells[header.a] and cells[header.b]):
-            raise text.wrong(f'"{shown(cells[0] if cells else "")}" is not two node ids', at)
+            raise text.wrong(f"{shown(cells[0] if cells else '')} is not two node ids", at)
         if names and len(cells) > len(names):
             raise text.wrong(
                 f"has {len(cells)} columns, the header {len(names)}; put names with separators "
@@ -455,7 +456,7 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
         match = re.fullmatch(r"\+?(-?\d+)(\.0*)?", name)
         if match is None:
             raise graph.text.wrong(
-                f'"{shown(name)}" is no id of a node, among ids that are numbers: those are whole',
+                f"{shown(name)} is no id of a node, among ids that are numbers: those are whole",
                 at,
             )
         if match[1] != name:
@@ -466,7 +467,7 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
         bare = value.lstrip("0") or "0"
         if by_value.setdefault(bare, value) != value:
             raise graph.text.wrong(
-                f'"{shown(name)}" and "{shown(by_value[bare])}" are the same number; write each id '
+                f"{shown(name)} and {shown(by_value[bare])} are the same number; write each id "
                 "in one way",
                 line[name],
             )

@@ -7,8 +7,8 @@ import re
 
 import networkx as nx
 
-from netsim.traces.files import is_comment, whole_number
-from netsim.traces.graphs import MOST_NODES, Edge, Graph, shown
+from netsim.traces.files import is_comment, shown, whole_number
+from netsim.traces.graphs import MOST_NODES, Edge, Graph
 
 
 def read_caida(graph: Graph) -> None:
@@ -24,11 +24,9 @@ def read_caida(graph: Graph) -> None:
             continue
         words = [word.strip() for word in line.split("|")]
         if len(words) not in (3, 4) or not (words[0].isdecimal() and words[1].isdecimal()):
-            raise graph.text.wrong(f'"{shown(words[0])}" does not begin AS|AS|relationship', at)
+            raise graph.text.wrong(f"{shown(words[0])} does not begin AS|AS|relationship", at)
         if words[2] not in ("-1", "0", "1", "2"):
-            raise graph.text.wrong(
-                f'the relationship is "{shown(words[2])}", not -1, 0, 1 or 2', at
-            )
+            raise graph.text.wrong(f"the relationship is {shown(words[2])}, not -1, 0, 1 or 2", at)
         a, b, kind = words[:3]
         graph.nodes.setdefault(a, {})
         graph.nodes.setdefault(b, {})
@@ -60,7 +58,7 @@ def read_dimacs(graph: Graph) -> None:
             values = {str(k): word for k, word in enumerate(words[3:], start=3)}
             graph.link(Edge(words[1], words[2], at, values, words[0] == "a"))
         elif words[0] not in ("n", "d", "v", "x"):
-            raise text.wrong(f'"{shown(words[0])}" begins no line of a graph: e or a does', at)
+            raise text.wrong(f"{shown(words[0])} begins no line of a graph: e or a does", at)
     if stated != len(graph.edges):
         raise text.wrong(
             f"says {stated} links and holds {len(graph.edges)}; is the file complete? If it is, "

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
-from netsim.traces.files import Text
+from netsim.traces.files import Text, shown
 from netsim.traces.graphs import (
     Graph,
     edge_lists,
     formats,
     line_formats,
-    shown,
     text_formats,
     xml_formats,
 )

@@ -12,8 +12,8 @@ import scipy.io
 import scipy.sparse
 
 from netsim.errors import one_line
-from netsim.traces.files import is_comment, number, whole_number
-from netsim.traces.graphs import MOST_NODES, Edge, Graph, shown
+from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.graphs import MOST_NODES, Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
 
@@ -87,7 +87,7 @@ def read_json(graph: Graph) -> None:
     except (nx.NetworkXError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise text.wrong(
             f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
-            f"{shown(error)}); each node needs an id, each link source and target"
+            f"{_said(error)}); each node needs an id, each link source and target"
         ) from None
 
 
@@ -97,14 +97,14 @@ def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
     known = set(ids)
     if len(known) < len(ids):
         twice, _ = Counter(ids).most_common(1)[0]
-        raise graph.text.wrong(f"two nodes have the id {shown(twice)}")
+        raise graph.text.wrong(f"two nodes have the id {shown(str(twice))}")
     for at, link in enumerate(links):
         for end in ("source", "target"):
             if end not in link:
                 raise graph.text.wrong(f"link {at} (counted from 0) has no {end}")
             if link[end] not in known:
                 raise graph.text.wrong(
-                    f"link {at} (counted from 0) names node {shown(link[end])}, which is not "
+                    f"link {at} (counted from 0) names node {shown(str(link[end]))}, which is not "
                     "declared"
                 )
 
@@ -166,7 +166,7 @@ def read_pajek(graph: Graph) -> None:
             for column, word in enumerate(words, start=1):
                 value = number(word)
                 if value is None or value != value:
-                    raise text.wrong(f'"{shown(word)}" is no number', at)
+                    raise text.wrong(f"{shown(word)} is no number", at)
                 if value:
                     graph.link(Edge(str(row), str(column), at, {"weight": word}, True))
         elif section == "*vertices":
@@ -174,7 +174,7 @@ def read_pajek(graph: Graph) -> None:
                 raise text.wrong(f"vertex {shown(words[0])} is not among 1 to {count}", at)
             graph.nodes[words[0]] |= {"label": words[1]} if len(words) > 1 else {}
         elif len(ids) < 2 or section == "":
-            raise text.wrong(f'"{shown(words[0])}" is no link of two vertices', at)
+            raise text.wrong(f"{shown(words[0])} is no link of two vertices", at)
         else:
             values = {str(k): v for k, v in enumerate(words[2:], start=3)}
             values |= {"weight": words[2]} if len(words) > 2 and len(ids) == 2 else {}
@@ -292,12 +292,12 @@ def _sndlib_lines(graph: Graph) -> Iterator[tuple[str, int, list[str]]]:
         words = re.findall(r"[()]|[^\s()]+", line)
         before, depth = depth, depth + words.count("(") - words.count(")")
         if depth < 0 or (before == 0 and (words[0] in "()" or words[1:2] != ["("])):
-            raise graph.text.wrong(f'"{shown(words[0])}" begins no section', at)
+            raise graph.text.wrong(f"{shown(words[0])} begins no section", at)
         if before == 0:
             section = words[0]
         elif section in ("NODES", "LINKS") and words != [")"]:
             if words[0] in "()" or depth != before:
-                raise graph.text.wrong(f'"{shown(words[0])}" is no entry of {section}', at)
+                raise graph.text.wrong(f"{shown(words[0])} is no entry of {section}", at)
             yield section, at, words
     if depth:
         raise graph.text.wrong(f"the section {shown(section)} never ends; is the file complete?")
