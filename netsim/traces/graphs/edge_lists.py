@@ -205,7 +205,8 @@ def _is_adjacency_list(graph: Graph, rows: Sequence[_Row]) -> bool:
     closed = len(set(firsts)) == len(firsts) == len(rows) and {
         cell for row in rows for cell in row.cells
     } == set(firsts)
-    if closed and (1 in widths or max(widths) > 3):
+    ended = text.content.endswith("\n")  # else a last line of one word may have had two
+    if closed and ended and (1 in widths or max(widths) > 3):
         return True
     if len(rows) > 1 and _textual(rows[0]) and not _textual(rows[1]):
         return False  # a header of another kind
@@ -448,7 +449,10 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
     DataError
         If one is a fraction, infinite or no number, or two are written differently and equal.
     """
-    line = {name: at for at, *pair in reversed(ends) for name in pair}
+    line: dict[str, int] = {}
+    for at, *pair in ends:
+        for name in pair:
+            line.setdefault(name, at)
     if any(number(name) is None for name in line):
         return {}
     found = {}

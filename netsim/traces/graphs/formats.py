@@ -74,7 +74,7 @@ _BEGINNINGS: tuple[tuple[str, str], ...] = (
     (DIMACS, r"(c\b[^\n]*\n|[ \t\r]*\n)*p[ \t]+[a-z]+[ \t]+\d+[ \t]+\d+[ \t\r]*$"),
     (ROCKETFUEL_MAP, rf"({_COMMENT})*-?\d+ @\S+.*->"),
     (CAIDA, rf"({_COMMENT})*\d+\|\d+\|(-1|0|1|2)\s*(\||$)"),
-    (ADJACENCY_LIST, r"#[^\n]*\n# GMT [^\n]*\n"),
+    (ADJACENCY_LIST, r"#[^\n]*\n\s*# GMT [^\n]*\n"),
     ("LGL", r"# *[^\s#]+ *\n(?!\s*#)[^\n]+\n(?:(?!#)[^\n]+\n)*# *[^\s#]+ *(\n|$)"),
     ("TGF", r"(?![#%])[^\n]+\n(?:(?!#[ \t\r]*$)[^\n]*\n)*#[ \t]*\r?\n\s*\S"),
 )
