@@ -79,7 +79,7 @@ def read_adjacency_list(graph: Graph) -> None:
     if any("{" in line for line in lines):
         try:
             found = nx.parse_multiline_adjlist(iter(lines))
-        except (TypeError, ValueError, StopIteration, RuntimeError, SyntaxError):
+        except (TypeError, ValueError, StopIteration, RuntimeError, SyntaxError, MemoryError):
             raise text.wrong(
                 "is no adjacency list of networkx: a node and how many links follow, then a line a "
                 "link; is the file complete?"

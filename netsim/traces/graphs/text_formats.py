@@ -1,6 +1,5 @@
 """Graphs in formats of text with sections or nesting: GML, Pajek, JSON, MatrixMarket, SNDlib."""
 
-import io
 import json
 import re
 from collections import Counter
@@ -8,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
-import scipy.io
-import scipy.sparse
 
 from netsim.errors import one_line
 from netsim.traces.files import is_comment, number, shown, whole_number
@@ -39,7 +36,7 @@ def read_gml(graph: Graph) -> None:
         found = nx.parse_gml(ascii_only.splitlines(), label="id")
     except RecursionError:
         raise text.wrong("is nested too deeply; write it as GraphML") from None
-    except (nx.NetworkXError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (nx.NetworkXError, LookupError, ValueError, TypeError, AttributeError) as error:
         line = re.search(r"line (\d+)|\((\d+), \d+\)", str(error))
         at = None if line is None else int(line[1] or line[2])
         raise text.wrong(f"is not valid GML ({_said(error)}); is the file complete?", at) from None
@@ -84,7 +81,7 @@ def read_json(graph: Graph) -> None:
                 "is JSON, but no graph: node-link data has a list nodes with an id each, and a "
                 "list links (or edges) with source and target"
             )
-    except (nx.NetworkXError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (nx.NetworkXError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise text.wrong(
             f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
             f"{_said(error)}); each node needs an id, each link source and target"
@@ -211,49 +208,65 @@ def _pajek_section(
 
 
 def read_matrix_market(graph: Graph) -> None:
-    """Read a square matrix of the MatrixMarket format by scipy; what is not 0 is a link.
+    """Read a square matrix of the MatrixMarket format (Boisvert et al., 1996); not 0 is a link.
+
+    scipy's reader is of no use here: what is missing in a file ends the process.
 
     Raises
     ------
     DataError
-        If it is not square, not of real numbers, or its size is not that of what follows.
+        If it is not square, not of real numbers, or has not as many entries as it says.
     """
     text = graph.text
-    lines = text.content.splitlines()
-    head = next((at for at, line in enumerate(lines) if at and not is_comment(line)), None)
-    sizes = [whole_number(word) for word in lines[head].split()] if head is not None else []
-    if head is None or len(sizes) not in (2, 3) or None in sizes:
-        raise text.wrong("has no line of its size: rows, columns, entries", head and head + 1)
-    rows, columns, stored = sizes[0] or 0, sizes[1] or 0, len(lines) - head - 1
-    kind = lines[0].lower().split()
-    if rows != columns:
+    lines = enumerate(text.content.lstrip().splitlines(), start=1)
+    head, *rows = ((at, line.split()) for at, line in lines if at == 1 or not is_comment(line))
+    layout, field, symmetry = (*map(str.lower, head[1][2:5]), "", "", "")[:3]
+    if (
+        layout not in ("coordinate", "array")
+        or field not in ("real", "double", "integer", "pattern")
+        or symmetry not in ("general", "symmetric", "skew-symmetric")
+    ):
         raise text.wrong(
-            f"has {rows} rows and {columns} columns: only a square matrix links nodes to nodes",
-            head + 1,
+            "is no matrix of real numbers (coordinate or array; real, integer or pattern; general "
+            "or symmetric); write which nodes are linked",
+            1,
         )
-    entries = sizes[2] if len(sizes) == 3 else rows * columns // 2
-    if rows > MOST_NODES or (entries or 0) > stored:
+    at, words = rows[0] if rows else (1, [])
+    sizes = [whole_number(word) for word in words]
+    if len(sizes) != (3 if layout == "coordinate" else 2) or None in sizes:
+        raise text.wrong("has no line of its size: rows, columns, entries", at)
+    nodes, columns, *stated = (size or 0 for size in sizes)
+    if nodes != columns or nodes > MOST_NODES:
         raise text.wrong(
-            f"promises {entries:,} entries of {rows:,} nodes and holds {stored:,} lines; is the "
-            "file complete?",
-            head + 1,
+            f"has {nodes:,} rows and {columns:,} columns: only a square matrix links nodes to "
+            f"nodes, of which there are at most {MOST_NODES:,}",
+            at,
         )
-    try:
-        found = scipy.io.mmread(io.BytesIO(text.content.lstrip().encode()), spmatrix=False)
-    except (ValueError, OverflowError, TypeError, KeyError) as error:
-        raise text.wrong(f"is no MatrixMarket file that scipy reads ({_said(error)})") from None
-    if found.dtype.kind == "c":
-        raise text.wrong("holds complex numbers; write which nodes are linked", 1)
-    for k in range(1, rows + 1):
+    both = symmetry != "general"
+    entries = stated[0] if stated else nodes * (nodes + 1) // 2 if both else nodes * nodes
+    if symmetry == "skew-symmetric" and not stated:
+        entries -= nodes
+    if entries != len(rows) - 1:
+        raise text.wrong(
+            f"says {entries:,} entries and holds {len(rows) - 1:,}; is the file complete?", at
+        )
+    for k in range(1, nodes + 1):
         graph.nodes[str(k)] = {}
-    both = bool({"symmetric", "skew-symmetric"} & set(kind))
-    entry = scipy.sparse.coo_array(found)
-    columns_of = (entry.row, entry.col, entry.data)
-    for i, j, value in zip(*(column.tolist() for column in columns_of), strict=True):
-        if value != value:
-            raise text.wrong(f"entry {i + 1}, {j + 1} is not a number")
-        if value and not (both and j > i):
-            graph.link(Edge(str(i + 1), str(j + 1), None, {"weight": str(value)}, not both))
+    first = 1 if symmetry == "skew-symmetric" else 0  # below the diagonal, which is 0
+    places = ((i, j) for j in range(nodes) for i in range(j + first if both else 0, nodes))
+    for at, words in rows[1:]:
+        if layout == "array":
+            i, j = (str(k + 1) for k in next(places))
+            value = words[0] if len(words) == 1 else ""
+        else:
+            i, j, value = (*words, "1" if field == "pattern" else "", "")[:3]
+            if len(words) != (2 if field == "pattern" else 3):
+                value = ""
+        found = number(value)
+        if found is None or found != found:
+            raise text.wrong(f"{shown(words[0])} begins no entry of the matrix", at)
+        if found:
+            graph.link(Edge(i, j, at, {"weight": value}, not both))
 
 
 def read_sndlib(graph: Graph) -> None:

@@ -52,7 +52,8 @@ class _Element:
 
 def _parsed(text: Text) -> _Element:
     """The root of an XML text; entities of its own are refused, however harmless."""
-    parser = expat.ParserCreate(namespace_separator="}")
+    # the text is decoded already, whatever encoding its first line names
+    parser = expat.ParserCreate("utf-8", "}")
     top = _Element("", 0, {})
     open_: list[_Element] = [top]
     left = MOST_ELEMENTS
@@ -82,7 +83,6 @@ def _parsed(text: Text) -> _Element:
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.EntityDeclHandler = characters, entity
     try:
-        # the text is decoded already, whatever encoding its first line names
         parser.Parse(text.content.lstrip().encode(), True)
     except expat.ExpatError as error:
         raise text.wrong(

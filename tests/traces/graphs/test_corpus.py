@@ -438,9 +438,7 @@ def damages(form):
             yield f"cut at {tenth}/10", Case(cut.encode(), None)
 
 
-CASES = {
-    name: {**dict(dialects(form)), **dict(damages(form))} for name, form in FORMATS.items()
-}
+CASES = {name: {**dict(dialects(form)), **dict(damages(form))} for name, form in FORMATS.items()}
 
 
 def outcome(case, tmp_path):

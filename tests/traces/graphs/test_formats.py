@@ -128,16 +128,22 @@ REFUSED = {
     "Pajek, times": ("*vertices 2\n*edges\n1 2 1 [3-5]\n", r"has times: links that come and go"),
     "Pajek, no counts": ("*edges\n1 2\n", r"names node|has no \*Vertices"),
     "MatrixMarket, sides": ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 2\n", "only a square"),
-    "MatrixMarket, huge": ("%%MatrixMarket matrix array real general\n99999 99999\n1\n", "promises"),
-    "MatrixMarket, outside": ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n", "scipy"),
+    "MatrixMarket, huge": ("%%MatrixMarket matrix array real general\n99999 99999\n1\n", "entries and holds 1"),
+    "MatrixMarket, outside": ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n", r'line 3: .* names node "3"'),
     "MatrixMarket, complex": (
         "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n",
-        "complex",
+        "is no matrix of real numbers",
     ),
-    "MatrixMarket, NaN": ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n", "not a number|scipy"),
+    "MatrixMarket, NaN": ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n", "line 3: .* no entry of the matrix"),
     "GML, undeclared": ("graph [ node [ id 1 ] edge [ source 1 target 2 ] ]", "is not valid GML"),
     "GML, twice": ("graph [ node [ id 1 ] node [ id 1 ] ]", "is not valid GML"),
     "GML, no id": ("graph [ node [ label 1 ] ]", "is not valid GML"),
+    "GML, half a quotation mark": ('graph [\n node [ id 1 label "a\n\n ]\n', "is not valid GML"),
+    "GML, deep": ("graph [ " + "a [ " * 50_000, "nested too deeply|is not valid GML"),
+    "MatrixMarket, cut": (
+        "%%MatrixMarket matrix array real general\n3 3\n0\n1\n0\n1x",
+        "says 9 entries and holds 4",
+    ),
     "JSON, a list": ("[[0, 1], [1, 2]]", "is a list in JSON"),
     "JSON, another": ('{"a": 1}', "is JSON, but no graph"),
     "JSON, no number": ("{\"nodes\": 5, \"links\": []}", "is JSON, but no graph"),
@@ -230,7 +236,15 @@ def test_what_graphs_in_xml_have_beside_a_plain_graph_is_refused(content, says):
 
 def test_xml_that_is_nested_deeply_is_no_danger():
     with pytest.raises(DataError, match="holds no <graph>"):
-        read("<graphml>" + "<a>" * 200_000 + "</a>" * 200_000 + "</graphml>")
+        read("<graphml>" + "<a>" * 20_000 + "</a>" * 20_000 + "</graphml>")
+
+
+def test_the_encoding_that_xml_names_is_not_that_of_the_text():
+    for encoding in ("ISO-8859-1", "utf-16", "klingon"):
+        body = BODY.replace('"a"', '"\u00e4"')
+        found = read(f"<?xml version='1.0' encoding='{encoding}'?><graphml><graph>{body}</graph>"
+                     "</graphml>")  # fmt: skip
+        assert links(found) == [("b", "\u00e4")]
 
 
 def test_defaults_and_own_values_of_graphml():
