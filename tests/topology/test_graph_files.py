@@ -1,16 +1,20 @@
 """Edge lists and GraphML: what they become, and what is wrong with them."""
 
 import gzip
+import io
 import os
 import zipfile
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.topology import Site, component_sizes
 from netsim.topology.file import GraphFile
+from netsim.traces.files import read_text
+from netsim.traces.graphs.reading import read_graph
 
 GRAPHML = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -143,3 +147,29 @@ def test_real_graphs():
         neighbours(snap, 6474)
     found = neighbours(snap, 6474, drop_self_loops=True)
     assert sum(map(len, found)) == 2 * (13_895 - 1_323)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.skipif(not ZOO.is_file(), reason="NETSIM_DATA holds no topology zoo")
+def test_every_graph_of_the_zoo_is_the_one_that_networkx_reads():
+    with zipfile.ZipFile(ZOO) as packed:
+        names = [name for name in packed.namelist() if name.endswith(".graphml")]
+        for name in names:
+            other = nx.read_graphml(io.BytesIO(packed.read(name)))
+            text = read_text(str(ZOO), None, "topology", member=name)
+            if other.number_of_edges() == 0:
+                continue
+            found = read_graph(text, drop_self_loops=True)
+            labels = {node: (label or "").strip() for node, label in other.nodes(data="label")}
+            assert labels == {n: values.get("label", "") for n, values in found.nodes.items()}
+            assert sorted(sorted((e.a, e.b)) for e in found.edges) == sorted(
+                sorted(edge) for edge in other.edges() if edge[0] != edge[1]
+            )
+            speeds = sorted(
+                float(v) for a, b, v in other.edges(data="LinkSpeedRaw") if v and a != b
+            )
+            assert speeds == sorted(
+                float(e.values["LinkSpeedRaw"]) for e in found.edges if e.values.get("LinkSpeedRaw")
+            )
+    assert len(names) > 250

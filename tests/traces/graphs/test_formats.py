@@ -94,9 +94,18 @@ REFUSED = {
     "a table of nodes, ragged": ("id,lat,status\n3,40.7\n1,2,NN x\n", r"line 1: its first line"),
     "names and numbers": ("Ulm 3\nBonn 4\nRom 5\n", r'line 1: "Ulm" is text, and other ids'),
     "a slip": ("0 1\n1 2\n2 O\n", r'line 3: "O" is text, and other ids are numbers'),
-    "header of names": ("city_a;city_b\nUlm;Bonn\nBonn;Rom\n", r"may name the columns or be a link"),
-    "header, never met": ("Person,Friend\nAnn,Bob\nBob,Cid\n", r"may name the columns or be a link"),
-    "header over values": ("Person,Friend,km\nPerson,Bob,3\n", r"may name the columns or be a link"),
+    "header of names": (
+        "city_a;city_b\nUlm;Bonn\nBonn;Rom\n",
+        r"may name the columns or be a link",
+    ),
+    "header, never met": (
+        "Person,Friend\nAnn,Bob\nBob,Cid\n",
+        r"may name the columns or be a link",
+    ),
+    "header over values": (
+        "Person,Friend,km\nPerson,Bob,3\n",
+        r"may name the columns or be a link",
+    ),
     "blanks in names": ("New York,Chicago,1145\nChicago,Ulm,3\n", r'"New York" is a name with bl'),
     "blanks, no commas": ("New York Chicago 1145\nChicago Los Angeles 2\n", r'stands "Chicago"'),
     "blanks and tabs": ("New York\tChicago\nChicago\tUlm\n", r'"New York" is a name with blanks'),
@@ -127,14 +136,26 @@ REFUSED = {
     "Pajek, sections": ("*vertices 2\n*partition\n1\n", r'the section "\*partition" is not read'),
     "Pajek, times": ("*vertices 2\n*edges\n1 2 1 [3-5]\n", r"has times: links that come and go"),
     "Pajek, no counts": ("*edges\n1 2\n", r"names node|has no \*Vertices"),
-    "MatrixMarket, sides": ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 2\n", "only a square"),
-    "MatrixMarket, huge": ("%%MatrixMarket matrix array real general\n99999 99999\n1\n", "entries and holds 1"),
-    "MatrixMarket, outside": ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n", r'line 3: .* names node "3"'),
+    "MatrixMarket, sides": (
+        "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 2\n",
+        "only a square",
+    ),
+    "MatrixMarket, huge": (
+        "%%MatrixMarket matrix array real general\n99999 99999\n1\n",
+        "entries and holds 1",
+    ),
+    "MatrixMarket, outside": (
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n",
+        r'line 3: .* names node "3"',
+    ),
     "MatrixMarket, complex": (
         "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 3 4\n",
         "is no matrix of real numbers",
     ),
-    "MatrixMarket, NaN": ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n", "line 3: .* no entry of the matrix"),
+    "MatrixMarket, NaN": (
+        "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n",
+        "line 3: .* no entry of the matrix",
+    ),
     "GML, undeclared": ("graph [ node [ id 1 ] edge [ source 1 target 2 ] ]", "is not valid GML"),
     "GML, twice": ("graph [ node [ id 1 ] node [ id 1 ] ]", "is not valid GML"),
     "GML, no id": ("graph [ node [ label 1 ] ]", "is not valid GML"),
@@ -158,7 +179,10 @@ REFUSED = {
         'two nodes have the id "1"',
     ),
     "JSON, no target": ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', "has no target"),
-    "JSON, lists as ids": ('{"nodes": [{"id": {}}], "links": [{"source": 1}]}', "networkx can't read"),
+    "JSON, lists as ids": (
+        '{"nodes": [{"id": {}}], "links": [{"source": 1}]}',
+        "networkx can't read",
+    ),
     "JSON, deep": ("[" * 100_000, "nested too deeply|is not valid JSON"),
     "JSON, adjacency undeclared": (
         '{"nodes": [{"id": 1}], "adjacency": [[{"id": 2}]]}',
@@ -213,7 +237,7 @@ BODY = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
         (f"<graphml><graph>{BODY}<node/></graph></graphml>", "a <node> without an id"),
         (f'<graphml><graph>{BODY}<edge source="a"/></graph></graphml>', "an <edge> without a targ"),
         (
-            f'<!DOCTYPE graphml [<!ENTITY x "{"y" * 99}">]><graphml><graph>{BODY}</graph></graphml>',
+            f'<!DOCTYPE g [<!ENTITY x "{"y" * 99}">]><graphml><graph>{BODY}</graph></graphml>',
             "declares entities of its own",
         ),
         (
