@@ -8,11 +8,12 @@ import ast
 import csv
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from netsim.traces.files import is_comment, number, shown, whole_number
 from netsim.traces.graphs import Edge, Graph
-from netsim.traces.graphs.line_formats import read_adjacency_list
+from netsim.traces.graphs.line_formats import take_adjacency_list
 
 _HEADER = 'put a line "source,target" (and names of further columns) above the first link'
 
@@ -92,8 +93,9 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         if not is_comment(line) and not line.lstrip().startswith("//")
     ]
     if not lines:
-        return None
+        return
     directed = _konect(graph, len(lines))
+    columns_named = columns_named or directed is not None
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
     if header is not None:
@@ -108,15 +110,16 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
                 )
             header = None  # nodes of one or two letters
     if header is None:
-        if not columns_named and _is_adjacency_list(graph, rows):
-            return read_adjacency_list(graph)
+        if not columns_named and _is_adjacency_list(graph, rows, separator):
+            take_adjacency_list(graph, ["\t".join(row.cells) for row in rows], "\t")
+            return
         _require_edge_list(graph, rows, separator, columns_named)
         header = _Header([], 0, 1, True)
     else:
         del rows[0]
     _require_complete(graph, len(rows))
-    _add(graph, rows, header, directed)
-    return None
+    _add(graph, rows, header, bool(directed))
+    return
 
 
 def _columns(first: str) -> tuple[str | None, _Header | None]:
@@ -192,36 +195,50 @@ def _textual(row: _Row) -> bool:
     return all(number(cell) is None for cell in row.cells[:2])
 
 
-def _is_adjacency_list(graph: Graph, rows: Sequence[_Row]) -> bool:
+def _all_ids(rows: Sequence[_Row]) -> bool:
+    """Whether what follows two ids, two words at least, may be ids as well, by its size."""
+    ids = [[whole_number(cell) for cell in row.cells] for row in rows]
+    if len(rows) < 2 or any(n is None for row in ids for n in row) or len(ids[0]) < 4:
+        return False
+    most = max(n or 0 for row in ids for n in row[:2])
+    return all((n or 0) <= most for row in ids for n in row)
+
+
+def _is_adjacency_list(graph: Graph, rows: Sequence[_Row], separator: str | None) -> bool:
     """Whether every node begins one line, as networkx writes it; refused if lines differ otherwise.
 
-    Lines of two words and of three may be links without and with a weight.
+    Lines of two words and of three may be links without and with a weight; where all have as many,
+    a weight may be called as a node is, but hardly all of them.
     """
     text = graph.text
     widths = {len(row.cells) for row in rows}
-    if len(widths) < 2 or any(row.cells and row.cells[-1].endswith("}") for row in rows):
+    if widths == {2} or any(row.cells and row.cells[-1].endswith("}") for row in rows):
         return False
     firsts = [row.cells[0] for row in rows if row.cells]
-    closed = len(set(firsts)) == len(firsts) == len(rows) and {
-        cell for row in rows for cell in row.cells
-    } == set(firsts)
+    words = {cell for row in rows for cell in row.cells}
+    lists = all(len(set(row.cells)) == len(row.cells) for row in rows)
+    closed = len(set(firsts)) == len(firsts) == len(rows) and words == set(firsts)
     ended = text.content.endswith("\n")  # else a last line of one word may have had two
-    if closed and ended and (1 in widths or max(widths) > 3):
+    if closed and ended and len(widths) > 1 and (1 in widths or max(widths) > 3):
         return True
+    if len(widths) == 1 and not (lists and (closed or _all_ids(rows))):
+        return False
     if len(rows) > 1 and _textual(rows[0]) and not _textual(rows[1]):
         return False  # a header of another kind
     single = next((row for row in rows if len(row.cells) < 2), None)
+    delimiter = "" if separator is None else f', delimiter="{separator}"'
     remedy = (
         "if it is an adjacency list, write its links as networkx.write_edgelist"
-        '(networkx.read_adjlist(FILE), "edges.txt", data=False) does'
+        f'(networkx.read_adjlist(FILE{delimiter}), "edges.txt", data=False) does'
     )
     if single is not None:
         what = shown(single.cells[0] if single.cells else "")
         counts = "; if it is a count, put # before it" if single is rows[0] else ""
         raise text.wrong(f"{what} is not two node ids{counts}; {remedy}", single.at)
     if closed or max(widths) > 3:
+        many = " to ".join(map(str, sorted({min(widths), max(widths)})))
         raise text.wrong(
-            f"its lines have {min(widths)} to {max(widths)} words, which may be links with and "
+            f"its lines have {many} words, which may be links with and "
             f"without values, or a node and all its neighbours; {remedy}; if they are links, "
             f"{_HEADER}"
         )
@@ -245,6 +262,10 @@ def _require_edge_list(
                 f"{shown(row.cells[0] if row.cells else '')} is not two node ids", row.at
             )
         for cell in row.cells[:2]:
+            if any(cell.count(a) != cell.count(b) for a, b in ("()", "[]", "{}")):
+                raise text.wrong(
+                    f"{shown(cell)} is half of something in brackets; write two ids a line", row.at
+                )
             if separator is not None and re.search(r"\s", cell) and '"' not in text.content:
                 raise text.wrong(
                     f"{shown(cell)} is a name with blanks, or two columns; if it is a name, "
@@ -300,7 +321,36 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
                 f"is a table of {width} columns of numbers, which are no links; write two ids a "
                 f"line; if the first two are ids, {_HEADER}"
             )
+    _require_two_columns(graph, values)
     _require_no_counts(graph, rows, separator)
+
+
+def _require_two_columns(graph: Graph, values: Sequence[Sequence[float | None]]) -> None:
+    """Refuse three columns of which the first may be numbers of lines, or moments."""
+    if any(len(row) < 3 or any(v is None for v in row[:3]) for row in values) or len(values) < 3:
+        return
+    first, second, third = ([row[k] for row in values] for k in range(3))
+    start = first[0]
+    if start in (0, 1) and first == [start + k for k in range(len(first))]:
+        counted = {*second, *third}
+        if any(a == b for a, b in zip(first, second, strict=True)) or not {*first} & counted:
+            raise graph.text.wrong(
+                "its first column counts the lines, and two of ids may follow; if it does, put a "
+                'line "line,source,target" above it; if the first two are ids, '
+                f"{_HEADER}"
+            )
+    times = {*first}
+    if (
+        len(times) > 1
+        and all(a is not None and b is not None and a <= b for a, b in pairwise(first))
+        and not times & {*second, *third}
+        and {*second} & {*third}
+    ):
+        raise graph.text.wrong(
+            "its first column may be moments, and two of ids follow: a contact trace is played by "
+            '[topology] kind = "contacts"; if links are meant whenever they were, put a line '
+            f'"t,source,target" above it; if the first two are ids, {_HEADER}'
+        )
 
 
 def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
@@ -360,12 +410,18 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
         )
 
 
-def _konect(graph: Graph, links: int) -> bool:
-    """What Konect's first lines say: whether links have a direction; their number is checked."""
+def _konect(graph: Graph, links: int) -> bool | None:
+    """Whether links have a direction by Konect's first lines, None where there are none.
+
+    Raises
+    ------
+    DataError
+        If they are of another number, or the graph is bipartite.
+    """
     first, _, rest = graph.text.content.lstrip().partition("\n")
     told = re.match(r"%\s*(sym|asym|bip)\b", first)
     if told is None:
-        return False
+        return None
     if told[1] == "bip":
         raise graph.text.wrong(
             "is a bipartite graph of Konect, whose two sides have the same numbers; give the nodes "

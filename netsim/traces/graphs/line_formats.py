@@ -84,8 +84,17 @@ def read_adjacency_list(graph: Graph) -> None:
                 "is no adjacency list of networkx: a node and how many links follow, then a line a "
                 "link; is the file complete?"
             ) from None
+        _take(graph, found)
     else:
-        found = nx.parse_adjlist(lines)
+        take_adjacency_list(graph, lines, None)
+
+
+def take_adjacency_list(graph: Graph, lines: list[str], delimiter: str | None) -> None:
+    """Read lines of a node and those of its neighbours that no line before has, by networkx."""
+    _take(graph, nx.parse_adjlist(lines, comments="\0", delimiter=delimiter))
+
+
+def _take(graph: Graph, found: nx.Graph) -> None:
     for name in found.nodes:
         graph.nodes[name] = {}
     for a, b, values in found.edges(data=True):
