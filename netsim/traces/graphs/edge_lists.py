@@ -256,26 +256,25 @@ def _require_edge_list(
         Naming what it may be.
     """
     text = graph.text
-    for row in rows:
-        if len(row.cells) < 2 or not all(row.cells[:2]):
+    first_at: dict[str, int] = {}
+    for at, cells in rows:
+        if len(cells) < 2 or not (cells[0] and cells[1]):
+            raise text.wrong(f"{shown(cells[0] if cells else '')} is not two node ids", at)
+        first_at.setdefault(cells[0], at)
+        first_at.setdefault(cells[1], at)
+    for cell, at in first_at.items():
+        if any(cell.count(a) != cell.count(b) for a, b in ("()", "[]", "{}")):
             raise text.wrong(
-                f"{shown(row.cells[0] if row.cells else '')} is not two node ids", row.at
+                f"{shown(cell)} is half of something in brackets; write two ids a line", at
             )
-        for cell in row.cells[:2]:
-            if any(cell.count(a) != cell.count(b) for a, b in ("()", "[]", "{}")):
-                raise text.wrong(
-                    f"{shown(cell)} is half of something in brackets; write two ids a line", row.at
-                )
-            if separator is not None and re.search(r"\s", cell) and '"' not in text.content:
-                raise text.wrong(
-                    f"{shown(cell)} is a name with blanks, or two columns; if it is a name, "
-                    f"{_HEADER}, with the separator as below, or put names into quotation marks",
-                    row.at,
-                )
-    ids = [[number(cell) is not None for cell in row.cells[:2]] for row in rows]
-    texts = next((k for k, pair in enumerate(ids) if not all(pair)), None)
-    numbers = next((k for k, pair in enumerate(ids) if any(pair)), None)
-    if texts is not None and numbers is not None:
+        if separator is not None and re.search(r"\s", cell) and f'"{cell}"' not in text.content:
+            raise text.wrong(
+                f"{shown(cell)} is a name with blanks, or two columns; if it is a name, {_HEADER}, "
+                "with the separator as below, or put names into quotation marks",
+                at,
+            )
+    texts = [cell for cell in first_at if number(cell) is None]
+    if texts and len(texts) < len(first_at):
         if _textual(rows[0]):
             raise text.wrong(
                 f"{_first(rows)} is text, and there are numbers beneath; if it names the columns, "
@@ -283,23 +282,22 @@ def _require_edge_list(
                 '"source,target" above it',
                 rows[0].at,
             )
-        row = rows[texts]
-        cell = next(c for c in row.cells if number(c) is None)
         raise text.wrong(
-            f"{shown(cell)} is text, and other ids are numbers; if it is no slip, {_HEADER}",
-            row.at,
+            f"{shown(texts[0])} is text, and other ids are numbers; if it is no slip, {_HEADER}",
+            first_at[texts[0]],
         )
-    if texts is None:
-        if not columns_named:
-            _require_no_table(graph, rows, separator)
-    else:
+    if texts:
         _require_names(graph, rows, separator is None and not columns_named)
+    elif not columns_named:
+        _require_no_table(graph, rows, separator)
 
 
 def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
     """Refuse numbers that are no links, but a matrix, or a list that begins with its counts."""
     text = graph.text
     widths = {len(row.cells) for row in rows}
+    if widths == {2}:
+        return _require_no_counts(graph, rows, separator)
     values = [[number(cell) for cell in row.cells] for row in rows]
     width, height = max(widths), len(rows)
     if len(widths) == 1 and width > 2 and all(v is not None for row in values for v in row):
@@ -322,7 +320,7 @@ def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None)
                 f"line; if the first two are ids, {_HEADER}"
             )
     _require_two_columns(graph, values)
-    _require_no_counts(graph, rows, separator)
+    return _require_no_counts(graph, rows, separator)
 
 
 def _require_two_columns(graph: Graph, values: Sequence[Sequence[float | None]]) -> None:
@@ -479,7 +477,9 @@ def _add(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) ->
 
 
 def _values(graph: Graph, at: int, cells: list[str], header: _Header) -> dict[str, str]:
-    values = {}
+    values: dict[str, str] = {}
+    if len(cells) == 2:
+        return values
     for k, cell in enumerate(cells):
         if k in (header.a, header.b):
             continue

@@ -119,6 +119,10 @@ REFUSED = {
         r"may name the columns or be a link",
     ),
     "blanks in names": ("New York,Chicago,1145\nChicago,Ulm,3\n", r'"New York" is a name with bl'),
+    "blanks, some in quotation marks": (
+        '"Des Moines",Ulm,5\nNew York,Ulm,3\n',
+        r'line 2: "New York" is a name with blanks',
+    ),
     "blanks, no commas": ("New York Chicago 1145\nChicago Los Angeles 2\n", r'stands "Chicago"'),
     "blanks and tabs": ("New York\tChicago\nChicago\tUlm\n", r'"New York" is a name with blanks'),
     "two separators": ("Ulm,DE Bonn,DE\nBonn,DE Rom,IT\n", r'"DE Bonn" is a name with blanks'),
