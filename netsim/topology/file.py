@@ -14,7 +14,8 @@ class GraphFile(Topology):
     """The undirected graph that a file holds; parallel edges are one.
 
     Ids that are whole numbers become nodes in their numerical order (as they are, where they are
-    node numbers: then some may be without links), others in their order in the file.
+    node numbers of an edge list, from 0: then some may be without links), others in their order in
+    the file.
 
     Parameters
     ----------
@@ -79,9 +80,11 @@ class GraphFile(Topology):
             return {name: i for i, name in enumerate(names[:nodes])}
         if len(names) == nodes:
             return {name: i for i, name in enumerate(names)}
-        if whole and int(names[-1]) < nodes:
+        counted = whole and [int(name) for name in names] == list(range(1, len(names) + 1))
+        listed = whole and not graph.declares and not counted
+        if listed and int(names[-1]) < nodes:
             return {name: int(name) for name in names}
-        if whole and len(names) < nodes:
+        if listed and len(names) < nodes:
             raise self._unknown(graph, nodes)
         raise graph.text.wrong(
             f"has {len(names)} nodes, [nodes] count = {nodes}; set the count to {len(names)}, or "

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netsim.traces.files import Text, number, shown
 
 MOST_NODES = 2_500_000
-"""A header may promise so many nodes: each that has no line of its own takes 300 bytes."""
+"""A file may promise so many nodes: each that has no line of its own takes 300 bytes."""
 
 
 class Edge(NamedTuple):
@@ -36,7 +36,7 @@ class Edge(NamedTuple):
     directed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Graph:
     """The content of a graph file.
 
@@ -47,17 +47,28 @@ class Graph:
     nodes : dict of str to dict
         Ids in order of appearance, with the data of each node by name.
     edges : list of Edge
+    declares : bool
+        Whether the file lists its nodes; else they are those that edges name.
     """
 
     text: Text
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
+    declares: bool = False
 
     def declare(self, name: str, values: dict[str, str], line: int | None = None) -> None:
         """Add a node that a file declares; one of the same id is an error."""
         if name in self.nodes:
             raise self.text.wrong(f"two nodes have the id {shown(name)}", line)
         self.nodes[name] = values
+        self.declares = True
+
+    def declare_counted(self, nodes: int, line: int | None = None) -> None:
+        """Add the nodes 1 to so many, of which a file states the number alone."""
+        if nodes > MOST_NODES:
+            raise self.text.wrong(f"promises more than {MOST_NODES:,} nodes", line)
+        self.nodes.update((str(k), {}) for k in range(1, nodes + 1))
+        self.declares = True
 
     def link(self, edge: Edge) -> None:
         """Add an edge between declared nodes."""

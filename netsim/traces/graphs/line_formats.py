@@ -50,10 +50,7 @@ def read_dimacs(graph: Graph) -> None:
             if words[1] not in ("edge", "edges", "col", "sp", "max", "min"):
                 raise text.wrong(f"is DIMACS, of no graph but of {shown(words[1])}", at)
             nodes, stated = whole_number(words[2]), whole_number(words[3])
-            if nodes is None or nodes > MOST_NODES:
-                raise text.wrong(f"promises more than {MOST_NODES:,} nodes", at)
-            for k in range(1, nodes + 1):
-                graph.nodes[str(k)] = {}
+            graph.declare_counted(MOST_NODES + 1 if nodes is None else nodes, at)
         elif words[0] in ("e", "a") and len(words) > 2:
             values = {str(k): word for k, word in enumerate(words[3:], start=3)}
             graph.link(Edge(words[1], words[2], at, values, words[0] == "a"))
@@ -96,7 +93,7 @@ def take_adjacency_list(graph: Graph, lines: list[str], delimiter: str | None) -
 
 def _take(graph: Graph, found: nx.Graph) -> None:
     for name in found.nodes:
-        graph.nodes[name] = {}
+        graph.declare(name, {})
     for a, b, values in found.edges(data=True):
         graph.edges.append(Edge(a, b, None, {str(k): str(v) for k, v in values.items()}))
 

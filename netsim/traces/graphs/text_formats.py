@@ -10,7 +10,7 @@ import networkx as nx
 
 from netsim.errors import one_line
 from netsim.traces.files import is_comment, number, shown, whole_number
-from netsim.traces.graphs import MOST_NODES, Edge, Graph
+from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
 
@@ -191,12 +191,9 @@ def _pajek_section(
     section, text = words[0].lower(), graph.text
     if section == "*vertices":
         stated = whole_number(words[1]) if len(words) > 1 else None
-        if count is not None or stated is None or stated > MOST_NODES:
-            raise text.wrong(
-                f"*Vertices needs to stand once, with their number, at most {MOST_NODES:,}", at
-            )
-        for k in range(1, stated + 1):
-            graph.nodes[str(k)] = {}
+        if count is not None or stated is None:
+            raise text.wrong("*Vertices needs to stand once, with their number", at)
+        graph.declare_counted(stated, at)
         return section, stated
     if section not in ("*network", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix"):
         raise text.wrong(
@@ -236,10 +233,10 @@ def read_matrix_market(graph: Graph) -> None:
     if len(sizes) != (3 if layout == "coordinate" else 2) or None in sizes:
         raise text.wrong("has no line of its size: rows, columns, entries", at)
     nodes, columns, *stated = (size or 0 for size in sizes)
-    if nodes != columns or nodes > MOST_NODES:
+    if nodes != columns:
         raise text.wrong(
             f"has {nodes:,} rows and {columns:,} columns: only a square matrix links nodes to "
-            f"nodes, of which there are at most {MOST_NODES:,}",
+            "nodes",
             at,
         )
     both = symmetry != "general"
@@ -250,8 +247,7 @@ def read_matrix_market(graph: Graph) -> None:
         raise text.wrong(
             f"says {entries:,} entries and holds {len(rows) - 1:,}; is the file complete?", at
         )
-    for k in range(1, nodes + 1):
-        graph.nodes[str(k)] = {}
+    graph.declare_counted(nodes, at)
     first = 1 if symmetry == "skew-symmetric" else 0  # below the diagonal, which is 0
     places = ((i, j) for j in range(nodes) for i in range(j + first if both else 0, nodes))
     for at, words in rows[1:]:
