@@ -119,9 +119,11 @@ class Nodes(Table):
         How many nodes there are, servers included.
     placement
         Where nodes are: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
-        in a disc ("disc"), or where `positions_m` says ("given").
+        in a disc ("disc") or a square ("square"), or where `positions_m` says ("given").
     radius_m
-        Radius of the disc in which nodes are placed and move.
+        Radius of the disc, around [0, 0], in which nodes are placed and move.
+    side_m
+        Side of the square, from [0, 0] to [side_m, side_m], in which nodes are placed.
     positions_m
         Place of each node, [x, y], with `placement = "given"`. Example: `[[0.0, 0.0], [30.0,
         40.0]]`
@@ -137,8 +139,9 @@ class Nodes(Table):
     """
 
     count: Annotated[int, Field(ge=1, le=100_000)]
-    placement: Literal["iid_links", "disc", "given"] = "iid_links"
+    placement: Literal["iid_links", "disc", "square", "given"] = "iid_links"
     radius_m: Positive = 100.0
+    side_m: Positive = 100.0
     positions_m: tuple[tuple[Finite, Finite], ...] = ()
     height_m: Finite | None = None
     heights_m: tuple[Finite, ...] = ()
@@ -153,6 +156,8 @@ class Nodes(Table):
             )
         if self.placement != "given" and self.positions_m:
             raise ValueError('positions_m are read only with placement = "given"')
+        if self.placement != "square" and self.changed(("side_m",)):
+            raise ValueError('side_m is read only with placement = "square"')
         if self.heights_m and len(self.heights_m) != self.count:
             raise ValueError(
                 f"heights_m needs one height a node: {self.count} nodes, "
@@ -162,7 +167,7 @@ class Nodes(Table):
         if self.heights_m and any(height is not None for height in some):
             raise ValueError("heights_m gives the height of every node: leave out height_m")
         if self.placement == "iid_links" and self.heights:
-            raise ValueError('heights are read only with placement = "disc" or "given"')
+            raise ValueError('heights are read only with placement = "disc", "square" or "given"')
         grouped = sum(group.count for group in self.groups)
         if grouped > self.count:
             raise ValueError(f"the groups have {grouped} nodes, but count = {self.count}")

@@ -154,6 +154,23 @@ _GRAPHML = b"""<?xml version="1.0" encoding="UTF-8"?>
 <edge source="a" target="b"><data key="d0">5</data></edge><edge source="b" target="c"/>
 <edge source="c" target="d"/></graph></graphml>
 """
+_GRAPHS = {
+    "gml": b'graph [\n node [ id 0 label "a" ]\n node [ id 1 ]\n node [ id 2 ]\n node [ id 3 ]\n'
+    b" edge [ source 0 target 1 ]\n edge [ source 1 target 2 ]\n edge [ source 2 target 3 ]\n]\n",
+    "gexf": b'<gexf><graph><nodes><node id="a"/><node id="b"/><node id="c"/><node id="d"/></nodes>'
+    b'<edges><edge source="a" target="b" weight="2"/><edge source="c" target="d"/></edges></graph>'
+    b"</gexf>",
+    "pajek": b'*Vertices 4\n 1 "a"\n 2 "b"\n*Edges\n1 2 5\n2 3\n*Arcslist\n3 4\n4 3\n',
+    "node-link": b'{"directed": false, "nodes": [{"id": 0}, {"id": 1}, {"id": 2}, {"id": 3}],'
+    b'"links": [{"source": 0, "target": 1}, {"source": 2, "target": 3}]}',
+    "adjacency list": b"0 1 2\n1 3\n2\n3\n",
+    "matrix market": b"%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 2\n4 3\n",
+    "dimacs": b"c x\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n",
+    "caida": b"# source\n1|2|0\n2|3|-1\n3|4|-1\n",
+    "sndlib": b"?SNDlib native format\nNODES (\n a ( 1 2 )\n b\n c\n d\n)\nLINKS (\n"
+    b" k ( a b ) 1 0 0 0 ( 4 1 )\n l ( c d ) 1\n)\n",
+    "named edges": b'source,target,rate\n"New York",Ulm,5\nUlm,Rom,5\nRom,"Los Angeles",7\n',
+}
 _FCD = b"""<fcd-export><timestep time="0.00"><vehicle id="v0" x="1.0" y="2.0" speed="3"/>
 <vehicle id="v1" x="3.0" y="4.0"/></timestep><timestep time="1.00">
 <vehicle id="v0" x="2.0" y="2.0"/><person id="p0" x="0" y="0"/></timestep></fcd-export>
@@ -186,6 +203,7 @@ FILES: dict[str, FileKind] = {
     "edge list, gz": FileKind(".gz", gzip.compress(_EDGES, mtime=0), _topology),
     "edge list, zip": FileKind(".zip", _zip("e.txt", _EDGES), _topology),
     "graphml": FileKind(".graphml", _GRAPHML, _topology),
+    **{name: FileKind(".txt", content, _topology) for name, content in _GRAPHS.items()},
     "contacts": FileKind(
         ".dat",
         b"0 0 1\n20 1 2\n20 2 3\n40 0 3\n",

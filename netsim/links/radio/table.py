@@ -283,7 +283,7 @@ class Radio(Table):
 
     def do_without_places(self) -> None:
         """Raise ScenarioError for what means nothing where nodes have no places."""
-        remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
+        remedy = 'needs to know where nodes are: [nodes] placement = "disc", "square" or "given"'
         if self.propagation_delay:
             raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
         if self.shadowing.shared:

@@ -350,12 +350,16 @@ def test_nodes_are_spread_over_the_routers(write):
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 = "x", not a number'),
-        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 = "-1"'),
+        (
+            "a b x\n",
+            {"latency_attribute": "3"},
+            'line 1: the line "a" - "b" has 3 = "x", not a number',
+        ),
+        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line "a" - "b" has 3 = "-1"'),
         (
             "a b 0\n",
             {"rate_attribute": "3"},
-            "the line a - b has 3 = 0: nothing would ever",
+            'the line "a" - "b" has 3 = 0: nothing would ever',
         ),
         (
             "a b 1\n",
