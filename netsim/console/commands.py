@@ -12,6 +12,7 @@ from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
+from netsim.recording.summary_fields import divergence
 from netsim.results.trackers import tracker
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
@@ -232,14 +233,8 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
         if change["unread"]
     ]
     found += [f"{summary['algorithm']}: {warning}" for warning in summary["warnings"]]
-    diverged = summary["diverged"]
-    if diverged:
-        first = min(diverged, key=lambda d: d["t_s"])
-        found.append(
-            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged "
-            f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
-            f"{first['t_s']:g} s, in {first['job']}; all are in summary.json"
-        )
+    if told := divergence(summary):
+        found.append(f"{summary['algorithm']}: {told}")
     return found
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from netsim.learning.architecture import Architecture
+    from netsim.learning.origins import Origin
 
 NUMBERS_OF_A_REF = (
     "a Ref stands for a value that may not be computed yet: its numbers come by "
@@ -104,6 +105,8 @@ class Cell:
     number : int
         How many cells of the run jobs had been submitted for before this one; -1 if none computes
         it. A run that is played again gives a value the same number.
+    origin : Origin or None
+        The job that computes it; None: a value that was given, such as an initial model.
     slab : RowStorage or None
         Where a long value lies, in row `row`; the row is free again when the cell is gone.
     recipe : Recipe or None
@@ -116,6 +119,7 @@ class Cell:
         "architecture",
         "level",
         "number",
+        "origin",
         "recipe",
         "row",
         "scheduler",
@@ -135,6 +139,7 @@ class Cell:
         self.architecture = architecture
         self.level = 0
         self.number = -1
+        self.origin: Origin | None = None
         self.slab: RowStorage | None = None
         self.row = -1
         self.recipe: Recipe | None = None

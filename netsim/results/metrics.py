@@ -141,6 +141,8 @@ def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = Fal
         Whether high values are the worst, as of a loss.
     """
     ordered = np.sort(values)[::-1] if highest else np.sort(values)
+    if np.isnan(values).any():
+        return math.nan  # nobody knows whether a node without a number is among the worst
     # the small subtraction keeps 0.1 * 30 nodes at three
     return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
 
@@ -201,7 +203,7 @@ def best_on_validation(
     best: dict[int, tuple[float, float]] = {}
     for key, value in by_key(main.validation).items():
         node, validated = key[1], sign * value
-        reached = best.get(node, (-math.inf, 0.0))[0]
+        reached = best.setdefault(node, (-math.inf, math.nan))[0] if key in tested else math.inf
         better = validated > reached or (ties == "last" and validated == reached)
         if key in tested and better:
             best[node] = (validated, tested[key])
@@ -235,6 +237,9 @@ def summary_block(
     now = over_time.t_s[-1]
     found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric, main)
     found["nodes"] = over_time.nodes
+    values = rows["value"][rows["t_s"] == now]
+    if not np.isfinite(values).all():
+        found["nodes_not_finite"] = int((~np.isfinite(values)).sum())
     if metric in main.of_tests(names(metrics)):
         found["best_on_validation"] = best_on_validation(metrics, metric, ties, main)
 
@@ -242,7 +247,7 @@ def summary_block(
         means = (over_time.t_s, over_time.mean, over_time.std)
         return dict(zip(("t_s", "mean", "std"), (float(m[i]) for m in means), strict=True))
 
-    # a diverged run has NaN losses; the best is then among the others
+    # the mean is NaN where a node's models are not finite; the best is among the others
     means = np.where(
         np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not main.prefers_lower(metric)]
     )

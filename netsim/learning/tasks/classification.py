@@ -37,6 +37,10 @@ class Classification(Task):
         found = torch.log_softmax(outputs, dim=-1).gather(-1, targets.unsqueeze(-1))
         return -found.squeeze(-1)
 
+    def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
+        """Whether the greatest output of each sample is finite: minus infinity is no chance at all."""
+        return bool(outputs.amax(1).isfinite().all())
+
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy."""
         return F.cross_entropy(outputs, targets)

@@ -34,7 +34,9 @@ wakes = pd.read_parquet(run / "wakes")
 """
 _IN_FLIGHT = """\
 import json
-in_flight = json.loads((run / "summary.json").read_text())["counts"]["messages_in_flight"]
+summary = json.loads((run / "summary.json").read_text())
+in_flight = summary["counts"]["messages_in_flight"]
+diverged, caught = summary["diverged"], summary.get("diverged_by_message", [])
 """
 _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
 _PATH = """\
@@ -60,7 +62,8 @@ class RunTables:
         `rounds`, `star`, `poisson`, `periodic`.
     names : dict of str to object
         What queries can name: `scenario`, `nodes`, `messages`, `wakes`, `metrics`, `traffic`, `T`
-        [s], `in_flight` (messages that had not ended); where they were recorded `intervals`; under
+        [s], `in_flight` (messages that had not ended), `diverged` and `caught` (nodes whose models
+        were not sound, as the summary has them); where they were recorded `intervals`; under
         `rounds` also `starts` [s], `ready`, `held` and `path`.
 
     Raises
@@ -94,10 +97,13 @@ class RunTables:
             else:
                 self.names[name] = pd.DataFrame(columns=columns)
                 loading += f"{name} = pd.DataFrame(columns={columns})\n"
-        self.names["in_flight"] = 0
+        self.names |= {"in_flight": 0, "diverged": [], "caught": []}
         if (folder / "summary.json").exists():
-            counts = load(folder).get("counts", {})
+            summary = load(folder)
+            counts = summary.get("counts", {})
             self.names["in_flight"] = counts.get("messages_in_flight", 0)
+            self.names["diverged"] = summary.get("diverged", [])
+            self.names["caught"] = summary.get("diverged_by_message", [])
             loading += _IN_FLIGHT
         if part_files(folder / "intervals"):
             self.names["intervals"] = frames.table(run, "intervals")

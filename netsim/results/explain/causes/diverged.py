@@ -1,0 +1,31 @@
+"""Diverged models: nodes whose models became nan, infinite or huge, and who passed that on.
+
+Measure: the share of nodes whose model was not sound any more at some time: by their own training,
+or because they took over what another node had sent.
+"""
+
+from netsim.results.explain.findings import Finding, harm, listed, seconds
+from netsim.results.explain.run_tables import RunTables
+
+
+def find(run: RunTables) -> list[Finding]:
+    """Nodes that broke, and nodes that caught it."""
+    if not run.ask("len(diverged) + len(caught)", shown=False):
+        return []
+    share = run.ask("(len(diverged) + len(caught)) / len(nodes)")
+    broke, caught = run.ask("diverged"), run.ask("caught")
+    text = "Diverged: "
+    if broke:
+        first = min(broke, key=lambda one: one["t_s"])
+        text += (
+            f"the model of {listed([one['node'] for one in broke])} became nan, infinite or huge, "
+            f"of node {first['node']} first, at {seconds(first['t_s'])} in {first['job']}."
+        )
+    if caught:
+        first = min(caught, key=lambda one: one["t_s"])
+        text += (
+            f"{' ' if broke else ''}{listed([one['node'] for one in caught]).capitalize()} got such "
+            f"a model from another node, node {first['node']} first, from node {first['sender']} "
+            f"at {seconds(first['t_s'])}."
+        )
+    return [harm(share, text, run.asked())]
