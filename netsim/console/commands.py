@@ -213,6 +213,7 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     found = environment["assumptions"] if names_assumptions else []
     if names_assumptions:
         routes = environment["routes"].values()
+        found = found + [f"[data] {text}" for text in environment["data"].get("told", ())]
         advice = [route["advice"] for route in routes if "advice" in route]
         found += list(dict.fromkeys(advice))
     found += [

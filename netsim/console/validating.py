@@ -86,10 +86,14 @@ def _told(
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
+    found = Text("ok ", style="green")
+    found += Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
     if world:
-        runner.build_all(scenario, draft.path)
-    said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
-    return Text("ok ", style="green") + said
+        built = runner.build_all(scenario, draft.path).values()
+        told = [one.samples.columns.told() for one in built if one.samples.columns is not None]
+        for text in dict.fromkeys(text for texts in told for text in texts):
+            found += Text(f"\n   [data] {text}", style="yellow")
+    return found
 
 
 def _named_kinds(name: str, sets: Sequence[str]) -> Any:

@@ -146,11 +146,24 @@ class Divergences:
                 if entry.made is not None:
                     entry.made.judge(is_sound)
                 if was_sound and not is_sound:
-                    self._break(entry.node, entry.time_ns, entry.work.describe())
+                    self._trained(entry)
             for entry, _, was_sound in both:
                 known = entry.node in self._broke or entry.node in self._caught
                 if not was_sound and not known and entry.began is not None:
                     self._trace(entry.node, entry.time_ns, entry.began)
+
+    def _trained(self, entry: _Entry) -> None:
+        """Tell why a training that began with a sound model ended with another.
+
+        What it read beside the model may be why: an anchor, a prototype, an output of others.
+        """
+        beside = () if entry.made is None else entry.made.sources
+        known = entry.node in self._broke or entry.node in self._caught
+        if not known and any(self._is_spoilt(one, {}) for one in beside):
+            assert entry.made is not None
+            self._trace(entry.node, entry.time_ns, entry.made)
+        else:
+            self._break(entry.node, entry.time_ns, entry.work.describe())
 
     def _break(self, node: int, time_ns: int, job: str) -> None:
         known = self._broke.get(node)

@@ -140,7 +140,7 @@ def _arrow(path: Path) -> Any:
 
 def _frame(path: Path, parts: Sequence[Any]) -> pd.DataFrame:
     try:
-        return pa.concat_tables(parts).unify_dictionaries().to_pandas()
+        return pa.concat_tables(parts).unify_dictionaries().to_pandas(use_threads=False)
     except (pa.ArrowException, TypeError, ValueError) as problem:
         raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
 

@@ -23,6 +23,12 @@ MOST_TABLE_BYTES = 3 << 29
 MOST_COLUMNS = 10_000
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
+_ALONE_CSV = pa.csv.ReadOptions(use_threads=False)
+_ALONE_JSON = pa.json.ReadOptions(use_threads=False, block_size=1 << 30)
+"""One thread: Arrow's own, once started, can end the process in SIGABRT when it exits after torch.
+
+A line of JSON may be as long as a block.
+"""
 _ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
 _BYTES_AT_ONCE = 1 << 29
 
@@ -127,7 +133,20 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.csv.read_csv(io.BytesIO(content), **options)
+    _require_commas(first, where)
+    return pa.csv.read_csv(io.BytesIO(content), read_options=_ALONE_CSV, **options)
+
+
+def _require_commas(header: bytes, where: str) -> None:
+    """Refuse a header that something else than commas divides into columns."""
+    if b"," in header:
+        return
+    for mark, name in ((b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars (|)")):
+        if mark in header:
+            raise DataError(
+                f"{where}: line 1: {name} divide its columns; write commas between columns, and "
+                "points in numbers"
+            )
 
 
 def read_json_lines(content: bytes, where: str) -> pa.Table:
@@ -152,7 +171,7 @@ def read_json_lines(content: bytes, where: str) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.json.read_json(io.BytesIO(content))
+    return pa.json.read_json(io.BytesIO(content), read_options=_ALONE_JSON)
 
 
 def read_arrow(path: Path) -> pa.Table:

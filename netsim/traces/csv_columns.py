@@ -6,7 +6,6 @@ from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 from numpy.typing import NDArray
 
 from netsim.registry import did_you_mean
@@ -36,10 +35,8 @@ class Columns:
         said = [(at, line) for at, line in lines if not is_comment(line)]
         self._lines = [at for at, _ in said[1:]]
         try:
-            # One thread: the files are small, and other threads are for tensor work.
-            alone = pa.csv.ReadOptions(use_threads=False)
             content = "".join(f"{line}\n" for _, line in said)
-            read = read_csv(content.encode(), self._text.where, read_options=alone)
+            read = read_csv(content.encode(), self._text.where)
         except BROKEN as error:
             raise self._text.wrong(f"can't be read as CSV ({error})") from error
         known = [name.strip() for name in read.column_names]

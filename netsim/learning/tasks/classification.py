@@ -25,9 +25,17 @@ class Classification(Task):
         """Inputs and class numbers; see the base class."""
         if not samples.has_classes:
             kind = "labelling" if np.issubdtype(samples.y.dtype, np.integer) else "regression"
+            whole = kind == "regression" and samples.y.ndim == 1 and (samples.y % 1 == 0).all()
+            classes = (
+                "its targets are whole numbers written with a point: if they are classes, write "
+                '[data] learn = "classes", of arrays give integers; if they are numbers, '
+                if whole
+                else ""
+            )
             raise ScenarioError(
                 f'[task] kind = "{self.kind}": needs one class a sample, the data set '
-                f'"{samples.name}" has none; write [task] kind = "{kind}", or take another data set'
+                f'"{samples.name}" has none; {classes}write [task] kind = "{kind}", or take '
+                "another data set"
             )
         classes = samples.num_classes
         return Examples(samples.x, samples.y, classes, (classes,))

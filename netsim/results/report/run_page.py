@@ -73,6 +73,9 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     if told := divergence(run.summary):
         found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
     found += [one_line(warning) for warning in run.summary.get("warnings", ())]
+    data = run.environment.get("data")
+    told = data.get("told") if isinstance(data, dict) else None
+    found += [f"Data: {one_line(text)}." for text in told or () if isinstance(text, str)]
     return found + run.faults
 
 
