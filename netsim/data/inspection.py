@@ -18,11 +18,27 @@ from numpy.typing import NDArray
 from netsim.data.columns import Source, holds_images, holds_numbers, is_list
 from netsim.errors import DataError, one_line
 
-_UNNAMED = re.compile(r"(unnamed:? ?\d*(_level_\d+)?|__index_level_\d+__|\.\.\.\d+|)", re.IGNORECASE)
+_UNNAMED = re.compile(
+    r"(unnamed:? ?\d*(_level_\d+)?|__index_level_\d+__|\.\.\.\d+|)", re.IGNORECASE
+)
 """Names that pandas, Arrow and readr give to columns without one."""
 _NUMBER = r"^\s*[-+(]?[$€£]?\s*(\d[\d.,'_\s]*|\.\d+)([eE][-+]?\d+)?\s*[%$€£)]?\s*$"
 """A number in any spelling: thousands and decimals divided by points, commas, blanks."""
-_MISSING = ("", "?", "-", "nan", "null", "n/a", "#n/a", "<na>", "nat", "#value!", "#ref!", "#div/0!")
+_PLAIN = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_MISSING = (
+    "",
+    "?",
+    "-",
+    "nan",
+    "null",
+    "n/a",
+    "#n/a",
+    "<na>",
+    "nat",
+    "#value!",
+    "#ref!",
+    "#div/0!",
+)
 """Cells that stand for no value, in small letters."""
 _COUNTS_ROWS_FROM = 16
 """Fewer rows than this may count 0, 1, 2, ... by chance."""
@@ -117,7 +133,9 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def below(train: pa.Table, test: pa.Table, needed: Collection[str] | None, source: Source) -> pa.Table:
+def below(
+    train: pa.Table, test: pa.Table, needed: Collection[str] | None, source: Source
+) -> pa.Table:
     """Both tables below one another.
 
     Parameters
@@ -134,7 +152,10 @@ def below(train: pa.Table, test: pa.Table, needed: Collection[str] | None, sourc
     """
     here, there = train.column_names, test.column_names
     wanted = [name for name in here if needed is None or name in needed]
-    for names, others, part, other in ((here, there, "training", "test"), (there, here, "test", "training")):
+    for names, others, part, other in (
+        (here, there, "training", "test"),
+        (there, here, "test", "training"),
+    ):
         lacking = [n for n in names if n not in others and (needed is None or n in needed)]
         if lacking:
             raise DataError(
@@ -181,15 +202,16 @@ def _first_odd(train: pa.Table, test: pa.Table, name: str, source: Source) -> st
     for part, first in ((train, 0), (test, train.num_rows)):
         column = part.column(name)
         if pa.types.is_string(column.type):
-            odd = ~_is_number(column)
+            odd = ~_matches(column, _NUMBER)
             if odd.any() and not odd.all():
                 row = int(np.argmax(odd))
                 return f"; {source.place(first + row)} holds {_cell(column, row)}"
     return ""
 
 
-def _is_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    found = pc.fill_null(pc.match_substring_regex(column, _NUMBER), False)
+def _matches(column: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
+    """Which cells a pattern describes; no empty one."""
+    found = pc.fill_null(pc.match_substring_regex(column, pattern), False)
     return np.asarray(found.to_numpy(), dtype=bool)
 
 
@@ -216,13 +238,10 @@ def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Sour
     column = table.column(name)
     if not pa.types.is_string(column.type) or not len(column):
         return
-    numbers = _is_number(column)
+    numbers = _matches(column, _NUMBER)
     if 2 * int(numbers.sum()) < len(column) - int(_is_missing(column).sum()) or not numbers.any():
         return
-    plain_numbers = np.asarray(
-        pc.fill_null(pc.match_substring_regex(column, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"), False)
-        .to_numpy(), dtype=bool)  # fmt: skip
-    odd = ~plain_numbers
+    odd = ~_matches(column, _PLAIN)
     if not odd.any():  # numbers in quotes, as JSON lines may have them
         what, row = "all its numbers are written as texts", 0
     else:
@@ -311,7 +330,9 @@ def default_inputs(
     rest = [f for f in table.schema if f.name not in use.targets and f.name != use.user]
     images = [f.name for f in rest if holds_images(f.type)]
     if images:
-        use.left_out |= {f.name: "an image column is the input" for f in rest if f.name != images[0]}
+        use.left_out |= {
+            f.name: "an image column is the input" for f in rest if f.name != images[0]
+        }
         return (images[0],)
     found, lists = [], []
     for one in rest:
@@ -331,7 +352,11 @@ def default_inputs(
         raise DataError(
             f"[data] {source.name}: no column of images or numbers beside target and user; say "
             f"by input which of {one_line(', '.join(table.column_names))} models see"
-            + ("" if not use.left_out else f" (left out: {one_line('; '.join(map(': '.join, use.left_out.items())))})")
+            + (
+                ""
+                if not use.left_out
+                else f" (left out: {one_line('; '.join(map(': '.join, use.left_out.items())))})"
+            )
         )
     for name in found:
         values = table.column(name)
@@ -347,23 +372,32 @@ def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> st
     if pa.types.is_null(one.type):
         return "empty"
     if not holds_numbers(one.type):
-        return {"texts": "text", "dates or times": "dates or times"}.get(_sort(one.type), str(one.type))
+        return {"texts": "text", "dates or times": "dates or times"}.get(
+            _sort(one.type), str(one.type)
+        )
     column = table.column(one.name)
     if column.null_count:
         return None  # refused where it is read
     values = np.asarray(column.to_numpy())
-    if trained >= _COUNTS_ROWS_FROM and values.dtype.kind in "iuf" and (np.diff(values[:trained].astype(np.float64)) == 1).all():
+    if (
+        trained >= _COUNTS_ROWS_FROM
+        and values.dtype.kind in "iuf"
+        and (np.diff(values[:trained].astype(np.float64)) == 1).all()
+    ):
         return "counts the rows; name the inputs by input to use it"
-    if len(values) >= _TELLS_FROM and y.ndim == 1 and y.dtype.kind in "iu" and values.dtype.kind in "iub":
+    if (
+        len(values) >= _TELLS_FROM
+        and y.ndim == 1
+        and y.dtype.kind in "iu"
+        and values.dtype.kind in "iub"
+    ):
         pairs = len(np.unique(np.stack([values.astype(np.int64), y]), axis=1).T)
         if pairs == len(np.unique(y)) == len(np.unique(values)) > 1:
             return "tells the target, one value a class; name the inputs by input to use it"
     return None
 
 
-def remark_on_classes(
-    y: NDArray[Any], names: Sequence[str], trained: int, use: ColumnUse
-) -> None:
+def remark_on_classes(y: NDArray[Any], names: Sequence[str], trained: int, use: ColumnUse) -> None:
     """Add what may be an oversight in class labels.
 
     Parameters
@@ -389,4 +423,6 @@ def remark_on_classes(
     if "-1" in names and "0" in names:
         use.remarks.append("class -1: if it marks rows without a label, leave them out")
     if {"NA", "None", "none"} & set(names):
-        use.remarks.append("NA or None is a class: if it marks rows without a label, leave them out")
+        use.remarks.append(
+            "NA or None is a class: if it marks rows without a label, leave them out"
+        )

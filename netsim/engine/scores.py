@@ -2,8 +2,8 @@
 
 Each is taken on four sets of samples and named after them. A classification has `accuracy` on all
 of them and `loss` on a node's own test samples; any other task has `loss` and the metrics of its
-own on all of them. Metrics of a model whose outputs are not finite are nan; samples without a target
-that counts are in none.
+own on all of them. Metrics of a model whose outputs are not finite are nan; samples without a
+target that counts are in none.
 """
 
 import math
@@ -50,17 +50,17 @@ class Pass:
         The model.
     rows : (n,) int64
         Row numbers of the samples.
-    is_finite : bool
-        Whether its outputs are numbers that it can be judged by; else its metrics are nan.
     found : list of (int, dict)
         The shard of each of these nodes, and its metrics so far; `Scores.add` adds to them.
+    is_finite : bool
+        Whether its outputs are numbers that it can be judged by; else its metrics are nan.
     """
 
     split: str
     publication: Publication
     rows: Rows
-    is_finite: bool = True
     found: list[tuple[int, Metrics]] = field(default_factory=list)
+    is_finite: bool = True
 
 
 class Scores:

@@ -187,8 +187,9 @@ class Divergences:
                 if known is None or time_ns < known.time_ns:
                     self._caught[node] = _Caught(time_ns, origin.node)
                 node = origin.node
-            if node in self._broke or (node in self._caught and self._caught[node].time_ns
-                                       <= origin.time_ns):
+            if node in self._broke or (
+                node in self._caught and self._caught[node].time_ns <= origin.time_ns
+            ):
                 return
             memo: dict[Origin, bool] = {}
             spoilt = [one for one in origin.sources if self._is_spoilt(one, memo)]

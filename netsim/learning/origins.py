@@ -56,14 +56,15 @@ class Origin:
         self.work, self.node, self.time_ns, self.cells = work, node, time_ns, cells
         self.is_sound: bool | None = None
         sources: list[Origin] = []
-        generation = 0
+        generation: int = 0
         for source in read:
             if source is not None and source not in sources:
                 sources.append(source)
                 generation = max(generation, source.generation + 1)
         if generation > _MOST_GENERATIONS:
             sources, generation = [source._alone() for source in sources], 1
-        self.sources, self.generation = sources, generation
+        self.sources = sources
+        self.generation: int = generation
 
     def _alone(self) -> Origin:
         """The same without what lies further back."""

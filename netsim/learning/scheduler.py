@@ -215,9 +215,7 @@ class Scheduler:
         while len(levels) <= above - done:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
-        job: Job[Any] = Job(
-            work, node, now_ns, inputs, results, shapes, first, place, origin
-        )
+        job: Job[Any] = Job(work, node, now_ns, inputs, results, shapes, first, place, origin)
         levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
@@ -236,9 +234,7 @@ class Scheduler:
             self.cells += 1
         if not past.kept.isdisjoint(range(first, self.cells)):
             shapes = tuple([cell.shape for cell in outputs])
-            past.jobs[first] = Job(
-                work, node, now_ns, inputs, results, shapes, first, None, origin
-            )
+            past.jobs[first] = Job(work, node, now_ns, inputs, results, shapes, first, None, origin)
 
     @property
     def now_ns(self) -> int:

@@ -199,7 +199,9 @@ MEASURES: dict[str, Measure] = {
     "local_steps": Measure("local steps", "#", _at("local_steps")),
     "skipped_wakeups": Measure("skipped wake-ups", "#", _at("wakes.skipped")),
     "nodes_diverged": Measure("nodes diverged", "#", _count("diverged"), True, _BROKE),
-    "nodes_caught": Measure("nodes that caught it", "#", _count("diverged_by_message"), True, _CAUGHT),
+    "nodes_caught": Measure(
+        "nodes that caught it", "#", _count("diverged_by_message"), True, _CAUGHT
+    ),
     "virtual_s": Measure("virtual", "s", _at("virtual_s")),
     "wall_s": Measure("wall", "s", _at("wall_s")),
 }

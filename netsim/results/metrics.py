@@ -229,7 +229,9 @@ def summary_block(
     dict
         Statistics over nodes at the last evaluation (`mean std variance worst_10pct worst_20pct
         nodes`), `best_on_validation` for the main metric on test samples, `best` and `last`
-        {t_s mean std}: the evaluation with the best mean over nodes, and the last one. `stages`
+        {t_s mean std}: the evaluation with the best mean over nodes, and the last one;
+        `nodes_not_finite` if the models of so many nodes have no finite value. A statistic over
+        nodes with such a one is nan, and no such evaluation is the best. `stages`
         {stage: statistics} if several stages were measured at that time.
     """
     rows = per_node_rows(metrics, metric)
@@ -248,10 +250,10 @@ def summary_block(
         return dict(zip(("t_s", "mean", "std"), (float(m[i]) for m in means), strict=True))
 
     # the mean is NaN where a node's models are not finite; the best is among the others
-    means = np.where(
-        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not main.prefers_lower(metric)]
-    )
-    found["best"] = at(int(np.argmin(means)))
+    sign = 1 if main.prefers_lower(metric) else -1
+    means = np.where(np.isfinite(over_time.mean), over_time.mean * sign, np.inf)
+    none = dict.fromkeys(("t_s", "mean", "std"), math.nan)
+    found["best"] = at(int(np.argmin(means))) if np.isfinite(means).any() else none
     found["last"] = at(-1)
 
     chosen = (metrics["metric"] == metric) & (metrics["t_s"] == now)

@@ -175,7 +175,9 @@ def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
                 "diff_low": mean - half,
                 "diff_high": mean + half,
                 "std_nodes": float(np.mean([diff.std(ddof=0, skipna=False) for diff in seeds])),
-                "better": float((sign * rows["diff"] > 0).mean()) if rows["diff"].notna().all() else np.nan,
+                "better": float((sign * rows["diff"] > 0).mean())
+                if rows["diff"].notna().all()
+                else np.nan,
                 "nodes": rows["node"].nunique(),
                 "seeds": len(seeds),
             }

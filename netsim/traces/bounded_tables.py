@@ -5,7 +5,6 @@ columns are counted in a file's own description before any are read, and what ha
 weighed on the way, whatever that description says.
 """
 
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ MOST_TABLE_BYTES = 3 << 29
 MOST_COLUMNS = 10_000
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
-_ALONE_CSV = pa.csv.ReadOptions(use_threads=False)
 _ALONE_JSON = pa.json.ReadOptions(use_threads=False, block_size=1 << 30)
 """One thread: Arrow's own, once started, can end the process in SIGABRT when it exits after torch.
 
@@ -134,7 +132,22 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
             "columns that are used"
         )
     _require_commas(first, where)
-    return pa.csv.read_csv(io.BytesIO(content), read_options=_ALONE_CSV, **options)
+    options = {"read_options": pa.csv.ReadOptions()} | options
+    options["read_options"].use_threads = False  # see _ALONE_JSON
+    found = pa.csv.read_csv(pa.BufferReader(content), **options)
+    if any(pa.types.is_binary(field.type) for field in found.schema):
+        _require_utf8(content, where)
+    return found
+
+
+def _require_utf8(content: bytes, where: str) -> None:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{where}: line {line}: is not text in UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from None
 
 
 def _require_commas(header: bytes, where: str) -> None:
@@ -171,7 +184,7 @@ def read_json_lines(content: bytes, where: str) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.json.read_json(io.BytesIO(content), read_options=_ALONE_JSON)
+    return pa.json.read_json(pa.BufferReader(content), read_options=_ALONE_JSON)
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -59,7 +59,9 @@ def require_trainable(
 def _sizes(samples: int, batch_size: int) -> set[int]:
     """Sizes of the minibatches of a shard; see `netsim.learning.minibatches`."""
     full, rest = divmod(samples, batch_size)
-    return ({batch_size} if full else set()) | ({rest} if rest > 1 or (rest and not full) else set())
+    return ({batch_size} if full else set()) | (
+        {rest} if rest > 1 or (rest and not full) else set()
+    )
 
 
 def _chosen(sizes: Iterable[int]) -> list[int]:

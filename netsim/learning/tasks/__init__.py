@@ -123,7 +123,7 @@ class Task(Component):
         return found
 
     def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
-        """Whether a model's outputs are numbers that it can be judged by.
+        """True if a model's outputs are numbers that it can be judged by.
 
         Metrics of a model of which this is false are nan: `argmax` would call nan the greatest.
 
@@ -137,7 +137,7 @@ class Task(Component):
         return bool(outputs.isfinite().all())
 
     def counted(self, targets: Tensor) -> Tensor | None:
-        """Which samples have a target that counts, (n,) bool; None: all.
+        """Mask (n,) of the samples that have a target that counts; None: all.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ def by_position(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tenso
 
 
 def counted(targets: Tensor) -> Tensor:
-    """Which samples have a position that counts, (n,) bool.
+    """Mask (n,) of the samples that have a position that counts.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def counted(targets: Tensor) -> Tensor:
 
 
 def are_finite(scores: Tensor, labels: Tensor, counts: Tensor) -> bool:
-    """Whether the greatest score of each position that counts is finite.
+    """True if the greatest score of each position that counts is finite.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class Classification(Task):
         if not samples.has_classes:
             kind = "labelling" if np.issubdtype(samples.y.dtype, np.integer) else "regression"
             whole = kind == "regression" and samples.y.ndim == 1 and (samples.y % 1 == 0).all()
-            classes = (
+            hint = (
                 "its targets are whole numbers written with a point: if they are classes, write "
                 '[data] learn = "classes", of arrays give integers; if they are numbers, '
                 if whole
@@ -34,7 +34,7 @@ class Classification(Task):
             )
             raise ScenarioError(
                 f'[task] kind = "{self.kind}": needs one class a sample, the data set '
-                f'"{samples.name}" has none; {classes}write [task] kind = "{kind}", or take '
+                f'"{samples.name}" has none; {hint}write [task] kind = "{kind}", or take '
                 "another data set"
             )
         classes = samples.num_classes
@@ -46,7 +46,7 @@ class Classification(Task):
         return -found.squeeze(-1)
 
     def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
-        """Whether the greatest output of each sample is finite: minus infinity is no chance at all."""
+        """True if each sample's greatest output is finite; minus infinity is a chance of 0."""
         return bool(outputs.amax(1).isfinite().all())
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -63,11 +63,11 @@ class Labelling(Task):
         return (found if self.scores == "last" else found.transpose(1, 2)).reshape(outputs.shape)
 
     def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
-        """Whether the greatest score of each position that counts is finite."""
+        """True if the greatest score of each position that counts is finite."""
         return _positions.are_finite(*self._by_position(outputs, targets))
 
     def counted(self, targets: Tensor) -> Tensor:
-        """Which samples have a position that counts."""
+        """Mask (n,) of the samples that have a position that counts."""
         return _positions.counted(targets)
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:

@@ -74,8 +74,9 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
         found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
     found += [one_line(warning) for warning in run.summary.get("warnings", ())]
     data = run.environment.get("data")
-    told = data.get("told") if isinstance(data, dict) else None
-    found += [f"Data: {one_line(text)}." for text in told or () if isinstance(text, str)]
+    texts = data.get("told") if isinstance(data, dict) else None
+    if isinstance(texts, list):
+        found += [f"Data: {one_line(text)}." for text in texts]
     return found + run.faults
 
 

@@ -23,8 +23,9 @@ def find(run: RunTables) -> list[Finding]:
         )
     if caught:
         first = min(caught, key=lambda one: one["t_s"])
+        nodes = listed([one["node"] for one in caught])
         text += (
-            f"{' ' if broke else ''}{listed([one['node'] for one in caught]).capitalize()} got such "
+            f"{' ' if broke else ''}{nodes.capitalize()} got such "
             f"a model from another node, node {first['node']} first, from node {first['sender']} "
             f"at {seconds(first['t_s'])}."
         )
