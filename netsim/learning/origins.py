@@ -55,12 +55,8 @@ class Origin:
     ) -> None:
         self.work, self.node, self.time_ns, self.cells = work, node, time_ns, cells
         self.is_sound: bool | None = None
-        sources: list[Origin] = []
-        generation: int = 0
-        for source in read:
-            if source is not None and source not in sources:
-                sources.append(source)
-                generation = max(generation, source.generation + 1)
+        sources = list(dict.fromkeys(one for one in read if one is not None))
+        generation = 1 + max((one.generation for one in sources), default=-1)
         if generation > _MOST_GENERATIONS:
             sources, generation = [source._alone() for source in sources], 1
         self.sources = sources

@@ -44,6 +44,11 @@ class Measure:
     is_yes_or_no: bool = False
 
     @property
+    def is_of_models(self) -> bool:
+        """True if a run whose models can be measured has it at any rate."""
+        return self.learned and self.of is not _outside
+
+    @property
     def scale(self) -> float:
         """What its numbers are multiplied by where they are shown."""
         return 100.0 if self.unit in ("%", "pp") else 1.0

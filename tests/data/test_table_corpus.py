@@ -19,6 +19,7 @@ import pytest
 from netsim.data.sets import Samples
 from netsim.data.sets.table import TableFiles
 from netsim.errors import DataError
+from netsim.python_api.own_data import data_kind
 
 N = 60
 A = np.round(np.random.default_rng(0).normal(size=N), 3)
@@ -345,3 +346,24 @@ def test_oversights_are_remarked(tmp_path):
     told = " ".join(columns.told())
     assert 'column "b" has one value in all training rows' in told
     assert "class fox is in test rows alone" in told
+
+
+X = np.stack([A, B], axis=1).astype(np.float32)
+ARRAYS = {
+    "a user without a name": ((X, B, np.where(np.arange(N) == 5, " ", USER)), "sample 5 is empty"),
+    "inputs that are nan": ((np.where(X > 40, np.nan, X), B), "not all finite"),
+    "targets that are infinite": ((X, np.where(A > 1, np.inf, A)), "not all finite"),
+    "negative classes": ((X, B - 1), "classes, from 0"),
+    "texts for classes": ((X, LABEL), "not all finite numbers"),
+    "another number of targets": ((X, B[1:]), "of as many samples"),
+    "another number of users": ((X, B, USER[1:]), "users have shape"),
+    "users that are numbers with a point": ((X, B, A), "whole numbers or texts"),
+    "another type in test": (((X, B), (X, A)), "training targets have"),
+}
+
+
+@pytest.mark.parametrize("damage", ARRAYS)
+def test_arrays_that_are_damaged_are_refused(damage):
+    given, said = ARRAYS[damage]
+    with pytest.raises(DataError, match=said):
+        data_kind(given, "own")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from rich.console import Console
@@ -23,7 +24,7 @@ from netsim.node.publishing_verbs import Publication
 from netsim.recording.main_metric import ACCURACY
 from netsim.recording.parquet_parts import read
 from netsim.results import metrics as measured
-from netsim.results import terminal_tables
+from netsim.results import paired, sweep_comparison, terminal_tables
 from netsim.results.compare import time_to_target
 from netsim.results.explain import explained
 from netsim.results.report.run_page import gather
@@ -219,3 +220,37 @@ def test_the_table_of_runs_says_why_a_cell_is_empty():
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(terminal_tables.comparison([row]))
     assert "x: 1 nodes diverged, 3 caught it by a message" in console.export_text()
+
+
+def test_a_paired_comparison_has_no_mean_where_a_node_has_no_number():
+    by_node = pd.DataFrame(
+        {
+            "seed": [0, 0, 1, 1],
+            "algorithm": "a",
+            "other_algorithm": "b",
+            "node": [0, 1, 0, 1],
+            "value": [0.5, NAN, 0.5, 0.5],
+            "other": 0.25,
+        }
+    )
+    by_node["diff"] = by_node.value - by_node.other
+    (found,) = paired._by_algorithm(by_node, is_lower_better=False).to_dict("records")
+    assert math.isnan(found["value"])
+    assert found["other"] == 0.25
+    for name in ("diff", "diff_low", "diff_high", "std_nodes", "better"):
+        assert math.isnan(found[name])
+
+
+def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
+    """What is counted of every run, and a target that was not reached, are another matter."""
+    sound = {"accuracy": 0.9, "best": 0.9, "delay_s": 1.0, "time_to_target_s": 5.0}
+    sound |= {"nodes_diverged": 0, "nodes_caught": 0}
+    broken = {"accuracy": None, "best": 0.5, "delay_s": 1.0, "time_to_target_s": None}
+    cells = sweep_comparison._cells({0: sound, 1: {**broken, "nodes_diverged": 1}}, None)
+    assert "accuracy" not in cells
+    assert cells["best"].mean == pytest.approx(0.7)
+    assert (cells["delay_s"].seeds, cells["time_to_target_s"].seeds) == (2, 1)
+    assert (
+        sweep_comparison._cells({0: sound, 1: {**sound, "accuracy": None}}, None)["accuracy"].seeds
+        == 1
+    )
