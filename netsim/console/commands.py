@@ -11,6 +11,7 @@ from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording.summary_fields import divergence
 from netsim.results.trackers import tracker
 from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
@@ -211,6 +212,7 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     found = list(environment.get("assumptions", ())) if names_assumptions else []
     if names_assumptions:
         routes = environment.get("routes", {}).values()
+        found += [f"[data] {text}" for text in environment.get("data", {}).get("told", ())]
         advice = [route["advice"] for route in routes if "advice" in route]
         found += list(dict.fromkeys(advice))
     found += [
@@ -231,14 +233,8 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
         if change.get("unread") and "at_s" in change
     ]
     found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
-    diverged = [d for d in summary.get("diverged", ()) if {"t_s", "node", "job"} <= d.keys()]
-    if diverged:
-        first = min(diverged, key=lambda d: d["t_s"])
-        found.append(
-            f"{algorithm}: {len(diverged)} of {summary.get('nodes')} nodes diverged "
-            f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
-            f"{first['t_s']:g} s, in {first['job']}; all are in summary.json"
-        )
+    if told := divergence(summary):
+        found.append(f"{algorithm}: {told}")
     return found
 
 

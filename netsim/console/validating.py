@@ -91,6 +91,12 @@ def _told(
     if world:
         built = runner.build_all(scenario, draft.path).values()
         told = [text for one in built for text in one.notes.remarks(one.scenario.horizon_s)]
+        told += [
+            f"[data] {text}"
+            for one in built
+            if one.samples.columns is not None
+            for text in one.samples.columns.told()
+        ]
         for text in dict.fromkeys(told):
             said += Text(f"\n  {one_line(text)}", style="yellow")
     return said

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.engine.versions import algorithm_files, component_files, versions
@@ -44,7 +45,7 @@ def environment(
         "inputs": [asdict(file) for file in world.inputs],
         "algorithm": [asdict(file) for file in algorithm_files(algorithm)],
         "components": [asdict(file) for file in component_files(world.scenario)],
-        "data": {"name": world.samples.name, "notes": world.samples.notes},
+        "data": _data(world.samples),
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
         "threshold_db": world.threshold_db,
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
@@ -52,6 +53,14 @@ def environment(
         "on_arrival": world.scenario.training.on_arrival,
         "assumptions": _assumptions(world),
     }
+
+
+def _data(samples: Samples) -> dict[str, Any]:
+    """What is known of the data set; of a user's table also what became of its columns."""
+    found = {"name": samples.name, "notes": samples.notes}
+    if samples.columns is None:
+        return found
+    return {**found, "columns": samples.columns.described(), "told": samples.columns.told()}
 
 
 def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:

@@ -379,6 +379,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
+            "diverged_by_message": scheduler.caught(),
             "warnings": self.checks.warnings(totals, self.link.in_flight),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }

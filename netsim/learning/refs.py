@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from netsim.learning.architecture import Architecture
+    from netsim.learning.origins import Origin
 
 NUMBERS_OF_A_REF = (
     "a Ref stands for a value that may not be computed yet: its numbers come by "
@@ -105,6 +106,8 @@ class Cell:
     number : int
         How many cells of the run jobs had been submitted for before this one; -1 if none computes
         it. A run that is played again gives a value the same number.
+    origin : Origin or None
+        The job that computes it; None: a value that was given, such as an initial model.
     slab : RowStorage or None
         Where a long value lies, in row `row`; the row is free again when the cell is gone.
     recipe : Recipe or None
@@ -117,6 +120,7 @@ class Cell:
         "architecture",
         "level",
         "number",
+        "origin",
         "recipe",
         "row",
         "scheduler",
@@ -136,6 +140,7 @@ class Cell:
         self.architecture = architecture
         self.level = 0
         self.number = -1
+        self.origin: Origin | None = None
         self.slab: RowStorage | None = None
         self.row = -1
         self.recipe: Recipe | None = None

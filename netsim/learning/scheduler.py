@@ -31,6 +31,7 @@ from netsim.learning.global_draws import (
 )
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
+from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.replay import Numbers, Replay
@@ -113,13 +114,14 @@ class Limits:
 
 
 class Counters(NamedTuple):
-    """What a scheduler counts; see the attributes of `Scheduler`, `one_by_one` and `diverged`."""
+    """What a scheduler counts; see `Scheduler`."""
 
     flushes: int
     jobs: int
     calls: int
     one_by_one: dict[str, str]
     diverged: list[dict[str, Any]]
+    caught: list[dict[str, Any]] = []
 
 
 class Scheduler:
@@ -209,18 +211,19 @@ class Scheduler:
             if below > above:
                 above = below
         number = first = self.cells
+        now_ns, results = self._now_ns(), tuple(map(weak, outputs))
+        origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
         for cell in outputs:
             cell.level = above + 1
             cell.number = number
+            cell.origin = origin
             number += 1
         self.cells = number
         levels = self._levels
         while len(levels) <= above - done:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
-        job: Job[Any] = Job(
-            work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes, first, place
-        )
+        job: Job[Any] = Job(work, node, now_ns, inputs, results, shapes, first, place, origin)
         levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
@@ -231,13 +234,20 @@ class Scheduler:
     ) -> None:
         """Number the results of a job of the past; arguments as of `submit`."""
         first = self.cells
+        now_ns, results = self._now_ns(), tuple(map(weak, outputs))
+        origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
         for cell in outputs:
             cell.number = self.cells
+            cell.origin = origin
             self.cells += 1
         if not past.kept.isdisjoint(range(first, self.cells)):
             shapes = tuple([cell.shape for cell in outputs])
-            results = tuple(map(weak, outputs))
-            past.jobs[first] = Job(work, node, self._now_ns(), inputs, results, shapes, first)
+            past.jobs[first] = Job(work, node, now_ns, inputs, results, shapes, first, None, origin)
+
+    @property
+    def now_ns(self) -> int:
+        """The virtual time [ns]."""
+        return self._now_ns()
 
     @property
     def computes(self) -> bool:
@@ -364,8 +374,12 @@ class Scheduler:
             self.calls += backend.execute(jobs)
 
     def diverged(self) -> list[dict[str, Any]]:
-        """Nodes whose models became nan, infinite or huge; see `Divergences.found`."""
+        """Nodes whose training made nan, infinite or huge models; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()
+
+    def caught(self) -> list[dict[str, Any]]:
+        """Nodes that got such models from others; see `Divergences.caught`."""
+        return [] if self.backend is None else self.backend.divergences.caught()
 
     @property
     def one_by_one(self) -> dict[str, str]:
@@ -375,13 +389,14 @@ class Scheduler:
 
     def counters(self) -> Counters:
         """What has been counted so far."""
-        return Counters(self.flushes, self.jobs, self.calls, self.one_by_one, self.diverged())
+        counted = self.flushes, self.jobs, self.calls, self.one_by_one
+        return Counters(*counted, self.diverged(), self.caught())
 
     def restore(self, counters: Counters) -> None:
         """Count on from what another run of the same course had counted."""
-        self.flushes, self.jobs, self.calls, self._one_by_one_before, diverged = counters
+        self.flushes, self.jobs, self.calls, self._one_by_one_before = counters[:4]
         if self.backend is not None:
-            self.backend.divergences.restore(diverged)
+            self.backend.divergences.restore(counters.diverged, counters.caught)
 
     @property
     def mean_batch_width(self) -> float:

@@ -309,6 +309,7 @@ FILES: dict[str, Form] = {
         "engine": {"one_by_one": {"*": TEXT}, "evaluation_wall_s": NUMBER},
         "topology": {"*": WHOLE},
         "diverged": [{"t_s": NUMBER, "node": WHOLE, "job": TEXT}],
+        "diverged_by_message": [{"t_s": NUMBER, "node": WHOLE, "sender": WHOLE}],
         "changes": [{"at_s": NUMBER, "unread": [TEXT]}],
         "warnings": [TEXT],
         "time_s": {"*": [NUMBER]},

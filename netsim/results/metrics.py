@@ -142,6 +142,8 @@ def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = Fal
         Whether high values are the worst, as of a loss.
     """
     ordered = np.sort(values)[::-1] if highest else np.sort(values)
+    if np.isnan(values).any():
+        return math.nan  # nobody knows whether a node without a number is among the worst
     # the small subtraction keeps 0.1 * 30 nodes at three
     return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
 
@@ -202,7 +204,7 @@ def best_on_validation(
     best: dict[int, tuple[float, float]] = {}
     for key, value in by_key(main.validation).items():
         node, validated = key[1], sign * value
-        reached = best.get(node, (-math.inf, 0.0))[0]
+        reached = best.setdefault(node, (-math.inf, math.nan))[0] if key in tested else math.inf
         better = validated > reached or (ties == "last" and validated == reached)
         if key in tested and better:
             best[node] = (validated, tested[key])
@@ -228,7 +230,9 @@ def summary_block(
     dict
         Statistics over nodes at the last evaluation (`mean std variance worst_10pct worst_20pct
         nodes`), `best_on_validation` for the main metric on test samples, `best` and `last`
-        {t_s mean std}: the evaluation with the best mean over nodes, and the last one. `stages`
+        {t_s mean std}: the evaluation with the best mean over nodes, and the last one;
+        `nodes_not_finite` if the models of so many nodes have no finite value. A statistic over
+        nodes with such a one is nan, and no such evaluation is the best. `stages`
         {stage: statistics} if several stages were measured at that time.
     """
     rows = per_node_rows(metrics, metric)
@@ -236,6 +240,9 @@ def summary_block(
     now = over_time.t_s[-1]
     found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric, main)
     found["nodes"] = over_time.nodes
+    values = rows["value"][rows["t_s"] == now]
+    if not np.isfinite(values).all():
+        found["nodes_not_finite"] = int((~np.isfinite(values)).sum())
     if metric in main.of_tests(names(metrics)):
         found["best_on_validation"] = best_on_validation(metrics, metric, ties, main)
 
@@ -243,11 +250,11 @@ def summary_block(
         means = (over_time.t_s, over_time.mean, over_time.std)
         return dict(zip(("t_s", "mean", "std"), (float(m[i]) for m in means), strict=True))
 
-    # a diverged run has NaN losses; the best is then among the others
-    means = np.where(
-        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not main.prefers_lower(metric)]
-    )
-    found["best"] = at(int(np.argmin(means)))
+    # the mean is NaN where a node's models are not finite; the best is among the others
+    sign = 1 if main.prefers_lower(metric) else -1
+    means = np.where(np.isfinite(over_time.mean), over_time.mean * sign, np.inf)
+    none = dict.fromkeys(("t_s", "mean", "std"), math.nan)
+    found["best"] = at(int(np.argmin(means))) if np.isfinite(means).any() else none
     found["last"] = at(-1)
 
     chosen = (metrics["metric"] == metric) & (metrics["t_s"] == now)

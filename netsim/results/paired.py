@@ -165,18 +165,20 @@ def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
     lines = []
     for values, rows in by_node.groupby(keys, sort=False):
         seeds = [one["diff"] for _, one in rows.groupby("seed", sort=False)]
-        mean, half = mean_and_half_width([float(diff.mean()) for diff in seeds])
+        mean, half = mean_and_half_width([float(diff.mean(skipna=False)) for diff in seeds])
         half = np.nan if half is None else half
         lines.append(
             {
                 **dict(zip(keys, values, strict=True)),
-                "value": rows["value"].mean(),
-                "other": rows["other"].mean(),
+                "value": rows["value"].mean(skipna=False),
+                "other": rows["other"].mean(skipna=False),
                 "diff": mean,
                 "diff_low": mean - half,
                 "diff_high": mean + half,
-                "std_nodes": float(np.mean([diff.std(ddof=0) for diff in seeds])),
-                "better": float((sign * rows["diff"] > 0).mean()),
+                "std_nodes": float(np.mean([diff.std(ddof=0, skipna=False) for diff in seeds])),
+                "better": float((sign * rows["diff"] > 0).mean())
+                if rows["diff"].notna().all()
+                else np.nan,
                 "nodes": rows["node"].nunique(),
                 "seeds": len(seeds),
             }

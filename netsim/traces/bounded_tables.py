@@ -25,6 +25,11 @@ _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
 _MOST_FOOTER_BYTES, _MOST_PIECES = 1 << 26, 1 << 17
 """Of what a file says of itself: bytes; and row groups, columns or pages in one list."""
+_ALONE_JSON = pa.json.ReadOptions(use_threads=False, block_size=1 << 30)
+"""One thread: Arrow's own, once started, can end the process in SIGABRT when it exits after torch.
+
+A line of JSON may be as long as a block.
+"""
 _ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
 _BYTES_AT_ONCE = 1 << 29
 
@@ -171,7 +176,35 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.csv.read_csv(io.BytesIO(content), **options)
+    _require_commas(first, where)
+    options = {"read_options": pa.csv.ReadOptions()} | options
+    options["read_options"].use_threads = False  # see _ALONE_JSON
+    found = pa.csv.read_csv(pa.BufferReader(content), **options)
+    if any(pa.types.is_binary(field.type) for field in found.schema):
+        _require_utf8(content, where)
+    return found
+
+
+def _require_utf8(content: bytes, where: str) -> None:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{where}: line {line}: is not text in UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from None
+
+
+def _require_commas(header: bytes, where: str) -> None:
+    """Refuse a header that something else than commas divides into columns."""
+    if b"," in header:
+        return
+    for mark, name in ((b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars (|)")):
+        if mark in header:
+            raise DataError(
+                f"{where}: line 1: {name} divide its columns; write commas between columns, and "
+                "points in numbers"
+            )
 
 
 def read_json_lines(content: bytes, where: str) -> pa.Table:
@@ -196,7 +229,7 @@ def read_json_lines(content: bytes, where: str) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.json.read_json(io.BytesIO(content))
+    return pa.json.read_json(pa.BufferReader(content), read_options=_ALONE_JSON)
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -35,6 +35,7 @@ from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
+from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
 from netsim.world.placement import placed
 from netsim.world.radios import radios
@@ -181,6 +182,7 @@ def _built(
     )
     doing("making the first models")
     architectures, initial = initial_models(scenario, examples, streams, device, dtype)
+    require_trainable(scenario, architectures, shards)
 
     # what their devices can do, and when they are on
     speed_factor = scenario.compute.relative(scenario.per_node("speed"), streams, folder)

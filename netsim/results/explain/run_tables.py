@@ -30,7 +30,9 @@ wakes = pd.read_parquet(run / "wakes")
 """
 _IN_FLIGHT = """\
 import json
-in_flight = json.loads((run / "summary.json").read_text())["counts"]["messages_in_flight"]
+summary = json.loads((run / "summary.json").read_text())
+in_flight = summary["counts"]["messages_in_flight"]
+diverged, caught = summary["diverged"], summary.get("diverged_by_message", [])
 """
 _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
 _PATH = """\
@@ -63,6 +65,8 @@ class RunTables:
         Where it was recorded.
     in_flight : int
         Messages that had not ended.
+    diverged, caught : list of dict
+        Nodes whose models were not sound, by their own training and by a message.
     starts : pandas.Series
         Under `rounds`: when they began [s].
     ready, held, path : pandas.DataFrame
@@ -97,9 +101,14 @@ class RunTables:
         self.wakes: Any = frames.table(run, "wakes")
         self.messages, self.metrics, self.traffic = (self._frame(run, name) for name in _COLUMNS)
         self.in_flight = 0
+        self.diverged: list[Any] = []
+        self.caught: list[Any] = []
         if (folder / "summary.json").exists():
-            counts = load(folder).get("counts", {})
+            summary = load(folder)
+            counts = summary.get("counts", {})
             self.in_flight = int(counts.get("messages_in_flight", 0))
+            self.diverged = list(summary.get("diverged", ()))
+            self.caught = list(summary.get("diverged_by_message", ()))
             self.loading += _IN_FLIGHT
         self.intervals: Any = None
         if run_folder.has(folder, "intervals"):

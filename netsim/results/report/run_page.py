@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import one_line
+from netsim.recording.summary_fields import divergence
 from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
@@ -69,10 +70,13 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
         found.append("What follows is what had been written by then.")
     if not run.messages and run.metrics and not plays:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
-    diverged = run.summary.get("diverged") or []
-    if diverged:
-        found.append(f"{len(diverged)} of {run.count} nodes diverged.")
+    if told := divergence(run.summary):
+        found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
     found += [one_line(warning) for warning in run.summary.get("warnings", ())]
+    data = run.environment.get("data")
+    texts = data.get("told") if isinstance(data, dict) else None
+    if isinstance(texts, list):
+        found += [f"Data: {one_line(text)}." for text in texts]
     return found + run.faults
 
 
