@@ -44,6 +44,9 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text in UTF-16 begins."""
+
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _BETWEEN_WORDS = f"{_LINE_ENDS}\t ,\x1f\xa0\u1680\u202f\u205f\u3000" + "".join(
     chr(code) for code in range(0x2000, 0x200B)
@@ -283,6 +286,14 @@ class Archive:
             return _unpacked(member, where, most_bytes)
 
 
+def require_plain(found: bytes, where: str) -> None:
+    """Raise DataError if what should be text begins as a packed file does."""
+    if found[:2] == b"\x1f\x8b":
+        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
+    if found[:4] == b"PK\x03\x04":
+        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+
+
 def text_of(found: bytes, where: str) -> str:
     """Bytes as text that can be cut into lines and words in memory.
 
@@ -298,13 +309,9 @@ def text_of(found: bytes, where: str) -> str:
         If it is no text in UTF-8 (UTF-16 with a mark at its beginning will do), or has too many
         lines or words.
     """
-    if found[:2] == b"\x1f\x8b":
-        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
-    if found[:4] == b"PK\x03\x04":
-        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
-    wide = found[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    require_plain(found, where)
     try:
-        text = found.decode("utf-16" if wide else "utf-8-sig")
+        text = found.decode("utf-16" if found[:2] in WIDE else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: is not text in UTF-8 (byte {error.start}); save it in UTF-8"
