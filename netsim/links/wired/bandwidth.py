@@ -43,8 +43,8 @@ class BandwidthTrace(Table):
     scale : float
         Factor on all rates of the files.
     bin_s : float, optional
-        Packet opportunities are averaged over so long. Absent: each is what the ms before it
-        carries.
+        Packet opportunities are averaged over so long, which takes fewer events. Absent: each is
+        what the ms before it carries.
     """
 
     uplink: FilePath | None = None
