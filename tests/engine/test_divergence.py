@@ -24,14 +24,18 @@ from netsim.node.publishing_verbs import Publication
 from netsim.recording.main_metric import ACCURACY
 from netsim.recording.parquet_parts import read
 from netsim.results import metrics as measured
-from netsim.results import paired, sweep_comparison, terminal_tables
+from netsim.results import paired, plot_style, sweep_comparison, terminal_tables
 from netsim.results.compare import time_to_target
 from netsim.results.explain import explained
+from netsim.results.plot_sheets import paper
+from netsim.results.plots import cdf
+from netsim.results.plots.runs import Run
 from netsim.results.report.run_page import gather
 from netsim.rng import Streams
 
 BACKENDS = ("sequential", "stacked", "native")
 NODES = 5
+COLUMN = paper(3.5)
 
 
 def data(factor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -254,3 +258,11 @@ def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
         sweep_comparison._cells({0: sound, 1: {**sound, "accuracy": None}}, None)["accuracy"].seeds
         == 1
     )
+
+
+@pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
+def test_a_distribution_says_how_many_nodes_it_leaves_out(tmp_path):
+    play(tmp_path / "run", "stacked", horizon_s=20.0)
+    with plot_style.style(COLUMN):
+        drawn = cdf.draw([Run.of(tmp_path / "run")], ["accuracy"], COLUMN)
+    assert "left out of accuracy: 1 of 5 nodes have no finite number" in drawn.about

@@ -91,7 +91,7 @@ def draw(
     for panel, on in zip(drawn, axes, strict=True):
         _draw_panel(panel, on, places, entries)
         on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
-    about = _about(groups, wanted, paired_to is not None)
+    about = _about(groups, wanted, paired_to is not None) + _left_out(runs, wanted)
     layout.finish(figure, list(entries.values()), list(entries), about)
     rows = [row for panel in drawn for row in _rows(panel)]
     return Drawn(figure, rows, [row for panel in drawn for row in _short(panel)], about)
@@ -130,16 +130,33 @@ def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -
         if name != minus:
             pairs = of_runs.pairs(group, groups[minus])
             found = [node_differences(run, other, metric) for run, other in pairs]
-            samples[name] = np.sort(np.concatenate([list(one.values())[-1] for one in found]))
+            last = np.concatenate([list(one.values())[-1] for one in found])
+            samples[name] = np.sort(last[np.isfinite(last)])
     label = names.difference(names.metric(metric), minus, alone=True)
     unit = "%" if is_share(metric) else ""
     return Panel(f"{metric} minus {minus}", label, unit, "nodes", samples)
 
 
+def _left_out(runs: Sequence[Run], wanted: Sequence[str]) -> str:
+    """Words on nodes without a finite number, which are in no curve; empty: there are none."""
+    found = []
+    for what in wanted:
+        last = [] if what in OF_MESSAGES else [_at_the_end(run, what) for run in runs]
+        lacking = sum(int((~np.isfinite(values)).sum()) for values in last)
+        if lacking:
+            found.append(f"{what}: {lacking} of {sum(map(len, last))} nodes have no finite number")
+    return f"; left out of {'; '.join(found)}" if found else ""
+
+
+def _at_the_end(run: Run, metric: str) -> Floats:
+    """A metric of each node at the last evaluation, (N,)."""
+    rows = measured.per_node_rows(run.metrics, metric)
+    return np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
+
+
 def _over_nodes(run: Run, metric: str) -> Floats:
     run.require_metric(metric)
-    rows = measured.per_node_rows(run.metrics, metric)
-    last = np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
+    last = _at_the_end(run, metric)
     if not np.isfinite(last).any():
         raise ScenarioError(
             f"{run.folder / 'metrics'}: metric = {metric}: no node has a number at the last "
