@@ -345,15 +345,15 @@ def play_each(
             failed.append((entry, error))
     if not failed:
         return
-    (first, error), others = failed[0], failed[1:]
+    (first, cause), others = failed[0], failed[1:]
     names = [entry.name for entry, _ in failed]
     played = [str(own) for entry, own in entries if entry.name not in names]
-    error.add_note(f"this was {first.name}, algorithm of {folder / first.name}")
+    cause.add_note(f"this was {first.name}, algorithm of {folder / first.name}")
     for entry, other in others:
-        error.add_note(f"{entry.name} failed, too: {type(other).__name__}: {one_line(other)}")
+        cause.add_note(f"{entry.name} failed, too: {type(other).__name__}: {one_line(other)}")
     if played:
-        error.add_note(f"the others were played to their end: {', '.join(played)}")
-    raise error
+        cause.add_note(f"the others were played to their end: {', '.join(played)}")
+    raise cause
 
 
 def play_one(

@@ -18,7 +18,7 @@ def many(found):
 
 
 @many(MEDIA)
-@pytest.mark.parametrize("senders", [2, 20, 60])
+@pytest.mark.parametrize("senders", [2, 20, pytest.param(60, marks=pytest.mark.slow)])
 def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
     packets = 20 if senders > 2 else 200
     keys = radio(mac, fading={"kind": "none", "coherence_s": 5e-3}, ttl_s=2.0)
@@ -103,6 +103,7 @@ def failing(node: Node) -> Process:
 '''
 
 
+@pytest.mark.slow
 def test_one_failing_method_keeps_the_others_from_nothing(tmp_path):
     (tmp_path / "one.toml").write_text(SCENARIO)
     (tmp_path / "own").mkdir()

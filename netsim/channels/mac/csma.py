@@ -28,14 +28,21 @@ sender alone, which does so with probability B = 1/W. ns-3 checks its 802.11 aga
 """
 
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import Field, model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf import solve
-from netsim.channels.mac._situation import Access, Hidden, Sender, Situation, exchange_s
+from netsim.channels.mac._situation import (
+    Access,
+    Hidden,
+    Sender,
+    Situation,
+    Timing,
+    exchange_s,
+)
 from netsim.registry import Count, Index, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
@@ -159,7 +166,7 @@ class Csma(Mac):
 
     def exchange_s(self, sender: Sender) -> float:
         """Time of an exchange that succeeds, without the gap and the backoff before it [s]."""
-        return exchange_s(self, sender)
+        return exchange_s(cast(Timing, self), sender)
 
     def still_silent_s(self, since_s: float) -> float:
         """Mean time for which a sender is still silent after its last exchange [s].

@@ -1,11 +1,12 @@
 """No receiver, and no channel that all share, carries more than its rate allows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.engine.invariants import Invariant
+from netsim.engine.invariants import Invariant, Observed
 from netsim.engine.invariants.causality import is_analogue, peak_bps
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import OUTCOMES
@@ -27,6 +28,10 @@ class Capacity(Invariant):
     one counts. Not where the scenario changes on its way.
     """
 
+    def __init__(self, run: Observed) -> None:
+        super().__init__(run)
+        self._arrived: list[NDArray[np.int64]] = []  # since the last look
+
     def watch(self) -> None:
         world = self.run.world
         radio = world.scenario.radio
@@ -43,14 +48,23 @@ class Capacity(Invariant):
         )
         self.run.recorder.watch_messages(self._rows)
 
+    def during(self, now_ns: int) -> None:
+        self._compare_all()
+
+    def after(self, summary: Mapping[str, Any]) -> None:
+        self._compare_all()
+
     def _rows(self, rows: Rows, kinds: Sequence[str]) -> None:
         delivered = rows["outcome"] == OUTCOMES.index("delivered")
         arrived = np.flatnonzero(delivered & ~is_analogue(rows, kinds))
-        if not len(arrived):
+        names = "src", "dst", "t_sent_s", "t_done_s", "bits"
+        self._arrived.append(np.array([rows[name][arrived] for name in names], dtype=np.int64))
+
+    def _compare_all(self) -> None:
+        found, self._arrived = self._arrived, []
+        if not sum(part.shape[1] for part in found):
             return
-        src, dst = rows["src"][arrived], rows["dst"][arrived]
-        sent_ns, done_ns = rows["t_sent_s"][arrived], rows["t_done_s"][arrived]
-        bits = rows["bits"][arrived].astype(np.int64)
+        src, dst, sent_ns, done_ns, bits = np.concatenate(found, axis=1)
         least_ns = np.array([self._least_ns(int(b)) for b in bits])
         for node in np.unique(dst).tolist():
             mine = dst == node

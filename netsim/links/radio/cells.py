@@ -252,10 +252,14 @@ class ProportionalFair:
             return given
         mean = np.array([averages[flight] for flight in self._flights])
         merit = np.where(rates > 0.0, rates / np.maximum(mean, 1e-300)[:, None], 0.0)
-        order = {i: self._draw(f.src, f.addressees[0], block) for i, f in enumerate(self._flights)}
+
+        def turn(i: int) -> float:
+            flight = self._flights[i]
+            return self._draw(flight.src, flight.addressees[0], block)
+
         for k in range(rates.shape[1]):
             level = np.flatnonzero(merit[:, k] >= LEVEL * merit[:, k].max()).tolist()
-            best = min(level, key=order.__getitem__)
+            best = level[0] if len(level) == 1 else min(level, key=turn)
             if merit[best, k] > 0.0:
                 given[best, k] = True
                 if given[best].sum() == self._mac.most:

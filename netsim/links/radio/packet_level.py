@@ -92,6 +92,7 @@ class PacketLevelSampler:
         adaptation: RateAdaptation | None = None,
     ) -> None:
         self._adaptation, self._on_air = adaptation, on_air
+        self._pausing: dict[Flight, int] = {}  # since when
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
@@ -116,6 +117,10 @@ class PacketLevelSampler:
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        since_ns = self._pausing.get(flight)
+        if since_ns is not None:
+            self._env.after(0, self._resume, flight, flight.leg, since_ns)
+            return
         if not worse or self._env.now - flight.leg_begins_ns > flight.attempt_ns - 1.0:
             return  # the attempt under way meets the old ones, or is over at this instant
         for reception in flight.receptions:
@@ -142,6 +147,8 @@ class PacketLevelSampler:
         Report
         """
         counts = self._counts.pop(reception)
+        if not flight.broadcast:
+            self._pausing.pop(flight, None)
         sent_ns = _spread_ns(flight, self._env.now) - _spread_ns(flight, flight.leg_begins_ns)
         under_way = 0.0
         if reception.blocks and sent_ns > 0:
@@ -191,8 +198,8 @@ class PacketLevelSampler:
             attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
             flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
-            resumes_ns = flight.begins_ns + _spread_ns(flight, flight.leg_begins_ns + wait_ns)
-            self._env.after(wait_ns, self._attempt, flight, leg, resumes_ns)
+            self._pausing[flight] = flight.leg_begins_ns
+            self._env.after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
             return
         nothing = heard and found[0].attempts == 0
         if self._radio.mac.random_access and not waited and not nothing:
@@ -214,6 +221,14 @@ class PacketLevelSampler:
         if flight.turns is not None:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
         self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
+
+    def _resume(self, flight: Flight, leg: int, since_ns: int) -> None:
+        """Go on after a block in which nothing could be sent, unless that has been done."""
+        if leg == flight.leg and self._pausing.get(flight) == since_ns:
+            del self._pausing[flight]
+            now = self._env.now
+            flight.pauses = [*flight.pauses[:-1], (since_ns, now)]
+            self._attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
 
     def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
         """Begin the next attempt at a random time."""
