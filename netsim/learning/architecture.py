@@ -474,7 +474,20 @@ class Architecture:
 
 
 def moved(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
-    """The module on a device and in a precision; buffers that are one tensor stay one."""
+    """A module on a device and in a precision; buffers that are one tensor stay one.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Changed in place.
+    device : torch.device
+    dtype : torch.dtype
+
+    Returns
+    -------
+    torch.nn.Module
+        The same.
+    """
     places: dict[int, list[tuple[dict[str, Tensor | None], str]]] = {}
     for part in module.modules():
         for key, buffer in part._buffers.items():

@@ -46,7 +46,17 @@ def take(rows: Tensor, columns: Columns) -> Tensor:
 
 
 def put(rows: Tensor, columns: Columns, values: Tensor) -> None:
-    """Write values (..., n) to some columns of rows (..., D)."""
+    """Write values to some columns of rows.
+
+    Parameters
+    ----------
+    rows : torch.Tensor
+        (..., D), changed in place.
+    columns : Columns
+        n of them.
+    values : torch.Tensor
+        (..., n)
+    """
     at = 0
     for start, stop in columns:
         rows[..., start:stop] = values[..., at : at + stop - start]
