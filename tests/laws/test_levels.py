@@ -31,6 +31,7 @@ def over_time(ether, mac, senders, packets, fidelity, seeds, **keys):
     return np.mean(ends), np.std(ends, ddof=1) / math.sqrt(seeds)
 
 
+@pytest.mark.thinned(2)
 @many(MEDIA)
 @pytest.mark.parametrize("senders", [1, 3, pytest.param(12, marks=pytest.mark.slow)])
 def test_both_levels_take_as_long(ether, mac, senders):
@@ -62,6 +63,7 @@ def saturated_bps(ether, senders, mbps, limit, fidelity, seconds):
     return sum(arrived) * 12_000 / seconds
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("mbps", [6, 54])
 @pytest.mark.parametrize("limit", [None, 7])
 @pytest.mark.parametrize(
@@ -149,6 +151,7 @@ def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity
     assert min(lost.values()) > 350
 
 
+@pytest.mark.thinned(3)
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)
 @pytest.mark.parametrize("rate", [0.1, 1.0])

@@ -51,6 +51,7 @@ def test_nobody_is_favoured_by_a_number(ether, mac, fading):
 
 
 @many(MEDIA)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_twice_the_bits_at_twice_the_rate_are_the_same(ether, mac, fidelity):
     found = []
@@ -67,6 +68,7 @@ def test_twice_the_bits_at_twice_the_rate_are_the_same(ether, mac, fidelity):
 
 
 @many([mac for mac in MEDIA if not FAMILY[mac["kind"]].model_validate(mac).turns(2)])
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_later_is_later(ether, mac, fidelity):
     """By a whole number of slots, which count from 0. Draws that a time keys may differ."""
@@ -84,6 +86,7 @@ def test_later_is_later(ether, mac, fidelity):
 
 
 @many([mac for mac in MEDIA if mac["kind"] not in ("aloha", "ofdma")])
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_two_halves_far_apart_are_two_networks(ether, mac, fidelity):
     """ALOHA has one channel for all, however far, and cells have a base station each."""
@@ -103,6 +106,7 @@ def test_two_halves_far_apart_are_two_networks(ether, mac, fidelity):
 
 
 @many([mac for mac in MEDIA if not FAMILY[mac["kind"]].model_validate(mac).turns(2)])
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_who_never_sends_and_is_far_away_changes_nothing(ether, mac, fidelity):
     found = []
@@ -118,6 +122,7 @@ def test_who_never_sends_and_is_far_away_changes_nothing(ether, mac, fidelity):
 
 
 @many(MEDIA)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_a_message_of_many_packets_is_as_many_messages(ether, mac, fidelity):
     """One sender alone: 40 packets in one message, or in 40 that follow each other."""

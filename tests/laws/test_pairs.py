@@ -62,9 +62,9 @@ def test_every_pair_that_can_occur_does():
 
 
 def test_some_networks_keep_the_laws():
-    wrong, sent = broken(islice(array().rows(), 5), most=1)
+    wrong, sent = broken(islice(array().rows(), 3), most=1)
     assert wrong == []
-    assert sent > 100
+    assert sent > 50
 
 
 @pytest.mark.slow
