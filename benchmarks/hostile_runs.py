@@ -53,7 +53,7 @@ def main() -> int:
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
             kind, told, found = played_case(readers, good, number)
             kinds[kind] += 1
-            if not sum(kinds.values()) % 100:
+            if not sum(kinds.values()) % 50:
                 print(f"{sum(kinds.values())} folders, {sum(wrong.values())} faults", flush=True)
             most = max(most, memory_mib("VmHWM") - held)
             for what in found:

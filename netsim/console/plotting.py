@@ -95,15 +95,10 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     _require_free(out, wanted)
     _require_sense(view, wanted)
     with plot_style.style(sheet):
-        try:
-            if view == "sweep":
-                drawn = _sweep(paths[0], wanted, sheet)
-            else:
-                drawn = _runs(paths, view, wanted, sheet)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-            raise ScenarioError(
-                f"{one_line(paths[0])}: a table in it is none of a run: {one_line(problem)}"
-            ) from problem
+        if view == "sweep":
+            drawn = _sweep(paths[0], wanted, sheet)
+        else:
+            drawn = _runs(paths, view, wanted, sheet)
         return numbers.write(drawn, out, form, wanted.with_table)
 
 

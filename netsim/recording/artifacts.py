@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.whole_files import write_whole
+from netsim.recording.whole_files import make_folder, write_whole
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -28,7 +28,7 @@ def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
         for name, values in arrays.items():
             by_name.setdefault(name, {})[f"node_{node}"] = values
     for name, columns in by_name.items():
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         write_whole(folder / f"{name}.npz", partial(_save, columns))
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.recording.whole_files import sync_names, write_whole
+from netsim.recording.whole_files import make_folder, sync_names, write_whole
 from netsim.units import NS_PER_S
 
 Rows = dict[str, NDArray[Any]]
@@ -128,7 +128,7 @@ class Parts:
         self._broken = False  # a part is missing: what comes after it must not follow it
         self._is_replay = is_replay
         if folder is not None and not is_replay:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
 

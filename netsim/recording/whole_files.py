@@ -47,6 +47,20 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
             partial.unlink(missing_ok=True)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless they are there.
+
+    Raises
+    ------
+    FolderError
+        If it can't be made: something else has its name, say.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(f"{folder}: can't be made a folder: {reason(error)}") from error
+
+
 def sync_names(folder: Path) -> None:
     """Bring the names of a folder's files to the disk itself, where the system can do so."""
     with suppress(OSError):

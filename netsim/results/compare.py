@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.summary_fields import row
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import make_folder, write_text
 from netsim.results.metrics import curve, names, spent
 from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
@@ -48,12 +48,7 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     """
     if target is None:
         return {}
-    try:
-        return _to_target(folder, target, MainMetric.of(load(folder)))
-    except (LookupError, TypeError, ValueError) as problem:
-        raise ScenarioError(
-            f"{folder}: its metrics or traffic is no table of a run: {one_line(problem)}"
-        ) from None
+    return _to_target(folder, target, MainMetric.of(load(folder)))
 
 
 def require_possible(target: float | None, main: MainMetric) -> None:
@@ -159,5 +154,5 @@ def inert(cell: Any) -> Any:
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as CSV, whole."""
     text = csv_text(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_text(path, text)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
@@ -39,12 +38,7 @@ def lead(folder: Path, other: Path) -> Row:
     ScenarioError
         If a folder's metrics are no table of a run.
     """
-    try:
-        return _lead(folder, other, MainMetric.of(load(folder)))
-    except (LookupError, TypeError, ValueError) as problem:
-        raise ScenarioError(
-            f"{folder} or {other}: its metrics are no table of a run: {one_line(problem)}"
-        ) from None
+    return _lead(folder, other, MainMetric.of(load(folder)))
 
 
 def _lead(folder: Path, other: Path, main: MainMetric) -> Row:

@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from netsim.recording.whole_files import write_whole
+from netsim.recording.whole_files import make_folder, write_whole
 from netsim.results.plot_sheets import SCREEN, Sheet
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -140,7 +140,7 @@ def save(figure: Figure, path: Path, form: str = "png", dpi: int | None = None) 
     dpi : int, optional
         Dots an inch of a PNG.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     more: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
     write_whole(path, lambda partial: figure.savefig(partial, format=form, **more))
     return path

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netsim.recording.run_folder import json_file
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import make_folder, write_text
 
 FOLDER, FILE = "journal", "command.json"
 MOST_BYTES = 1 << 16
@@ -32,7 +32,7 @@ class Command:
     def write(self, run_folder: Path) -> None:
         """Keep it in the folder of a run."""
         folder = run_folder / FOLDER
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
         text = json.dumps(
             {
                 "sub_folders": self.sub_folders,

@@ -28,7 +28,7 @@ from netsim.learning.refs import Cell
 from netsim.recording import run_folder
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
-from netsim.recording.whole_files import sync_names, write_text
+from netsim.recording.whole_files import make_folder, sync_names, write_text
 
 NAME = command.FOLDER
 KEPT = 2
@@ -89,7 +89,7 @@ class Journal:
         contents : mapping
             The other fields of `Checkpoint`, but for its number.
         """
-        self.folder.mkdir(exist_ok=True)
+        make_folder(self.folder)
         name = f"checkpoint-{self._next:06d}"
         if numbers:
             path = self.folder / f"values-{self._next:06d}.numbers"

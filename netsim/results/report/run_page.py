@@ -39,11 +39,7 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
     run = RunTables(folder, places)
     panels = {}
     for panel, make in PANELS.items():
-        try:
-            found = make(run)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-            run.faults.append(f"{panel} is left out: not tables of a run: {one_line(problem)}")
-            continue
+        found = make(run)
         if found is not None:
             panels[panel] = found
     summary = run.summary
