@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from netsim.console import progress, terminal
-from netsim.console.commands import warnings_of
+from netsim.console.ending import warnings_of
 from netsim.engine import runner
 from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording import checksums, folder_lock

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine import runner
+from netsim.engine.checkpoints import command
 from netsim.engine.versions import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock
+from netsim.recording.checksums import JOURNAL
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
@@ -77,13 +79,7 @@ def verify(
     ScenarioError
         If it is not the folder of a finished run, or it can't be played again here.
     """
-    state = status.read(folder).get("state")
-    if state in ("running", "failed", "interrupted"):
-        if state == "running" and folder_lock.left_by(folder) is not None:
-            state = "cut off"
-        goes_on = state in ("cut off", "interrupted")
-        remedy = f"; netsim resume {one_line(folder)} goes on with it" if goes_on else ""
-        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    require_finished(folder)
     report = Report(folder)
     changed = _check_files(folder, report)
     made_of = _environment(folder)
@@ -105,8 +101,37 @@ def verify(
     return report
 
 
+def require_finished(folder: Path) -> None:
+    """Refuse the folder of a run, or of several runs or a sweep, that something is left to do in.
+
+    Raises
+    ------
+    ScenarioError
+        Says how to go on.
+    """
+    state = status.read(folder).get("state")
+    if state in ("running", "failed", "interrupted"):
+        holder = folder_lock.holder(folder)
+        if state == "running" and holder is None and folder_lock.left_by(folder) is not None:
+            state = "cut off"
+        remedy = "" if holder else f"; netsim resume {one_line(folder)} goes on with it"
+        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    if any((folder / JOURNAL / name).is_file() for name in (command.FILE, "ended.json")):
+        raise ScenarioError(
+            f"{folder}: not the folder of a finished run: its last files are missing; "
+            f"netsim resume {one_line(folder)} writes them"
+        )
+
+
 def verify_files(folder: Path) -> Report:
-    """Check the files of a folder of results that is not itself a run's, if it has a list."""
+    """Check the files of a folder of results that is not itself a run's, if it has a list.
+
+    Raises
+    ------
+    ScenarioError
+        If something is left to do in it.
+    """
+    require_finished(folder)
     report = Report(folder)
     if (folder / checksums.NAME).exists():
         _check_files(folder, report)
