@@ -9,8 +9,9 @@ from netsim.console import ending, live, progress, sweeping, terminal
 from netsim.console.sweep_session import Where
 from netsim.engine import component_record, resuming, sweep_definition
 from netsim.errors import ScenarioError
-from netsim.recording import folder_lock
+from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
+from netsim.results import status
 from netsim.scenario import check, draft_of
 from netsim.scenario.kinds import kinds_of
 
@@ -92,6 +93,14 @@ def resume(
         ending.tell(folder, folders, run.scenario, quiet)
 
 
+def _has_ended(folder: Path) -> bool:
+    """Whether the folder of a sweep has its tables, and a state that was said after these."""
+    name = "status.json"
+    if status.read(folder).get("state") != "done" or not (folder / checksums.NAME).is_file():
+        return False
+    return checksums.read(folder).get(name) == checksums.sha256(folder / name)
+
+
 def _sweep(
     folder: Path,
     components: Sequence[Path],
@@ -102,6 +111,9 @@ def _sweep(
     """Go on with a sweep as `netsim sweep` does that says the same again."""
     if with_changes:
         raise ScenarioError(f"{folder}: --with-changes: a sweep is of one scenario; leave it out")
+    if _has_ended(folder):
+        terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
+        return
     modules = kinds_of(components)
     draft = draft_of(str(folder / sweep_definition.DEFINITION), (), modules)
     timing_only = sweep_definition.said_there(folder).get("timing_only") is True

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netsim.backends.native.library import why_missing
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.engine.versions import versions
@@ -18,6 +19,7 @@ from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package
 from netsim.traces.bounded import opened
+from netsim.traces.bounded_toml import read_toml
 from netsim.traces.input_files import InputFile
 
 MOST_JSON_BYTES = 1 << 26
@@ -95,10 +97,27 @@ def verify(
     timing_only = bool(made_of.get("timing_only"))
     with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
         again = Path(place) / "run"
-        scenario, path = _scenario(folder, modules, sets, timing_only)
+        scenario, path = _scenario(
+            folder, modules, _possible_here(folder, sets, report), timing_only
+        )
         runner.play(scenario, lambda: _made(again), path, timing_only, watch, sub_folders=False)
+        routes = _environment(again).get("routes") or {}
+        report.notes += [route["advice"] for route in routes.values() if "advice" in route]
         _compare(folder, again, report)
     return report
+
+
+def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[str]:
+    """Assignments for the rerun, with another backend where the run's own is not there."""
+    missing = why_missing()
+    try:
+        run = read_toml(folder / "scenario.toml", str(folder)).get("run")
+    except ScenarioError:
+        return list(sets)
+    if missing is None or not isinstance(run, dict) or run.get("backend") != "native":
+        return list(sets)
+    report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
+    return [*sets, "run.backend=auto"]
 
 
 def require_finished(folder: Path) -> None:

@@ -99,11 +99,12 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except OSError as error:
-        raise FolderError(f"{path}: can't be written: {reason(error)}") from error
-    finally:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FolderError(f"{path}: can't be written: {reason(error)}") from error
+        raise
     digest = hashing.hexdigest()
     _note(path, digest)
     return digest
