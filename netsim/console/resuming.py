@@ -58,7 +58,8 @@ def resume(
         if not quiet:
             console.print(Text(text))
 
-    if resuming.has_ended(folder):
+    is_sweep = bool(sweep_definition.definition(folder))
+    if _has_ended(folder) if is_sweep else resuming.has_ended(folder):
         with folder_lock.held(folder, take_over=True):  # one that a killed process left goes, too
             pass
         terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
@@ -67,7 +68,7 @@ def resume(
         components, changes = component_record.recall(folder)
         for change in changes:
             tell(change)
-    if sweep_definition.definition(folder):
+    if is_sweep:
         _sweep(folder, components, quiet, report, with_changes)
         return
     modules = kinds_of(components)
@@ -111,9 +112,6 @@ def _sweep(
     """Go on with a sweep as `netsim sweep` does that says the same again."""
     if with_changes:
         raise ScenarioError(f"{folder}: --with-changes: a sweep is of one scenario; leave it out")
-    if _has_ended(folder):
-        terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
-        return
     modules = kinds_of(components)
     draft = draft_of(str(folder / sweep_definition.DEFINITION), (), modules)
     timing_only = sweep_definition.said_there(folder).get("timing_only") is True

@@ -71,7 +71,7 @@ def require_as_written(folder: Path, written: Digests, later: bool = False) -> N
         try:
             if sha256(folder / name) != digest:
                 wrong[name] = "is not what was written: its checksum differs"
-        except (OSError, ScenarioError):
+        except (OSError, ValueError, ScenarioError):
             wrong[name] = "is missing, or can't be read"
     for inside in () if later else {name.partition("/")[0] for name in written if "/" in name}:
         there = {f"{inside}/{name}" for name in files(folder / inside)}

@@ -108,7 +108,7 @@ def test_of_several_algorithms_those_that_ended_stay_and_the_rest_is_played(call
     [
         (None, "is not a folder"),
         ("", "has no scenario.toml"),
-        ("[sweep]\nseeds = [0, 1]", "is the folder of a sweep"),
+        ("[sweep]\nseeds = [0, 1]", "sweep.json is missing"),
         ("horizon_s = 1", "nodes"),
     ],
 )

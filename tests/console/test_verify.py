@@ -191,10 +191,10 @@ def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
     (here / "out" / "comparison.csv").write_text("x\n")
     status = here / "out" / "alone" / "status.json"
     status.write_text(status.read_text().replace("done", "failed"))
-    assert differing(verify("--no-rerun", code=1)) == [
-        "out/comparison.csv: changed",
-        "out/alone: not the folder of a finished run: it is failed",
-    ]
+    output = verify("--no-rerun", code=1)
+    assert differing(output) == ["out/comparison.csv: changed"]
+    unfinished = "out/alone: not the folder of a finished run: it is failed; netsim resume out/alone"
+    assert unfinished in output
 
 
 def test_what_is_no_finished_run_is_bad_input(run, verify, here):

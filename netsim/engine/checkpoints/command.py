@@ -48,4 +48,5 @@ class Command:
             drawn = (found.get(key) is not False for key in ("figures", "report"))
             return cls(*said, *drawn)
         except (OSError, ValueError, TypeError, KeyError, RecursionError, ScenarioError):
-            return cls(sub_folders=not (run_folder / "environment.json").is_file())
+            of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
+            return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))

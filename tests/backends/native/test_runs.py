@@ -1,5 +1,7 @@
 """Jobs of the native backend: the numbers of one node after another, whatever the grouping."""
 
+import json
+
 import pytest
 import torch
 from torch import nn
