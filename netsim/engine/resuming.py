@@ -129,6 +129,8 @@ def _allowed_edits(
     ScenarioError
         If anything has, and that is not wanted.
     """
+    from netsim.engine.checkpoints.journal import Journal
+
     owns = [run.own(entry) for entry in run.scenario.algorithm]
     found = {own: _edits(own, modules) for own in owns if own != run.folder}
     found = {own: edits for own, edits in found.items() if edits and not _is_done(own)}
@@ -150,7 +152,12 @@ def _allowed_edits(
             "the run goes on, and its record says so"
         )
         raise ScenarioError("\n".join(lines))
-    return found if run.command.sub_folders else {run.folder: of_all}
+    found = found if run.command.sub_folders else {run.folder: of_all}
+    for own, edits in found.items():
+        kept = Journal(own).scenario()
+        if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
+            _changed_at(own / "scenario.toml", kept.text, edits, to_s(1), modules)
+    return found
 
 
 def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
@@ -174,6 +181,47 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
         tomllib.loads(to_toml(before, own)), tomllib.loads(to_toml(scenario, entry))
     )
     return {key: (was, is_now) for key, (was, is_now) in both.items() if was != is_now}
+
+
+def _changed_at(
+    path: Path, begun: str, edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
+) -> Scenario:
+    """A scenario in which edits hold from a time on.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file that was edited, for errors.
+    begun : str
+        What it held.
+    edits : dict
+    at_s : float
+        When they come.
+    modules : mapping of str to module
+        The algorithms.
+
+    Raises
+    ------
+    ScenarioError
+        If one of them can't change while a run goes on.
+    """
+    draft = draft_of(str(path), (), modules)
+    draft.raw = tomllib.loads(begun)
+    if not edits:
+        return check(draft, modules)
+    gone = [key for key, (_, now) in edits.items() if now is None]
+    own = {"at_s": at_s, "set": {key: now for key, (_, now) in edits.items()}}
+    before = [change for change in draft.raw.get("changes", ()) if change["at_s"] != at_s]
+    draft.raw["changes"] = sorted([*before, own], key=lambda change: float(change["at_s"]))
+    try:
+        if gone:
+            raise ScenarioError(f"{path}: {', '.join(gone)}: can't be taken away in mid-run")
+        return check(draft, modules)
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"{error}\n{path}: what can't change while a run goes on is played anew: put back "
+            "what it said, and call netsim run with the other scenario"
+        ) from None
 
 
 def _shown(value: Any) -> str:
@@ -344,38 +392,15 @@ class _Going:
     def _from_then_on(
         self, journal: "Journal", time_ns: int, modules: Mapping[str, ModuleType]
     ) -> Scenario:
-        """The scenario that was begun, in which edits hold from the checkpoint on.
-
-        Raises
-        ------
-        ScenarioError
-            If one of them can't change while a run goes on.
-        """
+        """The scenario that was begun, in which edits hold from the checkpoint on."""
         path, kept = self.folder / "scenario.toml", journal.scenario()
         if kept is None:
             return _scenario(path, modules)
-        draft = draft_of(str(path), (), modules)
-        draft.raw = tomllib.loads(kept.text)
-        if self.edits:
-            at_s = to_s(time_ns + 1)  # after what has happened at the instant of the checkpoint
-            gone = [key for key, (_, now) in self.edits.items() if now is None]
-            if gone:
-                raise ScenarioError(f"{path}: {', '.join(gone)}: can't be taken away in mid-run")
-            own = {"at_s": at_s, "set": {key: now for key, (_, now) in self.edits.items()}}
-            before = [change for change in draft.raw.get("changes", ()) if change["at_s"] != at_s]
-            draft.raw["changes"] = sorted([*before, own], key=lambda change: float(change["at_s"]))
-            for key, (was, now) in self.edits.items():
-                held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
-                self.tell(f"{path}: {key}: {held}")
-        try:
-            return check(draft, modules)
-        except ScenarioError as error:
-            if not self.edits:
-                raise
-            raise ScenarioError(
-                f"{error}\n{path}: what can't change while a run goes on is played anew: put back "
-                f"what it said, and call netsim run with the other scenario"
-            ) from None
+        at_s = to_s(time_ns + 1)  # after what has happened at the instant of the checkpoint
+        for key, (was, now) in self.edits.items():
+            held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
+            self.tell(f"{path}: {key}: {held}")
+        return _changed_at(path, kept.text, self.edits, at_s, modules)
 
     def _give_way(self, journal: "Journal", text: str | None) -> None:
         """Set aside a `scenario.toml` that somebody has edited, before it is written anew.

@@ -118,25 +118,31 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
 
 def _occupied(out: Path, option: str) -> str | None:
     """Why a folder that is there is not free for results, or None."""
+    taken = _taken(out, option)
+    if taken is not None or is_left_empty(out):
+        return taken
+    taken = _taken(out, option)  # whoever writes locks first, perhaps since the look at the lock
+    if taken is not None:
+        return taken
     said = f"{option} {one_line(out)}"
-    holder = folder_lock.holder(out)
-    if holder is not None and holder.pid != os.getpid():
-        return f"{said}: {holder} writes into it; wait for its end or choose another folder"
     if has_begun(out):
         dead = folder_lock.left_by(out)
-        if dead is not None:
-            left = f"holds what {dead}, which no longer runs, left unfinished"
-        elif (out / command.FOLDER / command.FILE).is_file():
+        left = f"holds what {dead}, which no longer runs, left unfinished" if dead else ""
+        if not dead and (out / command.FOLDER / command.FILE).is_file():
             left = "holds an unfinished run"
-        else:
-            return f"{said}: is not empty; results never go into an existing folder"
-        return f"{said}: {left}; go on with netsim resume {one_line(out)}, or choose another folder"
-    if is_left_empty(out):
-        return None
-    holder = folder_lock.holder(out)  # whoever writes locks first, perhaps since the look at it
-    if holder is not None and holder.pid != os.getpid():
-        return f"{said}: {holder} writes into it; wait for its end or choose another folder"
+        if left:
+            goes_on = f"go on with netsim resume {one_line(out)}"
+            return f"{said}: {left}; {goes_on}, or choose another folder"
     return f"{said}: is not empty; results never go into an existing folder"
+
+
+def _taken(out: Path, option: str) -> str | None:
+    """Who writes into a folder; None: nobody."""
+    holder = folder_lock.holder(out)
+    if holder is None or holder.pid == os.getpid():
+        return None
+    said = f"{option} {one_line(out)}"
+    return f"{said}: {holder} writes into it; wait for its end or choose another folder"
 
 
 def has_begun(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Killed at, or a disk full from, any change of the file system: one command completes what is left.
+"""Killed at any change of the file system, or a disk full from it on: one command completes it.
 
 `crash_points.py` beside this file tries one point after the other and says what it takes for
 complete: the files and rows of an undisturbed run, `verify` without a difference, nothing left
