@@ -298,7 +298,9 @@ def play(
     with folder_lock.held(run.folder, take_over=True):
         for entry, own in zip(run.scenario.algorithm, folders, strict=True):
             if _is_done(own):
-                Journal(own).end() if own != run.folder else None
+                with folder_lock.held(own, take_over=True):  # what a killed process left goes
+                    if own != run.folder:
+                        Journal(own).end()
                 tell(f"{own}: has ended already")
             else:
                 runner.play_one(entry, run.folder, own, begin, watch)

@@ -84,18 +84,6 @@ def require_as_written(folder: Path, written: Digests, later: bool = False) -> N
         )
 
 
-def extend(folder: Path) -> None:
-    """Add the files that a list does not name yet: figures, which are drawn when a run has ended.
-
-    Does nothing where there is no list.
-    """
-    if (folder / NAME).is_file():
-        known = read(folder)
-        new = {name: sha256(folder / name) for name in files(folder) if name not in known}
-        if new:
-            _write(folder, known | new)
-
-
 def renew(folder: Path, name: str) -> None:
     """Add a file that was written when a run had ended, or say anew what it holds.
 
