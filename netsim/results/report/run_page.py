@@ -56,7 +56,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     found = []
     state = str(run.status.get("state", "done" if run.summary else "unknown"))
     plays = is_live and state == "running"
-    if not plays and (state != "done" or not run.summary):
+    if not plays and not run.summary:  # it is written when all events have happened
         far = f"{run.end_s:,.6g} s"
         if run.horizon_s:
             far += f" of {run.horizon_s:,.6g} s"
