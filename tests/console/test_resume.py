@@ -194,6 +194,8 @@ def test_changes_that_are_wanted_hold_from_there_on_and_the_run_says_so(call, cu
     [change] = json.loads((cut / "summary.json").read_text())["changes"]
     assert 0 < change["at_s"] < 4
     assert change["set"] == {"training.learning_rate": 0.001}
+    page = (cut / "report.html").read_text()
+    assert f"From {change['at_s']} s on: training.learning_rate = 0.001." in page
     played = (cut / "scenario.toml").read_text()
     assert "learning_rate = 0.05" in played
     assert f"at_s = {change['at_s']!r}" in played
