@@ -8,7 +8,7 @@ A model's route comes from the first of these that has one: the scenario (`[run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -172,6 +172,7 @@ def choose(
     backend: Literal["auto", "native", "stacked", "sequential"],
     given: Mapping[str, Route],
     native: Mapping[Architecture, str],
+    instruction_sets: Collection[str] = (),
 ) -> Routes:
     """The routes of a run.
 
@@ -187,6 +188,8 @@ def choose(
         The scenario's own, by signature.
     native : mapping of Architecture to str
         The best instruction set for each model that the native kernel knows.
+    instruction_sets : collection of str
+        All that the kernel can run on here.
 
     Raises
     ------
@@ -205,7 +208,8 @@ def choose(
         elif backend in ("stacked", "sequential"):
             route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
         elif backend == "auto" and name in given:
-            route, source = given[name], "[run.routes]"
+            route, advice = _possible(given[name], variant, instruction_sets)
+            source = "[run.routes]"
         elif name in measured and measured[name].native == variant:
             route, source = measured[name].route, "netsim tune"
         else:
@@ -220,6 +224,32 @@ def choose(
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)
     return Routes(found, functions=backend == "stacked" or on_gpu)
+
+
+def _possible(
+    route: Route, variant: str | None, instruction_sets: Collection[str]
+) -> tuple[Route, str]:
+    """A scenario's route with what this machine can do in place of what it can't, and why."""
+    way = "stacked" if variant is None else f"native/{variant}"
+    missing = {
+        purpose: said
+        for purpose in PURPOSES
+        if (said := str(getattr(route, purpose))).startswith("native/")
+        and (variant is None or said.partition("/")[2] not in instruction_sets)
+    }
+    if not missing:
+        return route, ""
+    asked = ", ".join(f'{purpose} = "{said}"' for purpose, said in missing.items())
+    why = (
+        "there is no native kernel for it here"
+        if variant is None
+        else "it does not run on this machine"
+    )
+    advice = (
+        f"[run.routes] {asked}: {why}, so {way} takes its place: numbers may differ in their last "
+        "bits, and what follows from these"
+    )
+    return route.model_copy(update=dict.fromkeys(missing, way)), advice
 
 
 def _outdated(then: str | None, now: str | None) -> str:

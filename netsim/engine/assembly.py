@@ -216,13 +216,20 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
     Raises
     ------
     ScenarioError
-        If the user's table of routes can't be read, or a route needs the native kernel and this
-        machine can't run it.
+        If the user's table of routes can't be read, or `[run] backend` is `native` and there is no
+        kernel.
     """
     run, nodes = world.scenario.run, Counter(world.architectures)
     support = native_support(nodes, tuple(shards.x.shape[1:]), shards.task)
-    require(support, run.backend, run.routes)
-    routes = choose(nodes, shards.batch_size, run.backend, run.routes, support.variants)
+    require(support, run.backend)
+    routes = choose(
+        nodes,
+        shards.batch_size,
+        run.backend,
+        run.routes,
+        support.variants,
+        support.instruction_sets,
+    )
     if routes.all_sequential:
         return Sequential(shards, world.streams), routes
     device, dtype = shards.x.device, world.architectures[0].dtype

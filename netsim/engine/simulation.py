@@ -40,8 +40,8 @@ from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
-from netsim.recording import artifacts
-from netsim.recording.whole_files import write_text
+from netsim.recording import artifacts, checksums
+from netsim.recording.whole_files import write_text, written_into
 from netsim.results import summary
 from netsim.results.timeline import states
 from netsim.scenario import algorithm_files, to_toml
@@ -306,7 +306,9 @@ class Simulation:
         world, scenario = self.world, self.world.scenario
         played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})
-        write_text(folder / "scenario.toml", to_toml(scenario, self.entry))
+        text = to_toml(scenario, self.entry)
+        Journal(folder).keep_scenario(text)
+        write_text(folder / "scenario.toml", text)
         made_of = environment(world, self.learning, self.link.discovery, self._algorithm)
         summary.write_json(folder / "environment.json", made_of)
         self.recorder.nodes(node_table(world, self.devices))
@@ -328,6 +330,7 @@ class Simulation:
         self.checks.after(found)
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties)
+        checksums.require_as_written(folder, checksums.results_in(written_into(folder)))
         if not self.learning.timing_only:
             keep, shards = self.world.scenario.metrics.keep, self.learning.shards
             kept = {

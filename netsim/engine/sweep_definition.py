@@ -107,7 +107,7 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     differing = _differences(there, tomllib.loads(text))
     differing += [
         f"{_spoken(key)}{_value(was)} there, {_value(now)} here"
-        for key, (was, now) in _pairs(_said(top), said).items()
+        for key, (was, now) in pairs(said_there(top), said).items()
         if was != now
     ]
     if differing:
@@ -120,7 +120,14 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     return False
 
 
-def _said(top: Path) -> dict[str, Any]:
+def said_there(top: Path) -> dict[str, Any]:
+    """What the command line of the sweep in a folder said beside its scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If that can't be read.
+    """
     try:
         return run_folder.json_file(top / ARGUMENTS)
     except (FileNotFoundError, ScenarioError) as problem:
@@ -133,7 +140,7 @@ def _said(top: Path) -> dict[str, Any]:
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     found = []
-    for key, (was, now) in _pairs(there, here).items():
+    for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
             found.append(f"{key} = {_value(was)} there, {_value(now)} here")
     return found
@@ -157,7 +164,7 @@ def _value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The values of both by dotted key."""
     was, now = dict(_flat(there)), dict(_flat(here))
     return {key: (was.get(key), now.get(key)) for key in (was | now)}

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netsim.backends.native.library import why_missing
 from netsim.engine import runner
+from netsim.engine.checkpoints import command
 from netsim.engine.versions import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording.checksums import JOURNAL
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
@@ -72,13 +75,7 @@ def verify(
     ScenarioError
         If it is not the folder of a finished run, or it can't be played again here.
     """
-    state = status.read(folder).get("state")
-    if state in ("running", "failed", "interrupted"):
-        if state == "running" and folder_lock.left_by(folder) is not None:
-            state = "cut off"
-        goes_on = state in ("cut off", "interrupted")
-        remedy = f"; netsim resume {one_line(folder)} goes on with it" if goes_on else ""
-        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    require_finished(folder)
     report = Report(folder)
     changed = _check_files(folder, report)
     made_of = _environment(folder)
@@ -94,10 +91,49 @@ def verify(
     timing_only = bool(made_of.get("timing_only"))
     with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
         again = Path(place) / "run"
-        scenario, path = _scenario(folder, modules, sets, timing_only)
+        scenario, path = _scenario(
+            folder, modules, _possible_here(folder, sets, report), timing_only
+        )
         runner.play(scenario, lambda: _made(again), path, timing_only, watch, sub_folders=False)
+        routes = _environment(again).get("routes") or {}
+        report.notes += [route["advice"] for route in routes.values() if "advice" in route]
         _compare(folder, again, report)
     return report
+
+
+def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[str]:
+    """Assignments for the rerun, with another backend where the run's own is not there."""
+    missing = why_missing()
+    try:
+        run = run_folder.scenario(folder).get("run")
+    except ScenarioError:
+        return list(sets)  # `_scenario` says what is wrong
+    if missing is None or not isinstance(run, dict) or run.get("backend") != "native":
+        return list(sets)
+    report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
+    return [*sets, "run.backend=auto"]
+
+
+def require_finished(folder: Path) -> None:
+    """Refuse the folder of a run, or of several runs or a sweep, that something is left to do in.
+
+    Raises
+    ------
+    ScenarioError
+        Says how to go on.
+    """
+    state = status.read(folder).get("state")
+    if state in ("running", "failed", "interrupted"):
+        holder = folder_lock.holder(folder)
+        if state == "running" and holder is None and folder_lock.left_by(folder) is not None:
+            state = "cut off"
+        remedy = "" if holder else f"; netsim resume {one_line(folder)} goes on with it"
+        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    if any((folder / JOURNAL / name).is_file() for name in (command.FILE, "ended.json")):
+        raise ScenarioError(
+            f"{folder}: not the folder of a finished run: its last files are missing; "
+            f"netsim resume {one_line(folder)} writes them"
+        )
 
 
 def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
@@ -108,7 +144,13 @@ def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
     folder : Path
     runs : sequence of Path
         Folders below it that are checked for themselves.
+
+    Raises
+    ------
+    ScenarioError
+        If something is left to do in it.
     """
+    require_finished(folder)
     report = Report(folder)
     if (folder / checksums.NAME).exists():
         _check_files(folder, report, runs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from netsim.console.commands import warnings_of
+from netsim.console.ending import warnings_of
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder

@@ -1,7 +1,7 @@
 """Arrays that algorithms save with `node.keep`: `kept/<name>.npz` in the run folder."""
 
 from collections.abc import Mapping
-from functools import partial
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,8 @@ def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
             by_name.setdefault(name, {})[f"node_{node}"] = values
     for name, columns in by_name.items():
         make_folder(folder)
-        write_whole(folder / f"{name}.npz", partial(_save, columns))
 
+        def save(file: RawIOBase, columns: Arrays = columns) -> None:
+            np.savez(file, **columns)  # type: ignore[arg-type]
 
-def _save(arrays: Arrays, path: Path) -> None:
-    with path.open("wb") as file:  # given a path, numpy would append .npz to it
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_whole(folder / f"{name}.npz", save)

@@ -80,7 +80,7 @@ class Words(dict[str, int]):
 
 def write_table(path: Path, table: Any) -> None:
     """Write a pyarrow table as Parquet, never seen incomplete."""
-    write_whole(path, lambda partial: pq.write_table(table, partial))
+    write_whole(path, lambda file: pq.write_table(table, file))
 
 
 class Parts:

@@ -334,7 +334,9 @@ FILES: dict[str, Form] = {
     "trials.json": [
         {"point": TEXT, "algorithm": TEXT, "values": {"*": ANY}, "state": TEXT, "score": MAYBE}
     ],
-    "command.json": {"sub_folders": FLAG, "timing_only": FLAG, "components": [TEXT]},
+    "command.json": {"sub_folders": FLAG, "timing_only": FLAG, "figures": FLAG, "report": FLAG},
+    "scenario.json": {"scenario": TEXT, "instead_of": [TEXT]},
+    "ended.json": {"virtual_s": NUMBER, "written": {"*": TEXT}},
     "checksums.json": {"sha256": {"*": TEXT}},
     "checkpoint.json": {"sha256": TEXT, "checkpoint": TEXT},
 }

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 from matplotlib import rc_context, rcParams
@@ -142,7 +142,7 @@ def save(figure: Figure, path: Path, form: str = "png", dpi: int | None = None) 
     """
     make_folder(path.parent)
     more: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
-    write_whole(path, lambda partial: figure.savefig(partial, format=form, **more))
+    write_whole(path, lambda file: figure.savefig(cast(IO[bytes], file), format=form, **more))
     return path
 
 

@@ -75,8 +75,12 @@ def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first")
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write JSON whole: a reader never sees half of it."""
-    text = json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_text(path, text)
+    write_text(path, json_text(value))
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """What `write_json` writes."""
+    return json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 
 import netsim
-from netsim.console.commands import warnings_of
+from netsim.console.ending import warnings_of
 from netsim.engine.scores import Pass, Scores
 from netsim.learning.shards import NodeRows, Shards
 from netsim.learning.tasks.classification import Classification

@@ -119,7 +119,7 @@ CHECKPOINT_FILES: dict[str, bytes] = {
     "values-000000.numbers": np.array([0.5, 2.0]).tobytes(),
 }
 CHECKPOINT: dict[str, Any] = {
-    "format": 1,
+    "format": 2,
     "number": 0,
     "moment": {
         "events": 9,
@@ -131,6 +131,7 @@ CHECKPOINT: dict[str, Any] = {
     },
     "event_log_sha256": "0" * 64,
     "extents": {"metrics": [1, 8]},
+    "written": {"metrics/part-00000.parquet": "0" * 64},
     "counters": [1, 2, 3, {"train": "ragged"}, []],
     "submitted": 5,
     "pending": [4],

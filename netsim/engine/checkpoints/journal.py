@@ -4,6 +4,8 @@
     checkpoint-000012.cells  its values
     values-000003.numbers    numbers that `node.value` gave between two checkpoints
     command.json             how the run was begun
+    scenario.json            the scenario that is played, to be compared with scenario.toml
+    ended.json               once all events have happened: the checksums of what was written
     set_aside-1/             what an earlier process wrote after the checkpoint it was resumed from
 
 A checkpoint counts once its JSON is there, which is written last. The last two are kept.
@@ -21,14 +23,22 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from netsim.engine.checkpoints import command, values_file
+from netsim.engine.checkpoints.command import SCENARIO
 from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
 from netsim.engine.checkpoints.values_file import DamagedError
 from netsim.errors import ScenarioError, printable
 from netsim.learning.refs import Cell
-from netsim.recording import run_folder
+from netsim.recording import checksums, run_folder
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
-from netsim.recording.whole_files import make_folder, sync_names, write_text
+from netsim.recording.whole_files import (
+    Digests,
+    make_folder,
+    sync_names,
+    write_text,
+    write_whole,
+    written_into,
+)
 
 NAME = command.FOLDER
 KEPT = 2
@@ -38,6 +48,7 @@ UNFINISHED = ".*.partial"
 """Files that a process was filling when it was killed."""
 
 MAX_JSON_BYTES = 256 << 20
+ENDED = "ended.json"
 
 
 class Found(NamedTuple):
@@ -56,6 +67,36 @@ class Found(NamedTuple):
     checkpoint: Checkpoint | None
     numbers: np.ndarray
     damaged: list[str]
+
+
+class Kept(NamedTuple):
+    """The scenario that is played.
+
+    Attributes
+    ----------
+    text : str
+        As `scenario.toml` holds it.
+    instead_of : tuple of str
+        Checksums of what users had written there, which has become changes of this one.
+    """
+
+    text: str
+    instead_of: tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """A run all of whose events have happened.
+
+    Attributes
+    ----------
+    virtual_s : float
+        How far it came.
+    written : dict of str to str
+        SHA-256 of each of its files, by name, as it was written.
+    """
+
+    virtual_s: float
+    written: Digests
 
 
 class Journal:
@@ -114,8 +155,11 @@ class Journal:
                 path.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Remove what a finished run does not need; what was set aside stays."""
-        for pattern in ("checkpoint-*.*", "values-*.*", command.FILE, UNFINISHED):
+        """Remove what a finished run does not need, last what says how it was begun.
+
+        What was set aside stays.
+        """
+        for pattern in ("checkpoint-*.*", "values-*.*", UNFINISHED, SCENARIO, ENDED, command.FILE):
             for path in self.folder.glob(pattern):
                 if not path.is_dir():
                     path.unlink(missing_ok=True)
@@ -130,6 +174,7 @@ class Journal:
         for path in sorted(self.folder.glob("checkpoint-*.json"), reverse=True):
             try:
                 checkpoint = _checkpoint(path)
+                _require_parts(checkpoint)
                 values_file.require_whole(self.folder, checkpoint.cells)
                 values_file.require_sizes(checkpoint.cells, checkpoint.groups)
                 numbers = [values_file.read_numbers(self.folder, f) for f in checkpoint.values]
@@ -138,7 +183,6 @@ class Journal:
                     raise DamagedError(
                         f"it names {checkpoint.numbers} values, {len(found)} are there"
                     )
-                self._require_tables(checkpoint)
             except (DamagedError, OSError) as problem:
                 damaged.append(printable(f"{path}: {problem}"))
                 continue
@@ -149,35 +193,65 @@ class Journal:
         """The values of a checkpoint that `read` found: number of the cell, value."""
         return values_file.read_cells(self.folder, checkpoint.cells, checkpoint.groups)
 
-    def _require_tables(self, checkpoint: Checkpoint) -> None:
-        """Refuse a checkpoint whose rows are not in the tables.
+    # -- what was written ------------------------------------------------------------------------
+
+    def written(self) -> Digests:
+        """The checksums of what has been written into the run folder, but for the journal."""
+        return checksums.results_in(written_into(self._run_folder))
+
+    def keep_scenario(self, text: str, instead_of: Sequence[str] = ()) -> None:
+        """Keep the scenario that is played.
+
+        Parameters
+        ----------
+        text : str
+            As `scenario.toml` holds it.
+        instead_of : sequence of str
+            Checksums of what users had written into `scenario.toml` meanwhile.
+        """
+        self.folder.mkdir(exist_ok=True)
+        found = {"scenario": text, "instead_of": list(instead_of)}
+        write_text(self.folder / SCENARIO, json.dumps(found) + "\n")
+
+    def scenario(self) -> Kept | None:
+        """The scenario that is played, as it was kept; None if there is none.
 
         Raises
         ------
-        DamagedError
+        ScenarioError
+            If what is there is not what a run writes.
         """
-        for table, extent in checkpoint.extents.items():
-            if not extent.parts:
-                continue
-            if table not in TABLES:
-                raise DamagedError(f"{table} is no table of a run")
-            parts = part_files(self._run_folder / table)[: extent.parts]
-            try:
-                rows = run_folder.rows(self._run_folder, table, extent.parts)
-            except ScenarioError as problem:
-                raise DamagedError(str(problem)) from None
-            if len(parts) != extent.parts or rows != extent.rows:
-                raise DamagedError(
-                    f"{table}/ has {rows} rows in {len(parts)} parts of the {extent.rows} in "
-                    f"{extent.parts} that were written"
-                )
+        path = self.folder / SCENARIO
+        try:
+            found = run_folder.json_file(path, most_bytes=MAX_JSON_BYTES)
+            return Kept(found["scenario"], tuple(found["instead_of"]))
+        except FileNotFoundError:
+            return None
+        except KeyError as missing:
+            raise ScenarioError(f"{path}: {missing.args[0]}: is missing") from None
+
+    def end_events(self, virtual_s: float) -> Ended:
+        """Note that all events have happened and the results are written: figures may follow."""
+        ended = Ended(virtual_s, self.written())
+        self.folder.mkdir(exist_ok=True)
+        write_text(self.folder / ENDED, json.dumps(ended._asdict()) + "\n")
+        return ended
+
+    def ended(self) -> Ended | None:
+        """What `end_events` noted; None if events are left to play."""
+        try:
+            found = run_folder.json_file(self.folder / ENDED, most_bytes=MAX_JSON_BYTES)
+            return Ended(float(found["virtual_s"]), found["written"])
+        except (FileNotFoundError, KeyError, ScenarioError):
+            return None
 
     # -- going on --------------------------------------------------------------------------------
 
     def go_on(self, checkpoint: Checkpoint | None) -> Path | None:
         """Make ready to write after a checkpoint, or anew.
 
-        Whatever was written later is moved into a folder `set_aside-N`.
+        Whatever was written later is moved into a folder `set_aside-N`, the summary first: it is of
+        a run all of whose tables are there.
 
         Parameters
         ----------
@@ -191,7 +265,9 @@ class Journal:
         """
         kept = set() if checkpoint is None else {f.name for f in checkpoint.values}
         newest = -1 if checkpoint is None else checkpoint.number
-        later = [
+        of_the_end = (self._run_folder / name for name in ("summary.json", checksums.NAME))
+        later = [path for path in of_the_end if path.is_file()]
+        later += [
             path
             for path in sorted(self.folder.glob("*-*.*"))
             if path.is_file()
@@ -200,6 +276,7 @@ class Journal:
             and not (path.name.startswith("checkpoint-") and _number(path) <= newest)
         ]
         extents = {} if checkpoint is None else checkpoint.extents
+        written_into(self._run_folder).update({} if checkpoint is None else checkpoint.written)
         tables = [f for f in self._run_folder.iterdir() if f.is_dir() and f.name != NAME]
         for table in tables:
             parts = extents[table.name].parts if table.name in extents else 0
@@ -210,16 +287,31 @@ class Journal:
         self._values = [] if checkpoint is None else list(checkpoint.values)
         return self._set_aside(later)
 
+    def set_aside_scenario(self) -> Path:
+        """Copy `scenario.toml` into a folder `set_aside-N`, before it is written anew."""
+        folder = self._next_aside()
+        folder.mkdir(parents=True)
+        content = (self._run_folder / "scenario.toml").read_bytes()
+        write_whole(folder / "scenario.toml", lambda file: file.write(content))
+        return folder
+
+    def _next_aside(self) -> Path:
+        number = 1
+        while (folder := self.folder / f"{checksums.SET_ASIDE}{number}").exists():
+            number += 1
+        return folder
+
     def _set_aside(self, paths: Sequence[Path]) -> Path | None:
         if not paths:
             return None
-        number = 1
-        while (folder := self.folder / f"set_aside-{number}").exists():
-            number += 1
+        folder = self._next_aside()
         for path in paths:
-            inside = folder if path.parent == self.folder else folder / path.parent.name
+            is_in_table = path.parent not in (self.folder, self._run_folder)
+            inside = folder / path.parent.name if is_in_table else folder
             inside.mkdir(parents=True, exist_ok=True)
-            os.replace(path, inside / path.name)
+            # not by its own name: it is no list of the folder that it now lies in
+            name = f"earlier_{path.name}" if path.name == checksums.NAME else path.name
+            os.replace(path, inside / name)
         return folder
 
 
@@ -243,6 +335,21 @@ def _checkpoint(path: Path) -> Checkpoint:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DamagedError(f"is no checkpoint of this version: {where}: {first['msg']}") from None
+
+
+def _require_parts(checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint that does not say what was written into each of its tables.
+
+    Raises
+    ------
+    DamagedError
+    """
+    for table, extent in checkpoint.extents.items():
+        if table not in TABLES:
+            raise DamagedError(f"{table} is no table of a run")
+        parts = sum(name.startswith(f"{table}/") for name in checkpoint.written)
+        if parts != extent.parts:
+            raise DamagedError(f"{table}/ has {extent.parts} parts, it names {parts}")
 
 
 def _number(path: Path) -> int:

@@ -11,6 +11,7 @@ from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
 from netsim.results.report.run_tables import Places, RunTables, nowhere
+from netsim.scenario.labels import shown
 
 NAME = "report.html"
 
@@ -52,7 +53,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     found = []
     state = str(run.status.get("state", "done" if run.summary else "unknown"))
     plays = is_live and state == "running"
-    if not plays and (state != "done" or not run.summary):
+    if not plays and not run.summary:  # it is written when all events have happened
         far = f"{run.end_s:,.6g} s"
         if run.horizon_s:
             far += f" of {run.horizon_s:,.6g} s"
@@ -68,12 +69,23 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
     if told := divergence(run.summary):
         found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
+    found += _changes(run.summary.get("changes"))
     found += [one_line(warning) for warning in run.summary.get("warnings", ())]
     data = run.environment.get("data")
     texts = data.get("told") if isinstance(data, dict) else None
     if isinstance(texts, list):
         found += [f"Data: {one_line(text)}." for text in texts]
     return found + run.faults
+
+
+def _changes(changes: Any) -> list[str]:
+    """Which keys of the scenario had other values from when on; nothing of what is no change."""
+    return [
+        f"From {one_line(change.get('at_s'))} s on: {one_line(key)} = {one_line(shown(value))}."
+        for change in (changes if isinstance(changes, list) else ())
+        if isinstance(change, dict) and isinstance(change.get("set"), dict)
+        for key, value in change["set"].items()
+    ]
 
 
 def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:
