@@ -1,11 +1,13 @@
 """The command `netsim`."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from netsim import standard_streams
 from netsim.console import (
     export_command,
     plot_command,
@@ -227,7 +229,7 @@ def schema(components: Components = None, debug: Debug = False) -> None:
 
         kinds = kinds_of(components or ())
         kinds.read_installed()
-        typer.echo(json.dumps(json_schema(kinds), indent=2))
+        sys.stdout.write(json.dumps(json_schema(kinds), indent=2) + "\n")
 
 
 @app.command()
@@ -328,5 +330,9 @@ app.command("report", help=report_command.HELP)(report_command.report)
 
 def main() -> None:
     """Run the command line and exit."""
+    standard_streams.never_fail()
     stand_ins.this_process_is_the_commands()
-    app()
+    try:
+        app()
+    finally:
+        standard_streams.tell_what_was_lost()
