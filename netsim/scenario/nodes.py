@@ -14,7 +14,8 @@ from netsim.channels.sleep import Sleep
 from netsim.registry import Count, Finite, Positive, Table, choice
 from netsim.topology.churn import Churn
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
+MOST_NAME = 100
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=MOST_NAME)]
 """A name that becomes a folder."""
 
 
