@@ -69,6 +69,14 @@ class Recurs:
 
 
 @dataclass(frozen=True)
+class OffClock:
+    """Annotation of a key in seconds that enters formulas alone, so that it may be below 1 ns.
+
+    Any other key whose name ends in `_s` is zero or at least a tick of the clock, 1e-9.
+    """
+
+
+@dataclass(frozen=True)
 class OnDisk:
     """Annotation of a key that names something on disk; `netsim.scenario` resolves such keys.
 

@@ -17,10 +17,17 @@ from typing import TextIO
 
 _PLAIN = {
     **dict.fromkeys("\u00b7\u2013\u2014\u2212", "-"),
-    **{"\u00b1": "+-", "\u00b5": "u", "\u03bc": "u", "\u00d7": "x", "\u2026": "..."},
-    **{"\u2192": "->", "\u2264": "<=", "\u2265": ">=", "\u0394": "D"},
+    "\u00b1": "+-",
+    "\u00b5": "u",
+    "\u03bc": "u",
+    "\u00d7": "x",
+    "\u2026": "...",
+    "\u2192": "->",
+    "\u2264": "<=",
+    "\u2265": ">=",
+    "\u0394": "D",
 }
-"""What stands for a sign where the encoding has none; a letter loses its accent, all else is `?`."""
+"""What stands for a sign that can't be encoded; a letter loses its accent, all else is `?`."""
 _WAIT_S = 0.01
 """Until a reader that is slow (a pipe that does not block) is tried again."""
 
@@ -93,8 +100,10 @@ codecs.register_error("netsim.plainer", _plainer)
 
 
 def _open_closed_ones() -> None:
-    """Let closed standard descriptors lead to nowhere: the next file opened would take their number
-    and what a library prints would go into it."""
+    """Let closed standard descriptors lead to nowhere.
+
+    Else the next file opened takes their number, and what a library prints goes into it.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -116,7 +125,7 @@ def _replacing(stream: TextIO | None, descriptor: int) -> TextIO:
         What the stream writes to, if it writes to a descriptor at all.
     """
     if stream is None:
-        return open(os.devnull, "w", encoding="utf-8", errors="replace")  # noqa: SIM115
+        return open(os.devnull, "w", encoding="utf-8", errors="replace")
     try:
         descriptor = stream.fileno()
         stream.flush()

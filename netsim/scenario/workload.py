@@ -1,19 +1,21 @@
 """How often things happen in a scenario, counted before it is played.
 
 What would never end is refused. Keys that say how often something happens again carry the mark
-`netsim.registry.Recurs`; what they come to over the horizon follows from their values.
+`netsim.registry.Recurs`; what they come to over the horizon follows from their values. Keys in
+seconds that the clock would take for no time at all are refused, too.
 """
 
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, get_args
 
-from netsim.registry import Recurs, Table
+from netsim.registry import OffClock, Recurs, Table
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
 from netsim.scenario.problems import line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import Scenario
+from netsim.units import to_ns, unit_of
 
 MOST_TURNS = 1e9
 """Of all nodes that move."""
@@ -30,7 +32,20 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
     """
     horizon_s, nodes = scenario.horizon_s, scenario.nodes.count
     problems = []
-    for path, value, mark in _recurring(scenario, ()):
+    for path, value, marks in _numbers(scenario, ()):
+        off_clock = any(isinstance(mark, OffClock) for mark in marks)
+        if unit_of(str(path[-1])) == "s" and value and not to_ns(value) and not off_clock:
+            problems.append(
+                line(
+                    draft,
+                    _written(path, draft),
+                    "is no time for the clock, which counts nanoseconds; write 0, where that is "
+                    "allowed, or at least 1e-9",
+                )
+            )
+        mark = next((mark for mark in marks if isinstance(mark, Recurs)), None)
+        if mark is None:
+            continue
         count = horizon_s * value if mark.rate else horizon_s / value
         count *= nodes if mark.per_node else 1
         if count > mark.most:
@@ -63,30 +78,38 @@ def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> 
     return line(draft, ("horizon_s",), f"{what} ([{'.'.join(table)}] {key} = {shown(value)})")
 
 
-def _recurring(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, Recurs]]:
-    """Key path, value and mark of every key that has a value and a mark."""
+def _numbers(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, tuple[Any, ...]]]:
+    """Key path, value and marks of every key that is a number."""
     kind: Any = type(table)
     marks = _marks(kind)
     for key in kind.model_fields:
-        value = getattr(table, key, None)
+        value, below = getattr(table, key, None), (*path, *(() if key == "params" else (key,)))
         if isinstance(value, Table):
-            yield from _recurring(value, (*path, key))
+            yield from _numbers(value, below)
         elif isinstance(value, tuple):
             for i, entry in enumerate(value):
                 if isinstance(entry, Table):
-                    yield from _recurring(entry, (*path, key, i))
-        elif key in marks and value is not None:
-            yield (*path, key), value, marks[key]
+                    yield from _numbers(entry, (*below, i))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield below, value, marks[key]
+
+
+def _written(path: KeyPath, draft: Draft) -> KeyPath:
+    """A key path as the file has it, where one table stands for a list of one."""
+    single = len(path) > 1 and isinstance(draft.raw.get(str(path[0])), dict)
+    return (path[0], *path[2:]) if single and isinstance(path[1], int) else path
 
 
 @cache
-def _marks(table: Any) -> dict[str, Recurs]:
+def _marks(table: Any) -> dict[str, tuple[Any, ...]]:
+    """By key the annotations of all branches of its type."""
     found = {}
     for key, info in table.model_fields.items():
         waiting: list[Any] = [*info.metadata, info.annotation]
+        marks = []
         while waiting:
             one = waiting.pop()
-            if isinstance(one, Recurs):
-                found[key] = one
+            marks += [one] if isinstance(one, Recurs | OffClock) else []
             waiting += get_args(one)
+        found[key] = tuple(marks)
     return found
