@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netsim.traces.files import Text, is_comment, number
+from netsim.traces.files import Text, is_comment, no_column, number
 from netsim.units import to_ns
 
 OPPORTUNITY_BITS = 12_000
@@ -95,11 +95,8 @@ def _rates(text: Text, lines: list[tuple[int, str]]) -> dict[str, Pieces]:
     names = [name.strip().strip('"') for name in header.split(",")]
     for name in ("time_s", "mbps"):
         if name not in names:
-            raise text.wrong(
-                f"no column {name}; it has {', '.join(names)}. Needed are time_s and mbps, and "
-                "trace where there are several",
-                at,
-            )
+            said = no_column(name, names, ("time_s", "mbps"))
+            raise text.wrong(f"{said}; and trace, where it holds several", at)
     place = {name: names.index(name) for name in ("trace", "time_s", "mbps") if name in names}
     found: dict[str, tuple[list[float], list[float]]] = {}
     for at, line in lines[1:]:

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from netsim.registry import did_you_mean
 from netsim.traces.bounded_tables import BROKEN, read_csv
-from netsim.traces.files import is_comment, read_text
+from netsim.traces.files import is_comment, no_column, read_text
 
 
 class Columns:
@@ -45,10 +44,7 @@ class Columns:
         known = [name.strip() for name in read.column_names]
         for name in names:
             if name not in known:
-                self._fail(
-                    f"no column {name}; it has {', '.join(known)}, "
-                    f"and needs {', '.join(names)}" + did_you_mean(name, known)
-                )
+                self._fail(no_column(name, known, names))
         if len(set(known)) < len(known):
             self._fail(f"two columns are called {next(n for n in known if known.count(n) > 1)}")
         self._table = read.rename_columns(known)

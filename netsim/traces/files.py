@@ -1,5 +1,7 @@
 """Finding and reading the text files that a scenario names, packed or not."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +10,18 @@ from netsim.registry import did_you_mean
 from netsim.traces import bounded
 from netsim.traces.input_files import note
 
+_LONGEST_WORD = 60
+_LONG_WORD = re.compile(rf'"([^"]{{{_LONGEST_WORD}}})[^"]+"')
 _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
 
 
 @dataclass(frozen=True)
 class Text:
     """Content of a file, and its name in error messages.
+
+    A scenario may name any file, one that is none of its readers' business among them: an error
+    quotes a word of it, at most 60 signs long, only once a line before has been read as what it
+    should be.
 
     Attributes
     ----------
@@ -26,9 +34,47 @@ class Text:
     content: str
 
     def wrong(self, what: str, line: int | None = None) -> DataError:
-        """An error, to be raised, that something is wrong in the file; its lines count from 1."""
+        """An error, to be raised, that something is wrong in the file; its lines count from 1.
+
+        Words of the file stand in double quotes in `what`.
+        """
         place = "" if line is None else f"line {line}: "
+        if line is not None and line <= self._first_line():
+            what = _without_words(what, self.content.splitlines()[line - 1])
+        what = _LONG_WORD.sub(r'"\1..."', what)
         return DataError(f"{self.where}: {place}{one_line(what)}")
+
+    def _first_line(self) -> int:
+        """The number of the first line that is no comment."""
+        lines = enumerate(self.content.splitlines(), start=1)
+        return next((at for at, line in lines if not is_comment(line)), 0)
+
+
+def _without_words(what: str, line: str) -> str:
+    """An error about a line, which no longer quotes anything of it."""
+    words = line.split()
+    said = {line.strip(), *words, *fields(line), " ".join(words)}
+    for word in sorted({w[:_LONGEST_WORD] for w in said} | said, key=len, reverse=True):
+        what = what.replace(f' is "{word}", not', " is not").replace(f'"{word}"', "it")
+    return what
+
+
+def no_column(name: str, there: Sequence[str], wanted: Sequence[str]) -> str:
+    """Say that a table lacks a column, and which it has if it is a table of the kind at all.
+
+    Parameters
+    ----------
+    name : str
+        The column that is missing.
+    there : sequence of str
+        The columns that the file has.
+    wanted : sequence of str
+        Those that a file of the kind has; all are needed.
+    """
+    needed = f"needs {', '.join(wanted)}"
+    if not set(there) & set(wanted) and not any(did_you_mean(one, there) for one in wanted):
+        return f"no column {name}; it has none of those that it {needed}"
+    return f"no column {name}; it has {', '.join(there)}, and {needed}" + did_you_mean(name, there)
 
 
 def read_text(
