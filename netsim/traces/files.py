@@ -20,8 +20,8 @@ class Text:
     """Content of a file, and its name in error messages.
 
     A scenario may name any file, one that is none of its readers' business among them: an error
-    quotes a word of it, at most 60 signs long, only once a line before has been read as what it
-    should be.
+    quotes a word of it, at most 60 signs long, only once something has been read as what it should
+    be: a line before, or the rest of the line.
 
     Attributes
     ----------
@@ -51,11 +51,13 @@ class Text:
 
 
 def _without_words(what: str, line: str) -> str:
-    """An error about a line, which no longer quotes anything of it."""
+    """An error about a line, which quotes neither the line nor a word of it but numbers."""
     words = line.split()
     said = {line.strip(), *words, *fields(line), " ".join(words)}
     for word in sorted({w[:_LONGEST_WORD] for w in said} | said, key=len, reverse=True):
-        what = what.replace(f' is "{word}", not', " is not").replace(f'"{word}"', "it")
+        if number(word) is None:
+            what = what.replace(f' is "{word}", not', " is not")
+            what = re.sub(f'^"{re.escape(word)}"', "it", what)
     return what
 
 
@@ -71,10 +73,12 @@ def no_column(name: str, there: Sequence[str], wanted: Sequence[str]) -> str:
     wanted : sequence of str
         Those that a file of the kind has; all are needed.
     """
-    needed = f"needs {', '.join(wanted)}"
+    needed = ", ".join(wanted)
     if not set(there) & set(wanted) and not any(did_you_mean(one, there) for one in wanted):
-        return f"no column {name}; it has none of those that it {needed}"
-    return f"no column {name}; it has {', '.join(there)}, and {needed}" + did_you_mean(name, there)
+        return f"no column {name}; it has none of {needed}"
+    return f"no column {name}; it has {', '.join(there)}, and needs {needed}" + did_you_mean(
+        name, there
+    )
 
 
 def read_text(

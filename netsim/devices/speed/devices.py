@@ -80,8 +80,10 @@ class Devices(Fixed):
             raise text.wrong(f"can't be read as JSON ({error})") from error
         if not isinstance(found, dict) or not found:
             raise text.wrong("must be one object {device: score}, not empty")
-        for at, score in enumerate(found.values(), start=1):
+        for at, (name, score) in enumerate(found.items(), start=1):
             number = isinstance(score, int | float) and not isinstance(score, bool)
-            if not (number and 0 < score < 1e300):
-                raise text.wrong(f"score {at} is no number greater than 0")
+            if not number:
+                raise text.wrong(f"score {at} is no number; must be greater than 0")
+            if not 0 < score < 1e300:
+                raise text.wrong(f"the score of {name!r} is {score!r}; must be greater than 0")
         return [float(score) for score in found.values()]

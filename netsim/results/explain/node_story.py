@@ -108,6 +108,8 @@ def _was_last(run: RunTables, node: int) -> str:
     if not rounds:
         return ""
     last = run.ask(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())')
+    if not run.ask("(ready.max(axis=1) > ready.min(axis=1)).any()", shown=False):
+        return "Barrier: all nodes had done their own work at once in every round."
     waited = run.ask(f"(ready.max(axis=1) - ready[{node}]).sum() / T")
     return (
         f"Barrier: it was the last to have done its own work in {last:,} of {rounds:,} rounds, and "

@@ -41,11 +41,11 @@ def find(run: RunTables) -> list[Finding]:
         )
     else:
         text += "No message was lost for want of airtime"
-    if now:
-        delay_s = run.ask(f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()")
+    delay = f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()"
+    if now and run.ask(delay, shown=False):
         text += (
-            f"; of the mean delay of {seconds(delay_s)} the time on the air would be half, waiting "
-            "for radios less than half where messages queue"
+            f"; of the mean delay of {seconds(run.ask(delay))} the time on the air would be half, "
+            "waiting for radios less than half where messages queue"
         )
     if run.ask('messages.outcome.isin(["outage", "retries"]).any()', shown=False):
         text += ". What weak links lose is another matter: at the same power it halves their SNR"

@@ -1,7 +1,8 @@
 """Waiting: how much of the rounds' time was neither training nor messages.
 
 Measure: the share of the critical path in which nothing was under way that the round waited for:
-the least length of a round (`interval_s`), time-outs, and work that the log does not tell.
+the least length of a round (`interval_s`), time-outs, and work that the log does not tell; in a run
+of one round that never ended also messages, which the log has only once they end.
 """
 
 from netsim.results.explain.causes._chain import pace
@@ -19,7 +20,13 @@ def find(run: RunTables) -> list[Finding]:
     interval_s = run.names["scenario"]["exchange"].get("interval_s", 0.0)
     least = '(starts.diff().dropna() <= scenario["exchange"]["interval_s"] * (1 + 1e-9)).mean()'
     what = "neither training nor messages: for time-outs, or work that the log does not tell"
-    if interval_s and len(run.names["starts"]) > 1 and run.ask(least) >= _MOST:
+    one = len(run.names["starts"]) < 2
+    lasted = run.names["T"] <= interval_s if one else interval_s and run.ask(least) >= _MOST
+    if lasted:
         lasts = seconds(float(interval_s))
         what = f"neither training nor messages: by interval_s each lasts at least {lasts}"
+    elif one and run.ask("in_flight", shown=False):
+        run.ask("in_flight")
+        what = "messages that had not come through at the end"
+        return pace(run, "wait", "Waiting", what)
     return pace(run, "wait", "Waiting", what, holds_back=False)
