@@ -1,7 +1,6 @@
 """Every node's architecture and the parameters that it starts with."""
 
 import math
-import os
 
 import torch
 from torch import Tensor
@@ -13,27 +12,17 @@ from netsim.learning.tasks import Examples
 from netsim.models import ModelKind
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+from netsim.world import memory
 
 
-def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: torch.dtype) -> None:
-    """Build a model without its values; raise ScenarioError if there is no memory for those.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    which : int
-        Number of the model.
-    examples : Examples
-        What it is built for.
-    dtype : torch.dtype
-        Of its parameters.
+def _values_of(kind: ModelKind, examples: Examples) -> int:
+    """Numbers in a model, which is built without its values.
 
     Raises
     ------
     ScenarioError
-        Also if it can't be built, or gives something else than the task needs.
+        If it can't be built.
     """
-    kind = scenario.model[which]
     where = _named(kind)
     try:
         with ALONE, torch.random.fork_rng(devices=[]), torch.device("meta"):
@@ -43,16 +32,34 @@ def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: tor
     except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
         first = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
-    parameters = sum(p.numel() for p in module.parameters())
-    users = len(range(which, scenario.nodes.count, len(scenario.model)))
-    copies = 1 if scenario.training.common_initial else users
-    size, there = parameters * copies * dtype.itemsize, _memory_bytes()
-    if size > there / 2:
-        times = f", {copies} times" if copies > 1 else ""
-        raise ScenarioError(
-            f"{where}: has {parameters:,} parameters, {size / 2**30:,.3g} GiB{times}, and this "
-            f"machine has {there / 2**30:,.3g} GiB of memory; choose smaller layers"
-        )
+    return sum(t.numel() for t in (*module.parameters(), *module.buffers()))
+
+
+def _require_room(scenario: Scenario, examples: Examples, device: torch.device) -> memory.Need:
+    """What the run will take; raise ScenarioError if there is no memory for it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    examples : Examples
+        What models are built for.
+    device : torch.device
+        Of the parameters.
+
+    Raises
+    ------
+    ScenarioError
+        Also if a model can't be built.
+    """
+    values = [_values_of(kind, examples) for kind in scenario.model]
+    need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
+    largest = max(range(len(values)), key=values.__getitem__)
+    try:
+        need.require("choose smaller layers, or fewer nodes")
+    except ScenarioError as error:
+        where = f"{_named(scenario.model[largest])}: has {values[largest]:,} parameters, and a run"
+        raise ScenarioError(f"{where} {error}") from None
+    return need
 
 
 def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) -> None:
@@ -95,21 +102,13 @@ def _named(kind: ModelKind) -> str:
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
 
 
-def _memory_bytes() -> float:
-    """What the machine has; without end where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
-
-
 def initial_models(
     scenario: Scenario,
     examples: Examples,
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
-) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...]]:
+) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...], memory.Need]:
     """Node i has architecture i modulo their number.
 
     Parameters
@@ -128,6 +127,8 @@ def initial_models(
     rows : tuple of torch.Tensor
         (D,) initial parameters by node, D that of its architecture. One tensor for all nodes of an
         architecture with `[training] common_initial`, else each its own draw.
+    need : Need
+        The memory that a run takes.
 
     Raises
     ------
@@ -136,8 +137,7 @@ def initial_models(
         does not fit into memory.
     """
     kinds = scenario.model
-    for which in range(len(kinds)):
-        _require_room(scenario, which, examples, dtype)
+    need = _require_room(scenario, examples, device)
     layouts: list[Architecture] = []
     num_outputs = math.prod(examples.output_shape)
     common: list[Tensor] = []
@@ -162,4 +162,5 @@ def initial_models(
             rows.append(common[which])
         else:
             rows.append(draw(which, node)[1].to(device))
-    return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
+    chosen = tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count))
+    return chosen, tuple(rows), need

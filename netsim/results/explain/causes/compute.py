@@ -1,7 +1,8 @@
 """Compute: how much of the time training took, on the chain of work or of all processors' time.
 
 Measure: under `rounds`, the share of the critical path between asking for a training and the
-message after it. Under other schedules, the mean time of all local steps over the nodes' time, of each node no more than the run.
+message after it. Under other schedules, the mean time of all local steps over the nodes' time, of
+each node no more than the run.
 """
 
 from netsim.results.explain.causes._chain import pace
