@@ -124,6 +124,7 @@ def run(
                     check=check,
                     observers=observers,
                     doing=None if watch is None else watch.doing,
+                    warn=None if quiet else warn,
                 )
             try:
                 conclude(made[0], folders, scenario, figures, quiet, report)

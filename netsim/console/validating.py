@@ -82,14 +82,21 @@ def _told(
     from netsim.console.checking import checked
     from netsim.engine import runner
     from netsim.engine import sweep as sweeps
+    from netsim.scenario import plausibility
 
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
+    notes = plausibility.remarks(scenario)
     if world:
-        runner.build_all(scenario, draft.path)
+        from netsim.world.remarks import remarks  # here: it brings torch
+
+        worlds = list({id(w): w for w in runner.build_all(scenario, draft.path).values()}.values())
+        notes = [note for one in worlds for note in remarks(one)]
+        notes.append(f"takes about {max((one.need for one in worlds), key=lambda n: n.size)}")
     said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
-    return Text("ok ", style="green") + said
+    lines = [Text(f"\n   {note}", style="yellow") for note in dict.fromkeys(notes)]
+    return Text("").join([Text("ok ", style="green"), said, *lines])
 
 
 def _named_kinds(name: str, sets: Sequence[str]) -> Any:

@@ -5,13 +5,10 @@ What would never end is refused. Keys that say how often something happens again
 seconds that the clock would take for no time at all are refused, too.
 """
 
-from collections.abc import Iterator
-from functools import cache
-from typing import Any, get_args
-
-from netsim.registry import OffClock, Recurs, Table
+from netsim.registry import OffClock, Recurs
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
+from netsim.scenario.marks import numbers, written
 from netsim.scenario.problems import line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import Scenario
@@ -32,13 +29,13 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
     """
     horizon_s, nodes = scenario.horizon_s, scenario.nodes.count
     problems = []
-    for path, value, marks in _numbers(scenario, ()):
+    for path, value, marks in numbers(scenario):
         off_clock = any(isinstance(mark, OffClock) for mark in marks)
         if unit_of(str(path[-1])) == "s" and value and not to_ns(value) and not off_clock:
             problems.append(
                 line(
                     draft,
-                    _written(path, draft),
+                    written(path, draft.raw),
                     "is no time for the clock, which counts nanoseconds; write 0, where that is "
                     "allowed, or at least 1e-9",
                 )
@@ -76,40 +73,3 @@ def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> 
         return line(draft, path, f"{what}; {remedy}")
     *table, key = map(str, path)
     return line(draft, ("horizon_s",), f"{what} ([{'.'.join(table)}] {key} = {shown(value)})")
-
-
-def _numbers(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, tuple[Any, ...]]]:
-    """Key path, value and marks of every key that is a number."""
-    kind: Any = type(table)
-    marks = _marks(kind)
-    for key in kind.model_fields:
-        value, below = getattr(table, key, None), (*path, *(() if key == "params" else (key,)))
-        if isinstance(value, Table):
-            yield from _numbers(value, below)
-        elif isinstance(value, tuple):
-            for i, entry in enumerate(value):
-                if isinstance(entry, Table):
-                    yield from _numbers(entry, (*below, i))
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield below, value, marks[key]
-
-
-def _written(path: KeyPath, draft: Draft) -> KeyPath:
-    """A key path as the file has it, where one table stands for a list of one."""
-    single = len(path) > 1 and isinstance(draft.raw.get(str(path[0])), dict)
-    return (path[0], *path[2:]) if single and isinstance(path[1], int) else path
-
-
-@cache
-def _marks(table: Any) -> dict[str, tuple[Any, ...]]:
-    """By key the annotations of all branches of its type."""
-    found = {}
-    for key, info in table.model_fields.items():
-        waiting: list[Any] = [*info.metadata, info.annotation]
-        marks = []
-        while waiting:
-            one = waiting.pop()
-            marks += [one] if isinstance(one, Recurs | OffClock) else []
-            waiting += get_args(one)
-        found[key] = tuple(marks)
-    return found

@@ -4,13 +4,13 @@ import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from netsim.devices.speed.fixed import Fixed
 from netsim.errors import ScenarioError
-from netsim.registry import FilePath, Positive
+from netsim.registry import FilePath, Plausible, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import Columns
 from netsim.traces.files import read_text
@@ -36,7 +36,7 @@ class Devices(Fixed):
 
     kind: Literal["devices"] = "devices"  # type: ignore[assignment]
     path: FilePath = "traces/devices/benchmark2score.json"
-    step_s: Positive = 1.0
+    step_s: Annotated[Positive, Plausible(in_run=True)] = 1.0
 
     def relative(
         self, given: Sequence[float], streams: Streams, folder: Path | None

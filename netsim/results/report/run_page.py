@@ -72,7 +72,8 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     diverged = run.summary.get("diverged") or []
     if diverged:
         found.append(f"{len(diverged)} of {run.count} nodes diverged.")
-    found += [one_line(warning) for warning in run.summary.get("warnings", ())]
+    told = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
+    found += [one_line(warning) for warning in told]
     return found + run.faults
 
 
