@@ -244,6 +244,7 @@ def play(
     check: bool = False,
     observers: "Observers | None" = None,
     doing: Doing | None = None,
+    warn: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -269,6 +270,8 @@ def play(
         Told of messages, wake-ups and evaluations as they happen.
     doing : callable or None
         Told what is done before the first algorithm begins.
+    warn : callable or None
+        Told, before anything is played, if memory may not suffice.
 
     Returns
     -------
@@ -287,6 +290,9 @@ def play(
 
     worlds = build_all(scenario, path, doing)
     folder = make_folder()
+    need = max((world.need for world in worlds.values()), key=lambda need: need.size)
+    if warn is not None and need.remark is not None:
+        warn(need.remark)
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
     try:
