@@ -22,13 +22,13 @@ FOREIGN = {
     "tokens": '{"SECRET": "SECRET2", "x": [1, "SECRET3"]}\n',
 }
 READERS = {
-    "graph": ({"topology": {"kind": "file"}}, "topology"),
-    "contacts": ({"topology": {"kind": "contacts"}}, "topology"),
-    "churn": ({"churn": {"kind": "trace"}}, "churn"),
-    "devices": ({"compute": {"kind": "devices"}}, "compute"),
-    "packet errors": ({"radio": {"packet_error": {"kind": "table"}}}, "radio.packet_error"),
-    "fades": ({"radio": {"fading": {"kind": "ns3_fad"}}}, "radio.fading"),
-    "gains": ({"radio": {"path_loss": {"kind": "gains"}}}, "radio.path_loss"),
+    "graph": ({"topology": {"kind": "file"}}, "topology.path"),
+    "contacts": ({"topology": {"kind": "contacts"}}, "topology.path"),
+    "churn": ({"churn": {"kind": "trace"}}, "churn.path"),
+    "devices": ({"compute": {"kind": "devices"}}, "compute.path"),
+    "packet errors": ({"radio": {"packet_error": {"kind": "table"}}}, "radio.packet_error.path"),
+    "fades": ({"radio": {"fading": {"kind": "ns3_fad"}}}, "radio.fading.path"),
+    "gains": ({"radio": {"path_loss": {"kind": "gains"}}}, "radio.path_loss.path"),
     **{
         kind: (
             {
@@ -36,12 +36,11 @@ READERS = {
                 "radio": {},
                 "nodes": {"count": 4, "placement": "disc"},
             },
-            "mobility",
+            "mobility.path",
         )
         for kind in ("bonnmotion", "ns2", "sumo", "trace")
     },
-    "bandwidth": ({"link": {"trace": {}}}, "link.trace"),
-    "backbone": ({"link": {"backbone": {}}}, "link.backbone"),
+    "bandwidth": ({"link": {"trace": {}}}, "link.trace.uplink"),
 }
 
 
@@ -52,11 +51,11 @@ def test_no_word_of_a_foreign_file_stands_in_an_error(tmp_path, reader, foreign)
     path.write_text(FOREIGN[foreign])
     tables, where = READERS[reader]
     tables = {**BASE, **tables}
-    inner = tables
-    for key in where.split("."):
+    inner, (*keys, last) = tables, where.split(".")
+    for key in keys:
         inner[key] = dict(inner[key])
         inner = inner[key]
-    inner["path"] = str(path)
+    inner[last] = str(path)
     told = refused(tables)
     assert "SECRET" not in told
     assert not told or str(path) in told

@@ -102,7 +102,7 @@ print(json.dumps([seen[0] + made.need.size, told("VmHWM")]))
 """
 PLAYED = {
     "small": {},
-    "many nodes": {"nodes": {"count": 1000}, "topology": {"kind": "ring"}},
+    "many nodes": {"nodes": {"count": 500}, "topology": {"kind": "ring"}},
     "many nodes, larger model": {
         "nodes": {"count": 200},
         "topology": {"kind": "ring"},
