@@ -133,7 +133,7 @@ def _replacing(stream: TextIO | None, descriptor: int) -> TextIO:
         return stream  # of a notebook or a test: no descriptor
     line_by_line = bool(getattr(stream, "line_buffering", False))
     return io.TextIOWrapper(
-        io.BufferedWriter(_Unfailing(descriptor)),
+        io.BufferedWriter(_Unfailing(descriptor)),  # type: ignore[type-var]
         encoding=stream.encoding,
         errors="netsim.plainer",
         line_buffering=line_by_line,

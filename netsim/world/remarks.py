@@ -40,10 +40,10 @@ def _of_radio(world: World) -> list[str]:
     best, pair = 0.0, (0, 0)
     for src, others in enumerate(world.neighbours[:_LOOKED_AT]):
         if others:
-            snr = budget.mean_snr.snr(src, others, 0)
-            strongest = int(snr.argmax())
-            if snr[strongest] > best:
-                best, pair = float(snr[strongest]), (src, others[strongest])
+            heard = budget.mean_snr.snr(src, others, 0)
+            strongest = int(heard.argmax())
+            if heard[strongest] > best:
+                best, pair = float(heard[strongest]), (src, others[strongest])
     found = []
     best_db = linear_to_db(best)
     if best_db > MOST_SNR_DB:

@@ -86,31 +86,30 @@ def test_what_every_command_does_is_done_over_every_stream(here):
     """What each does is the same; `/dev/full` is told of on the other stream alone."""
     (here / "s.toml").write_text((here / "s.toml").read_text().replace("alone", "local"))
     each = {
-        "run": ["s.toml", "--out", "RUN"],
-        "sweep": ["s.toml", "--seeds", "0:2", "--jobs", "2", "--out", "SWEEP"],
-        "resume": ["RUN"],
+        "run": ["s.toml", "--out", "RUN$"],
+        "sweep": ["s.toml", "--seeds", "0:2", "--jobs", "2", "--out", "SWEEP$"],
+        "resume": ["RUN$"],
         "validate": ["s.toml"],
         "list": ["all", "--keys"],
         "schema": [],
-        "compare": ["RUN"],
-        "explain": ["RUN"],
-        "verify": ["RUN", "--no-rerun"],
-        "report": ["RUN"],
-        "export": ["RUN", "--as", "timeline"],
-        "fork": ["RUN", "--at", "2", "--set", "training.learning_rate=0.1", "--out", "FORK"],
-        "plot": ["RUN", "--out", "PLOT.pdf"],
-        "new": ["topology", "NAME"],
-        "tune": ["s.toml", "--out", "TUNED.toml"],
+        "compare": ["RUN$"],
+        "explain": ["RUN$"],
+        "verify": ["RUN$", "--no-rerun"],
+        "report": ["RUN$"],
+        "export": ["RUN$", "--as", "timeline"],
+        "fork": ["RUN$", "--at", "2", "--set", "training.learning_rate=0.1", "--out", "FORK$"],
+        "plot": ["RUN$", "--out", "PLOT$.pdf"],
+        "new": ["topology", "mine$"],
+        "tune": ["s.toml", "--out", "TUNED$.toml"],
     }
     assert sorted(each) == COMMANDS
     expected = None
     pairs = [(os.devnull, os.devnull), *zip(STREAMS, STREAMS[::-1], strict=True)]
     for place, (out, errors) in enumerate(pairs):
         named = [
-            [command, *(f"{w}{place}" if w.isupper() and w != "--out" else w for w in words)]
+            [command, *(word.replace("$", str(place)) for word in words)]
             for command, words in each.items()
         ]
-        named = [[w.replace("NAME", "mine") for w in line] for line in named]
         found = codes([(line, out, errors, "ascii") for line in named], here)
         expected = expected or found
         assert found == expected, (out, errors)
