@@ -50,7 +50,8 @@ class Text:
 def _without_words(what: str, line: str) -> str:
     """An error about a line, which quotes neither the line nor a word of it but numbers."""
     words = line.split()
-    said = {line.strip(), *words, *fields(line), " ".join(words)}
+    cells = {cell.strip() for separator in ",;\t" for cell in line.split(separator)}
+    said = {line.strip(), *words, *cells, " ".join(words)}
     for word in sorted(said, key=len, reverse=True):
         if number(word) is None:
             what = what.replace(f" is {shown(word)}, not", " is not")

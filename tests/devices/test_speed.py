@@ -100,7 +100,7 @@ def test_devices_from_seconds_of_a_step(tmp_path):
         ("a.json", "[1, 2]", "must be one object {device: score}"),
         ("a.json", "{}", "must be one object {device: score}"),
         ("a.json", '{"x": "fast"}', "score 1 is no number"),
-        ("a.json", '{"x": 0}', "the score of 'x' is 0; must be greater than 0"),
+        ("a.json", '{"x": 0}', 'the score of "x" is 0; must be greater than 0'),
         ("a.json", "{", "can't be read as JSON"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from netsim import scenario, world
 from netsim.errors import DataError, ScenarioError
-from netsim.traces.files import Text, no_column
+from netsim.traces.files import Text, no_column, shown
 
 BASE = {
     "horizon_s": 1.0,
@@ -19,6 +19,10 @@ FOREIGN = {
     "key": "-----BEGIN SECRET KEY-----\nSECRET/abc SECRET\n",
     "table": "SECRET,SECRET2,SECRET3\nSECRET4,SECRET5,SECRET6\n",
     "environment": "password=SECRET\nuser=SECRET2\n",
+    "words": "SECRET SECRET2 SECRET3\n",
+    "two names": "SECRET,SECRET\n1,2\n",
+    "blanks": "SECRET SECRET2,SECRET3\nSECRET4,SECRET5\n",
+    "script": "set SECRET 1\n$SECRET SECRET2 3\n",
     "tokens": '{"SECRET": "SECRET2", "x": [1, "SECRET3"]}\n',
 }
 READERS = {
@@ -38,8 +42,9 @@ READERS = {
             },
             "mobility.path",
         )
-        for kind in ("bonnmotion", "ns2", "sumo", "trace")
+        for kind in ("bonnmotion", "ns2", "sumo", "the_one", "trace")
     },
+    "latencies": ({"link": {"latency_matrix": {"unit": "ms"}}}, "link.latency_matrix.path"),
     "bandwidth": ({"link": {"trace": {}}}, "link.trace.uplink"),
 }
 
@@ -76,9 +81,10 @@ def test_a_word_is_quoted_once_a_line_has_been_read():
     first = Text('[t] path = "f"', "token 2\n1 2\n")
     assert str(first.wrong('column 1 is "token", not a time', 1)).endswith("column 1 is not a time")
     assert str(first.wrong('"token 2" is not two ids', 1)).endswith("line 1: it is not two ids")
-    later = text.wrong(f'column 2 is "{"x" * 100}", not a time', 3)
-    assert f'"{"x" * 60}..."' in str(later)
-    assert "x" * 61 not in str(later)
+    long = Text('[t] path = "f"', f"{'x' * 100} 1\n").wrong(f"{shown('x' * 100)} is no id", 1)
+    assert str(long).endswith("line 1: it is no id")
+    later = text.wrong(f"column 2 is {shown('x' * 100)}, not a time", 3)
+    assert f'"{"x" * 24}..."' in str(later)
     assert isinstance(later, DataError)
 
 

@@ -187,7 +187,9 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
 
 def _told(rows: Sequence[_Row], cell: str) -> str:
     """A word as errors quote it: only beneath a first line that is a link, or may be."""
-    return shown(cell) if len(rows[0].cells) == 2 or number(cell) is not None else "it"
+    first = rows[0].cells
+    is_link = len(first) == 2 or (len(first) > 2 and number(first[2]) is not None)
+    return shown(cell) if is_link or number(cell) is not None else "it"
 
 
 def _textual(row: _Row) -> bool:
