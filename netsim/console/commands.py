@@ -123,6 +123,7 @@ def run(
                     observers=observers,
                     doing=None if watch is None else watch.doing,
                     ending=ending.RunEnding(scenario, figures, report),
+                    warn=None if quiet else warn,
                 )
             ending.tell(made[0], folders, scenario, quiet)
     finally:

@@ -120,7 +120,6 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     found = list(environment.get("assumptions", ())) if names_assumptions else []
     if names_assumptions:
         routes = environment.get("routes", {}).values()
-        found += [f"[data] {text}" for text in environment.get("data", {}).get("told", ())]
         advice = [route["advice"] for route in routes if "advice" in route]
         found += list(dict.fromkeys(advice))
     found += [

@@ -15,6 +15,7 @@ from netsim.learning.tasks import Task
 from netsim.topology import component_sizes
 from netsim.units import NS_PER_S
 from netsim.world.builder import World
+from netsim.world.remarks import remarks
 
 
 def environment(
@@ -60,7 +61,7 @@ def _data(samples: Samples) -> dict[str, Any]:
     found = {"name": samples.name, "notes": samples.notes}
     if samples.columns is None:
         return found
-    return {**found, "columns": samples.columns.described(), "told": samples.columns.told()}
+    return {**found, "columns": samples.columns.described()}
 
 
 def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
@@ -79,10 +80,10 @@ def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
 
 
 def _assumptions(world: World) -> list[str]:
-    """What the models of the links assume that a reader of the results has to know."""
+    """What a reader of the results has to know: limits of the links' models, remarks."""
     radio = world.scenario.radio
     if radio is None or world.budget is None:
-        return []
+        return remarks(world)
     by_distance = world.positions_m is not None
     found = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
     left_out = world.budget.mean_snr.pairs_left_out
@@ -93,7 +94,7 @@ def _assumptions(world: World) -> list[str]:
             f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
             "be decoded less than once in a million times"
         )
-    return found
+    return found + remarks(world)
 
 
 def backend_name(scheduler: Scheduler) -> str:

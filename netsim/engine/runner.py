@@ -292,6 +292,7 @@ def play(
     observers: "Observers | None" = None,
     doing: Doing | None = None,
     ending: Ending | None = None,
+    warn: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -320,6 +321,8 @@ def play(
         Told what is done before the first algorithm begins.
     ending : Ending or None
         Draws what belongs beside the tables.
+    warn : callable or None
+        Told, before anything is played, if memory may not suffice.
 
     Returns
     -------
@@ -338,6 +341,9 @@ def play(
 
     worlds = build_all(scenario, path, doing)
     folder = make_folder()
+    need = max((world.need for world in worlds.values()), key=lambda need: need.size)
+    if warn is not None and need.remark is not None:
+        warn(need.remark)
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
     alone = not sub_folders

@@ -367,7 +367,7 @@ class Simulation:
                 "messages_in_flight": self.link.in_flight,
                 "messages_superseded": sum(parts.inbox.superseded() for parts in self.parts),
                 **self.counts,
-                **self.checks.rounds(self.barrier, end_ns, totals["delay"]),
+                **self.checks.rounds(self.barrier, end_ns, totals, self.link.in_flight),
             },
             "engine": {
                 "events": self.events,

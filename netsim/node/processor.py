@@ -79,6 +79,11 @@ class Processor:
         """Steps of local training so far, those of the job in progress included."""
         return self.local_steps
 
+    @property
+    def busy_until_ns(self) -> int:
+        """When it will have done all that it has been given so far."""
+        return self._free_ns
+
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
         now, me = self._clock.now, self._id

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from netsim.channels.sleep import Sleep
-from netsim.registry import Count, Finite, Positive, Table, choice
+from netsim.registry import Count, Finite, Plausible, Positive, Table, choice
 from netsim.topology.churn import Churn
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
+MOST_NAME = 100
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=MOST_NAME)]
 """A name that becomes a folder."""
 
 
@@ -88,13 +89,21 @@ class Group(Table):
     name: Label
     count: Count
     role: str = "node"
-    speed: Positive = 1.0
-    tx_power_dbm: Annotated[Finite | None, Overrides("radio.tx_power_dbm")] = None
+    speed: Annotated[Positive, Plausible(1e-4, 1e4, "it is relative to the nominal device")] = 1.0
+    tx_power_dbm: Annotated[
+        Finite | None,
+        Overrides("radio.tx_power_dbm"),
+        Plausible(-60.0, 60.0, "60 dBm is a kilowatt"),
+    ] = None
     uplink_bps: Annotated[Positive | None, Overrides("link.uplink_bps")] = None
     downlink_bps: Annotated[Positive | None, Overrides("link.downlink_bps")] = None
     churn: Annotated[ChurnChoice | None, Overrides("churn")] = None
     sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
-    battery_j: Annotated[Positive | None, Overrides("energy.battery_j")] = None
+    battery_j: Annotated[
+        Positive | None,
+        Overrides("energy.battery_j"),
+        Plausible(most=1e9, why="a car has 3e8 J"),
+    ] = None
     height_m: Annotated[Finite | None, Overrides("nodes.height_m")] = None
 
 
@@ -140,8 +149,8 @@ class Nodes(Table):
 
     count: Annotated[int, Field(ge=1, le=100_000)]
     placement: Literal["iid_links", "disc", "square", "given"] = "iid_links"
-    radius_m: Positive = 100.0
-    side_m: Positive = 100.0
+    radius_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
+    side_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
     positions_m: tuple[tuple[Finite, Finite], ...] = ()
     height_m: Finite | None = None
     heights_m: tuple[Finite, ...] = ()

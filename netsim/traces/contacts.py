@@ -163,8 +163,8 @@ def _order(
         return ("i", "j", "_", "t"), {}
     if all(moment(word) is None for word in (first[0], *first[2:4])):
         raise text.wrong(
-            f"{shown(first[0])} and what follows are names of columns that are not known; call "
-            "them t, i, j or i, j, start, end, or say what they are with columns",
+            "it holds names of columns that are not known; call them t, i, j or i, j, start, end, "
+            "or say what they are with columns",
             at,
         )
     four = len(first) == 4 and all(number(word) is not None for word in first)

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from netsim.registry import did_you_mean
 from netsim.traces.bounded_tables import BROKEN, read_csv
-from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.traces.files import Text, is_comment, no_column, number, read_text, shown
 from netsim.traces.moments import HOW, LATEST_S, is_time_of_day, moment
 
 SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
@@ -56,6 +55,7 @@ class Columns:
             self._fail("holds no rows")
         self._lines = np.array([at for at, _ in said[1:]])
         self.needed: list[str] = list(names)
+        self._found = False  # a column that says a quantity
         if said[0][1].lstrip().startswith("<"):
             self._fail(
                 "is XML or a page of the web, and no table; fetch the file again", said[0][0]
@@ -94,7 +94,9 @@ class Columns:
         if header and all(number(name) is not None for name in header):
             self._fail("its first line holds numbers; begin it with the names of the columns", 1)
         if len(set(header)) < len(header):
-            self._fail(f"two columns are called {next(n for n in header if header.count(n) > 1)}")
+            twice = next(name for name in header if header.count(name) > 1)
+            first, second = [k for k, name in enumerate(header, start=1) if name == twice][:2]
+            self._fail(f"columns {first} and {second} have the same name; take one out")
         try:
             # One thread: the files are small, and other threads are for tensor work.
             alone = pa.csv.ReadOptions(use_threads=False, column_names=header)
@@ -144,9 +146,8 @@ class Columns:
 
     def _index(self, name: str) -> int:
         if name not in self:
-            needs = "" if len(self.needed) < 2 else f", and needs {', '.join(self.needed)}"
-            has = ", ".join(map(_cut, self.names))
-            self._fail(f"no column {name}; it has {has}{needs}" + did_you_mean(name, self.names))
+            wanted = self.needed or [name]
+            self._fail(no_column(name, self.names, wanted, is_of_kind=self._found))
         return self.names.index(name)
 
     def _first(self, wrong: NDArray[np.bool_]) -> int:
@@ -260,6 +261,7 @@ class Columns:
         stems = {stem, *also}
         found = [name for name in self.names if self._unit(name, stems, units) is not None]
         exact = [name for name in found if name == wanted]
+        self._found = self._found or bool(found)
         if len(found) == 1 or exact:
             return (exact or found)[0]
         if found:

@@ -35,6 +35,7 @@ from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
+from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
 from netsim.world.placement import placed
@@ -87,6 +88,8 @@ class World:
         When nodes are on; None: always.
     batteries_j : tuple of float or None
         What each node's battery holds; None: no end of it.
+    need : Need
+        The memory that a run is estimated to take.
     inputs : tuple of InputFile
         The files that were read for all of this.
     notes : Notes
@@ -117,6 +120,7 @@ class World:
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
+    need: Need
     inputs: tuple[InputFile, ...]
     notes: remarks.Notes
     later: tuple[tuple[int, World], ...]
@@ -173,6 +177,12 @@ def _built(
 
     # what they learn from
     doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
+    reading = of_data(scenario)
+    if reading is not None:
+        try:
+            reading.require("take a smaller data set, or a machine with more memory")
+        except ScenarioError as error:
+            raise ScenarioError(f"[data]: {error}") from None
     samples = scenario.data.load(folder)
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
@@ -181,7 +191,7 @@ def _built(
         scenario, samples, examples, roles, malicious, streams, device, dtype
     )
     doing("making the first models")
-    architectures, initial = initial_models(scenario, examples, streams, device, dtype)
+    architectures, initial, need = initial_models(scenario, examples, streams, device, dtype)
     require_trainable(scenario, architectures, shards)
 
     # what their devices can do, and when they are on
@@ -221,6 +231,7 @@ def _built(
         malicious=malicious,
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
+        need=need,
         inputs=(),
         notes=remarks.Notes(),
         later=(),

@@ -1,7 +1,6 @@
 """Every node's architecture and the parameters that it starts with."""
 
 import math
-import os
 from functools import partial
 
 import numpy as np
@@ -23,27 +22,17 @@ from netsim.models import ModelKind
 from netsim.models._head import Missing
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+from netsim.world import memory
 
 
-def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: torch.dtype) -> None:
-    """Build a model without its values; raise ScenarioError if there is no memory for those.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    which : int
-        Number of the model.
-    examples : Examples
-        What it is built for.
-    dtype : torch.dtype
-        Of its parameters.
+def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
+    """Numbers in a model, which is built without its values.
 
     Raises
     ------
     ScenarioError
-        Also if it can't be built, or gives something else than the task needs.
+        If it can't be built, or has numbers of another kind than `dtype` holds.
     """
-    kind = scenario.model[which]
     where = _named(kind)
     build = partial(kind.build, examples.input_shape, examples.num_outputs)
     try:
@@ -59,16 +48,36 @@ def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: tor
         first = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
     require_real(where, module, dtype)
-    parameters = sum(p.numel() for p in module.parameters())
-    users = len(range(which, scenario.nodes.count, len(scenario.model)))
-    copies = 1 if scenario.training.common_initial else users
-    size, there = parameters * copies * dtype.itemsize, _memory_bytes()
-    if size > there / 2:
-        times = f", {copies} times" if copies > 1 else ""
-        raise ScenarioError(
-            f"{where}: has {parameters:,} parameters, {size / 2**30:,.3g} GiB{times}, and this "
-            f"machine has {there / 2**30:,.3g} GiB of memory; choose smaller layers"
-        )
+    return sum(t.numel() for t in (*module.parameters(), *module.buffers()))
+
+
+def _require_room(
+    scenario: Scenario, examples: Examples, device: torch.device, dtype: torch.dtype
+) -> memory.Need:
+    """What the run will take; raise ScenarioError if there is no memory for it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    examples : Examples
+        What models are built for.
+    device, dtype
+        Of the parameters.
+
+    Raises
+    ------
+    ScenarioError
+        Also if a model can't be built.
+    """
+    values = [_values_of(kind, examples, dtype) for kind in scenario.model]
+    need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
+    largest = max(range(len(values)), key=values.__getitem__)
+    try:
+        need.require("choose smaller layers, or fewer nodes")
+    except ScenarioError as error:
+        where = f"{_named(scenario.model[largest])}: has {values[largest]:,} parameters, and a run"
+        raise ScenarioError(f"{where} {error}") from None
+    return need
 
 
 def _probed(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
@@ -125,21 +134,13 @@ def _named(kind: ModelKind) -> str:
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
 
 
-def _memory_bytes() -> float:
-    """What the machine has; without end where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
-
-
 def initial_models(
     scenario: Scenario,
     examples: Examples,
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
-) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...]]:
+) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...], memory.Need]:
     """Node i has architecture i modulo their number.
 
     Parameters
@@ -158,6 +159,8 @@ def initial_models(
     rows : tuple of torch.Tensor
         (D,) initial parameters by node, D that of its architecture. One tensor for all nodes of an
         architecture with `[training] common_initial`, else each its own draw.
+    need : Need
+        The memory that a run takes.
 
     Raises
     ------
@@ -166,8 +169,7 @@ def initial_models(
         does not fit into memory.
     """
     kinds = scenario.model
-    for which in range(len(kinds)):
-        _require_room(scenario, which, examples, dtype)
+    need = _require_room(scenario, examples, device, dtype)
     layouts: list[Architecture] = []
     num_outputs = math.prod(examples.output_shape)
     common: list[Tensor] = []
@@ -206,4 +208,5 @@ def initial_models(
             rows.append(common[which])
         else:
             rows.append(_row(made(which, node), layouts[which]).to(device))
-    return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
+    chosen = tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count))
+    return chosen, tuple(rows), need

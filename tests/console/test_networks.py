@@ -157,14 +157,14 @@ def test_what_of_a_file_is_hardly_played_is_told_before_and_after_a_run(
     shown = " ".join(first.stdout.split())
     result = netsim("run", "s.toml", *arguments, "--out", "out", "--no-figures")
     assert result.exit_code == 0, result.output
-    warnings = json.loads((here / "out" / "summary.json").read_text())["warnings"]
+    remarks = json.loads((here / "out" / "environment.json").read_text())["assumptions"]
     page = (here / "out" / "report.html").read_text()
-    about = [one for one in warnings if one.startswith("[") and "stay where they are" not in one]
+    about = [one for one in remarks if one.startswith("[") and "stay where they are" not in one]
     assert len(about) == len(says)
     for part in says:
         assert part in shown
         assert part in about[0]
-        assert part in " ".join(result.stderr.split())
+        assert " ".join(result.stderr.split()).count(part) == 1
         assert part.split('"')[0] in html.unescape(page)
 
 

@@ -43,7 +43,7 @@ from netsim.channels.mac._situation import (
     Timing,
     exchange_s,
 )
-from netsim.registry import Count, Index, Positive, Span
+from netsim.registry import Count, Index, OffClock, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
 __all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
@@ -120,7 +120,7 @@ class Csma(Mac):
     rts_s: Annotated[Positive, Field(le=1e6)] = 52e-6
     cts_s: Annotated[Positive, Field(le=1e6)] = 44e-6
     capture: bool = False
-    propagation_s: Span = 0.0
+    propagation_s: Annotated[Span, OffClock()] = 0.0
     cw_min: Count = 16
     stages: Annotated[int, Field(ge=0, le=30)] = 6
     anomalous_slots: bool = False

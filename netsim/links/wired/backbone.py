@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import networkx as nx
 
 from netsim.errors import one_line
-from netsim.registry import FilePath, NonNegative, Positive, Table, did_you_mean
+from netsim.registry import FilePath, NonNegative, OffClock, Positive, Table, did_you_mean
 from netsim.rng import Streams
 from netsim.traces.files import number, read_text, shown
 from netsim.traces.graphs import Edge, Graph, components, distance_m
@@ -112,7 +112,7 @@ class Backbone(Table):
     rate_attribute: str = "LinkSpeedRaw"
     latency_attribute: str = "latency"
     rate_unit_bps: Positive = 1.0
-    latency_unit_s: Positive = 1e-3
+    latency_unit_s: Annotated[Positive, OffClock()] = 1e-3
     distances: bool = True
     component: Literal["all", "largest"] = "all"
     routers: tuple[str, ...] = ()

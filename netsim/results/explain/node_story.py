@@ -126,6 +126,8 @@ def _was_last(run: RunTables, node: int) -> str:
         return ""
     many = int((ready.idxmax(axis=1) == node).sum())
     last = run.shown(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())', many)
+    if not (ready.max(axis=1) > ready.min(axis=1)).any():
+        return "Barrier: all nodes had done their own work at once in every round."
     waited_s = (run.ready.max(axis=1) - run.ready[node]).sum()
     waited = run.shown(f"(ready.max(axis=1) - ready[{node}]).sum() / T", waited_s / run.end_s)
     return (

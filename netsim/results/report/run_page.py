@@ -70,11 +70,8 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     if told := divergence(run.summary):
         found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
     found += _changes(run.summary.get("changes"))
-    found += [one_line(warning) for warning in run.summary.get("warnings", ())]
-    data = run.environment.get("data")
-    texts = data.get("told") if isinstance(data, dict) else None
-    if isinstance(texts, list):
-        found += [f"Data: {one_line(text)}." for text in texts]
+    said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
+    found += [one_line(warning) for warning in said]
     return found + run.faults
 
 

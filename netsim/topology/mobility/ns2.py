@@ -14,7 +14,7 @@ places in m.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Literal
 
@@ -65,7 +65,7 @@ class Ns2(Mobility):
         if not file.numbers:
             raise text.wrong(
                 "holds no line of a node, such as $node_(0) set X_ 1.0"
-                + (f"; it has {file.aside()}" if file.left else "")
+                + (f"; it has {told}" if (told := file.aside(file.of_nodes)) else "")
             )
         require_known(text, list(file.numbers), len(start_m))
         if file.left:
@@ -81,14 +81,16 @@ class _File:
         self._text = text
         self.numbers: dict[int, str] = {}
         self.left: Counter[str] = Counter()
+        self.of_nodes: set[str] = set()
         self.words: list[str] = []
         self._starts: dict[int, dict[str, float]] = {}
         self._orders: dict[int, list[_Order]] = {}
 
-    def aside(self) -> str:
-        """What was left aside, and how often."""
-        told = [f"{shown(what)} ({count})" for what, count in self.left.most_common(6)]
-        return ", ".join(told) + (" and more" if len(self.left) > 6 else "")
+    def aside(self, of: Set[str] | None = None) -> str:
+        """What was left aside, and how often; `of` None: of all of it."""
+        left = [one for one in self.left.most_common() if of is None or one[0] in of]
+        told = ", ".join(f"{shown(what)} ({count})" for what, count in left[:6])
+        return told + (" and more" if len(left) > 6 else "")
 
     def read(self, script: str, line: int = 1, time_s: float | None = None) -> None:
         """Take in a script, or what is to happen at a time."""
@@ -123,7 +125,10 @@ class _File:
         self._require_known(words)
         verb = words[1].text if len(words) > 1 else ""
         name = re.sub(r"\d+", "i", words[0].text)
-        self.left[f"{name} {verb}" if name.startswith("$") else name] += 1
+        what = f"{name} {verb}" if name.startswith("$") else name
+        self.left[what] += 1
+        if _NODE.fullmatch(words[0].text):
+            self.of_nodes.add(what)
 
     def _require_known(self, words: list[Word]) -> None:
         """Raise DataError if a node is told something that may be a misspelt `setdest`."""

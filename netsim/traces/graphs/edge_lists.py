@@ -106,7 +106,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         elif not header.sure and not (known and all(number(c) is not None for c in known)):
             if max(map(len, known | set(rows[0].cells[:2]))) > 2:
                 raise text.wrong(
-                    f"{_first(rows)} may name the columns or be a link; {_HEADER}", rows[0].at
+                    "its first line may name the columns or be a link; {_HEADER}", rows[0].at
                 )
             header = None  # nodes of one or two letters
     if header is None:
@@ -185,9 +185,11 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
     return cells
 
 
-def _first(rows: Sequence[_Row]) -> str:
-    """The first line as errors quote it."""
-    return f"its first line, {' and '.join(shown(cell) for cell in rows[0].cells[:2])},"
+def _told(rows: Sequence[_Row], cell: str) -> str:
+    """A word as errors quote it: only beneath a first line that is a link, or may be."""
+    first = rows[0].cells
+    is_link = len(first) == 2 or (len(first) > 2 and number(first[2]) is not None)
+    return shown(cell) if is_link or number(cell) is not None else "it"
 
 
 def _textual(row: _Row) -> bool:
@@ -232,7 +234,7 @@ def _is_adjacency_list(graph: Graph, rows: Sequence[_Row], separator: str | None
         f'(networkx.read_adjlist(FILE{delimiter}), "edges.txt", data=False) does'
     )
     if single is not None:
-        what = shown(single.cells[0] if single.cells else "")
+        what = _told(rows, single.cells[0] if single.cells else "")
         counts = "; if it is a count, put # before it" if single is rows[0] else ""
         raise text.wrong(f"{what} is not two node ids{counts}; {remedy}", single.at)
     if closed or max(widths) > 3:
@@ -259,31 +261,32 @@ def _require_edge_list(
     first_at: dict[str, int] = {}
     for at, cells in rows:
         if len(cells) < 2 or not (cells[0] and cells[1]):
-            raise text.wrong(f"{shown(cells[0] if cells else '')} is not two node ids", at)
+            raise text.wrong(f"{_told(rows, cells[0] if cells else '')} is not two node ids", at)
         first_at.setdefault(cells[0], at)
         first_at.setdefault(cells[1], at)
     for cell, at in first_at.items():
         if any(cell.count(a) != cell.count(b) for a, b in ("()", "[]", "{}")):
             raise text.wrong(
-                f"{shown(cell)} is half of something in brackets; write two ids a line", at
+                f"{_told(rows, cell)} is half of something in brackets; write two ids a line", at
             )
         if separator is not None and re.search(r"\s", cell) and f'"{cell}"' not in text.content:
             raise text.wrong(
-                f"{shown(cell)} is a name with blanks, or two columns; if it is a name, {_HEADER}, "
-                "with the separator as below, or put names into quotation marks",
+                f"{_told(rows, cell)} is a name with blanks, or two columns; if it is a name, "
+                f"{_HEADER}, with the separator as below, or put names into quotation marks",
                 at,
             )
     texts = [cell for cell in first_at if number(cell) is None]
     if texts and len(texts) < len(first_at):
         if _textual(rows[0]):
             raise text.wrong(
-                f"{_first(rows)} is text, and there are numbers beneath; if it names the columns, "
+                "its first line is text, and there are numbers beneath; if it names the columns, "
                 "call the two of the ids source and target; if it is a link, put a line "
                 '"source,target" above it',
                 rows[0].at,
             )
         raise text.wrong(
-            f"{shown(texts[0])} is text, and other ids are numbers; if it is no slip, {_HEADER}",
+            f"{_told(rows, texts[0])} is text, and other ids are numbers; if it is no slip, "
+            f"{_HEADER}",
             first_at[texts[0]],
         )
     if texts:
@@ -365,7 +368,7 @@ def _require_no_counts(graph: Graph, rows: Sequence[_Row], separator: str | None
     words = [-1 if n is None else n for row in cells for n in row]
     if numbered and min(ends) > 1:
         raise text.wrong(
-            f"{_first(rows)} may be a link or the numbers that pandas gives columns; put # before "
+            "its first line may be a link or the numbers that pandas gives columns; put # before "
             f"it if it is no link; otherwise {_HEADER}",
             rows[0].at,
         )
@@ -389,8 +392,8 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
     for row in rows if by_blanks else ():
         if len(row.cells) > 2 and number(row.cells[2]) is None and row.cells[2][:1] != "{":
             raise text.wrong(
-                f"behind two names stands {shown(row.cells[2])}: a third node, a name with "
-                f"blanks, or a remark; {_HEADER}, with commas or tabs between the columns",
+                "behind two names stands another word: a third node, a name with blanks, or a "
+                f"remark; {_HEADER}, with commas or tabs between the columns",
                 row.at,
             )
     head, *rest = rows
@@ -402,7 +405,7 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
     apart = len(rest) > 1 and not met & set(head.cells[:2]) and len(met) < 2 * len(rest)
     if valued or apart:
         raise text.wrong(
-            f"{_first(rows)} may name the columns or be a link; if it names them, call the two of "
+            "its first line may name the columns or be a link; if it names them, call the two of "
             'the ids source and target; if it is a link, put a line "source,target" above it',
             head.at,
         )

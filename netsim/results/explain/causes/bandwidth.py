@@ -44,8 +44,8 @@ def find(run: RunTables) -> list[Finding]:
         )
     else:
         text += "No message was lost for want of airtime"
-    if now:
-        delays_s = (messages.t_done_s - messages.t_sent_s)[came]
+    delays_s = (messages.t_done_s - messages.t_sent_s)[came]
+    if delays_s.mean() > 0:
         code = f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()"
         delay_s = run.shown(code, delays_s.mean())
         text += (
