@@ -259,7 +259,8 @@ def play(
     ScenarioError
         If it can't go on; what was written stays as it was.
     AlteredError
-        If a file is not what the run has written; everything stays as it is.
+        If a file is not what the run has written; all of its algorithm stays as it is, and
+        the others are played.
     RunFailedError
         If it failed on its way.
     """

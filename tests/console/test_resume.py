@@ -112,6 +112,30 @@ def test_of_several_algorithms_those_that_ended_stay_and_the_rest_is_played(call
         assert not (here / out / "journal").exists()
 
 
+@pytest.mark.slow
+def test_one_that_failed_is_gone_on_with_after_the_others_were_played(call, here, stopping):
+    path = here / "stopping" / "alone.py"
+    path.write_text(path.read_text().replace("signal.raise_signal(", "raise ValueError("))
+    (here / "two.toml").write_text(TWO)
+    stopping("1 1")
+    quickly = ("--out", "cut", "--no-figures", "--no-report")
+    result = call("run", "two.toml", *quickly)
+    assert result.exit_code == 1
+    assert "the others were played to their end: cut/eager" in " ".join(result.stderr.split())
+    assert not (here / "cut" / "comparison.csv").exists()
+    result = call("verify", "cut", "--no-rerun")
+    assert result.exit_code == 2
+    assert "netsim resume cut" in " ".join(result.stderr.split())
+    assert call("resume", "cut").exit_code == 1
+    stopping("")
+    result = call("resume", "cut")
+    assert result.exit_code == 0, result.output
+    assert "eager: has ended already" in " ".join(result.stderr.split())
+    assert (here / "cut" / "comparison.csv").is_file()
+    assert not (here / "cut" / "journal").exists()
+    assert call("verify", "cut", "--no-rerun").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("made", "says"),
     [

@@ -21,8 +21,8 @@ from netsim.learning.tasks.labelling import Labelling
 from netsim.learning.tasks.next_token import NextToken
 from netsim.learning.tasks.regression import Regression
 from netsim.node.publishing_verbs import Publication
+from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
-from netsim.recording.parquet_parts import read
 from netsim.results import metrics as measured
 from netsim.results import paired, plot_style, sweep_comparison, terminal_tables
 from netsim.results.compare import time_to_target
@@ -83,7 +83,7 @@ def test_a_broken_model_spreads_by_one_hop_a_round_and_each_sender_is_named(tmp_
     }
     assert caught == {1: (0, 10), 4: (0, 10), 2: (1, 20), 3: (4, 20)}
 
-    rows = read(tmp_path / "run" / "metrics")
+    rows = run_folder.read(tmp_path / "run", "metrics")
     value = {
         (name, node, t_s): number
         for name, node, t_s, number in zip(
