@@ -168,15 +168,18 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
         One of `BROKEN`: it can't be read.
     """
     first = content[: max(content.find(b"\n"), 0) or len(content)]
-    if max(first.count(b","), first.count(b"\r")) >= MOST_COLUMNS:
+    split: pa.csv.ParseOptions | None = options.get("parse_options")
+    mark = b"," if split is None else split.delimiter.encode()
+    if max(first.count(mark), first.count(b"\r")) >= MOST_COLUMNS:
         raise DataError(f"{where}: has more than {MOST_COLUMNS:,} columns")
-    cells = content.count(b",") + content.count(b"\n") + content.count(b"\r")
+    cells = content.count(mark) + content.count(b"\n") + content.count(b"\r")
     if cells > _MOST_CELLS:
         raise DataError(
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    _require_commas(first, where)
+    if split is None:  # the caller does not know what divides its columns
+        _require_commas(first, where)
     options = {"read_options": pa.csv.ReadOptions()} | options
     options["read_options"].use_threads = False  # see _ALONE_JSON
     found = pa.csv.read_csv(pa.BufferReader(content), **options)
