@@ -96,9 +96,9 @@ def _parquet(path: Path, file: io.BufferedReader) -> Any:
     """An open Parquet file; its description of itself may not be large."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - 8))
-    said = int.from_bytes(file.read(4), "little")
+    said, mark = int.from_bytes(file.read(4), "little"), file.read(4)
     file.seek(0)
-    if said > _MOST_FOOTER_BYTES:
+    if mark == b"PAR1" and said > _MOST_FOOTER_BYTES:
         raise DataError(f"{path}: describes itself in more than {_MOST_FOOTER_BYTES >> 20} MiB")
     return pq.ParquetFile(
         file, page_checksum_verification=True, thrift_container_size_limit=_MOST_PIECES
