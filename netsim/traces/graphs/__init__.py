@@ -57,7 +57,22 @@ class Graph:
     declares: bool = False
 
     def declare(self, name: str, values: dict[str, str], line: int | None = None) -> None:
-        """Add a node that a file declares; one of the same id is an error."""
+        """Add a node that a file declares.
+
+        Parameters
+        ----------
+        name : str
+            Its id in the file.
+        values : dict of str to str
+            Its attributes.
+        line : int or None
+            Where the file declares it.
+
+        Raises
+        ------
+        DataError
+            If there is a node of that id already.
+        """
         if name in self.nodes:
             raise self.text.wrong(f"two nodes have the id {shown(name)}", line)
         self.nodes[name] = values

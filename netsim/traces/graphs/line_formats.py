@@ -87,7 +87,17 @@ def read_adjacency_list(graph: Graph) -> None:
 
 
 def take_adjacency_list(graph: Graph, lines: list[str], delimiter: str | None) -> None:
-    """Read lines of a node and those of its neighbours that no line before has, by networkx."""
+    """Read lines of a node and those of its neighbours that no line before has, by networkx.
+
+    Parameters
+    ----------
+    graph : Graph
+        Gets the nodes and links.
+    lines : list of str
+        Without remarks.
+    delimiter : str or None
+        Between ids; None: blanks.
+    """
     _take(graph, nx.parse_adjlist(lines, comments="\0", delimiter=delimiter))
 
 
