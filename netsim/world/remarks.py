@@ -52,10 +52,13 @@ def _of_radio(world: World) -> list[str]:
             f"more than {MOST_SNR_DB:g} dB: is a power, a distance, carrier_hz or bandwidth_hz in "
             "another unit?"
         )
+    if radio.rate.adapts or found:
+        return found
     snr = min(best, 10 ** (MOST_SNR_DB / 10))
-    rate_bps = 0.0 if radio.rate.adapts else radio.rate.bits_per_s(snr, radio.bandwidth_hz)
+    rate_bps = radio.rate.bits_per_s(snr, radio.bandwidth_hz)
+    stated = rate_bps == radio.rate.bits_per_s(snr / 2, radio.bandwidth_hz)  # not by the SNR
     per_hz = rate_bps / radio.bandwidth_hz
-    if math.isfinite(per_hz) and per_hz > MOST_BITS_PER_S_HZ and not found:
+    if stated and math.isfinite(per_hz) and per_hz > MOST_BITS_PER_S_HZ:
         found.append(
             f"[radio]: {rate_bps:,.6g} bit/s in bandwidth_hz = {radio.bandwidth_hz:g} is "
             f"{per_hz:,.3g} bit/s/Hz, more than {MOST_BITS_PER_S_HZ:g}: is one of them in another "
