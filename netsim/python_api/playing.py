@@ -105,6 +105,7 @@ def run(
                 check=check,
                 observers=observers,
                 ending=RunEnding(chosen.tables, figures=False, report=False),
+                warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
     finally:
         for folder in made:
