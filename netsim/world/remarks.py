@@ -13,6 +13,8 @@ MOST_SNR_DB = 100.0
 """Receivers clip far below; what has more is most often a distance, a power or a bandwidth."""
 MOST_BITS_PER_S_HZ = 15.0
 """One antenna with 4096-QAM carries twelve."""
+FASTEST_M_PER_S = 350.0
+"""About the speed of sound."""
 _LOOKED_AT = 200
 """So many senders are looked at."""
 
@@ -26,10 +28,24 @@ def remarks(world: World) -> list[str]:
     found = [
         *plausibility.remarks(world.scenario),
         *_of_radio(world),
+        *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),
         *(f"[data] {text}" for text in (columns.told() if columns else ())),
     ]
     return list(dict.fromkeys(map(one_line, found)))
+
+
+def _of_movement(world: World) -> list[str]:
+    """Of the fastest node of a file; the keys of models of movement have limits of their own."""
+    mobility, track = world.scenario.mobility, world.track
+    if track is None or "path" not in type(mobility).model_fields:
+        return []
+    if track.fastest_m_per_s <= FASTEST_M_PER_S:
+        return []
+    return [
+        f"[mobility]: the file moves a node at {track.fastest_m_per_s:,.0f} m/s, faster than "
+        "sound: are its times in ms, or its places in another unit than m?"
+    ]
 
 
 def _of_radio(world: World) -> list[str]:
