@@ -7,6 +7,7 @@ The fast suite breaks a few folders, the slow one more; 2,000 are played by
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,7 +58,7 @@ def test_what_goes_wrong_is_found(readers, monkeypatch):
 
     def executes(*_):
         Path(CANARY).touch()
-        print("\x1b[2J")
+        sys.stdout.write("\x1b[2J")
 
     for wrong, found in ((crashes, ["ZeroDivisionError"]), (executes, ["controls", "a payload"])):
         monkeypatch.setattr(comparing, "compare", wrong)

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from netsim.errors import ScenarioError
 from netsim.recording.run_folder import json_file
 from netsim.recording.whole_files import make_folder, write_text
 
@@ -44,17 +45,11 @@ class Command:
 
     @classmethod
     def read(cls, run_folder: Path) -> "Command":
-        """How the run of a folder was begun, as far as it is kept.
-
-        Raises
-        ------
-        ScenarioError
-            If what is there is not what a run writes.
-        """
+        """How the run of a folder was begun, as far as that can be read."""
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
             return cls(
                 found["sub_folders"], found["timing_only"], tuple(map(Path, found["components"]))
             )
-        except (FileNotFoundError, KeyError):
+        except (FileNotFoundError, KeyError, ScenarioError):
             return cls(sub_folders=not (run_folder / "environment.json").is_file())
