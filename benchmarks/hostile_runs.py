@@ -13,6 +13,7 @@ import random
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,7 @@ def main() -> int:
     parser.add_argument("--folders", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    warnings.simplefilter("error", RuntimeWarning)
     wrong: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     started = time.process_time()

@@ -107,15 +107,17 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
     def total(name: str) -> NDArray[np.float64]:
         return np.add.reduceat(rows[name].astype(np.float64), starts)
 
-    return Curve(
-        t_s=t_s,
-        mean=np.array([group.mean() for group in groups]),
-        std=np.array([group.std() for group in groups]),
-        worst=np.array([mean_of_worst(group, 0.1, main.prefers_lower(metric)) for group in groups]),
-        steps=total("steps"),
-        energy_j=total("energy_j"),
-        nodes=len(groups[-1]),
-    )
+    is_low_better = main.prefers_lower(metric)
+    with np.errstate(over="ignore", invalid="ignore"):  # what has diverged is infinite, or nan
+        return Curve(
+            t_s=t_s,
+            mean=np.array([group.mean() for group in groups]),
+            std=np.array([group.std() for group in groups]),
+            worst=np.array([mean_of_worst(group, 0.1, is_low_better) for group in groups]),
+            steps=total("steps"),
+            energy_j=total("energy_j"),
+            nodes=len(groups[-1]),
+        )
 
 
 def complete_from(measured: NDArray[Any]) -> int:
@@ -162,10 +164,12 @@ def node_statistics(
         Of the run: says which values are the worst.
     """
     is_low_better = main.prefers_lower(metric)
+    with np.errstate(over="ignore", invalid="ignore"):  # what has diverged is infinite, or nan
+        mean, std, variance = values.mean(), values.std(), values.var()
     return {
-        "mean": float(values.mean()),
-        "std": float(values.std()),
-        "variance": float(values.var()),
+        "mean": float(mean),
+        "std": float(std),
+        "variance": float(variance),
         "worst_10pct": mean_of_worst(values, 0.1, is_low_better),
         "worst_20pct": mean_of_worst(values, 0.2, is_low_better),
     }

@@ -7,12 +7,15 @@ The fast suite breaks a few folders, the slow one more; 2,000 are played by
 import json
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from netsim.console import comparing
 from netsim.console.app import app
 from netsim.engine import verification
 
@@ -47,6 +50,20 @@ def netsim(*words):
 def test_a_broken_folder_is_read_or_refused(good, readers, number):
     _, told, wrong = played_case(readers, good, number)
     assert wrong == [], told
+
+
+def test_what_goes_wrong_is_found(readers, monkeypatch):
+    def crashes(*_):
+        raise ZeroDivisionError
+
+    def executes(*_):
+        Path(CANARY).touch()
+        sys.stdout.write("\x1b[2J")
+
+    for wrong, found in ((crashes, ["ZeroDivisionError"]), (executes, ["controls", "a payload"])):
+        monkeypatch.setattr(comparing, "compare", wrong)
+        told = readers._command(["compare", "."])
+        assert all(what.startswith(word) for what, word in zip(told, found, strict=True))
 
 
 @pytest.mark.slow
