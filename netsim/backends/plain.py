@@ -79,7 +79,7 @@ def keep_whole(value: Tensor, models: Sequence[Ref]) -> None:
         if architecture is None or not architecture.whole_columns:
             return
         whole = architecture.whole_columns[0][0]
-        start = number_of(clipped(ref.columns or ((0, architecture.num_values),), whole))
+        start = number_of(clipped(ref.ranges or ((0, architecture.num_values),), whole))
         value[start:] = ref.tensor()[start:]
 
 

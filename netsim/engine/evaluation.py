@@ -263,7 +263,7 @@ def _identity(publication: Publication) -> Identity:
     found: list[Hashable] = [weak(publication.ref.cell), publication.predict]
     for given in publication.given:
         if isinstance(given, Ref):
-            found += [weak(given.cell), given.columns]
+            found += [weak(given.cell), given.ranges]
         elif isinstance(given, bool | int | float | str | Table):
             found.append(repr(given))
         else:

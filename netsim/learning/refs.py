@@ -229,9 +229,27 @@ class Ref:
         return (number_of(self._columns),)
 
     @property
-    def columns(self) -> Columns | None:
+    def ranges(self) -> Columns | None:
         """Those of the cell's columns that this is a handle to; None for all of them."""
         return self._columns
+
+    @property
+    def columns(self) -> tuple[int, int] | None:
+        """The one range [start, stop) of the cell's columns that this is; None for all of them.
+
+        Raises
+        ------
+        ProtocolError
+            If this part of a model is several ranges: `ranges` has them.
+        """
+        if self._columns is None:
+            return None
+        if len(self._columns) > 1:
+            raise ProtocolError(
+                f"this part has {len(self._columns)} ranges of columns; `ranges` names them"
+                f"{calling_line()}"
+            )
+        return self._columns[0]
 
     @property
     def num_values(self) -> int:

@@ -53,12 +53,12 @@ class Adversary:
         if self._forgery is None:
             return ref
         forged = self._forged.setdefault(ref.cell, {})
-        if ref.columns not in forged:
+        if ref.ranges not in forged:
             # A model's buffers are statistics (variances, say), no parameters: they stay.
             honest = ref if ref.architecture is None else ref.part("parameters")
             lie = self._compute(
                 self._forgery, honest, self._seed, self._id, self._num_forged, like=honest
             )
             self._num_forged += 1
-            forged[ref.columns] = lie if honest is ref else ref.with_part("parameters", lie)
-        return forged[ref.columns]
+            forged[ref.ranges] = lie if honest is ref else ref.with_part("parameters", lie)
+        return forged[ref.ranges]

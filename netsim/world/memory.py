@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from netsim.data.sets import DataSet
 from netsim.errors import ScenarioError
 from netsim.scenario.tables import Scenario
 
@@ -95,6 +96,8 @@ class Need:
 
 def of_data(scenario: Scenario) -> Need | None:
     """What reading the data set takes; None where it does not say how large it is."""
+    if not isinstance(scenario.data, DataSet):  # arrays, which are read already
+        return None
     try:
         outline = scenario.data.outline()
     except NotImplementedError:

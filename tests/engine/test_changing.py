@@ -328,7 +328,7 @@ def test_flows_under_way_have_the_new_capacity_from_the_change_on(tmp_path):
     described = tables({"link": link, "nodes": {"count": 2}, "exchange": schedule})
     described["horizon_s"] = 40.0
     played(described, folder=tmp_path / "a")
-    begun_s = run_folder.read(tmp_path, "a" / "messages")["t_sent_s"][0]
+    begun_s = run_folder.read(tmp_path / "a", "messages")["t_sent_s"][0]
     change = {"at_s": float(begun_s) + 1.0, "set": {"link.uplink_bps": bits / 4.0}}
     played(described, [change], tmp_path / "b")
     alone_s, changed_s = (run_folder.read(tmp_path / name, "messages")["age_s"][0] for name in "ab")

@@ -53,7 +53,7 @@ def _signature(job: Job[Mix], _: Resources) -> Signature | None:
     """Whole values of one length, which lie in one slab."""
     length = job.inputs[0].num_values
     rows = job.inputs if job.work.weights is not None else job.inputs[:-1]
-    if length < LONG_VALUE or any([r.columns is not None for r in rows]):
+    if length < LONG_VALUE or any([r.ranges is not None for r in rows]):
         return None
     architecture = rows[0].architecture
     if architecture is not None and architecture.whole_columns:
